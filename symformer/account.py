@@ -1,0 +1,74 @@
+"""The account of one quantity over one ledger: what each entry comes to, as a tree of lines that adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from sympy import Add, Expr, Integer, Mul
+
+from .ledger import Entry, Part
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What a quantity is called and counted in."""
+
+    name: str  # "params", as on the command line
+    title: str  # "parameters"
+    letter: str  # "N", as in formulas
+    unit: str  # "elements"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One product of a written-out sum: the shape of a weight multiplied out, or what a contraction costs."""
+
+    label: str
+    factors: tuple[Expr, ...]
+
+    @property
+    def expr(self) -> Expr:
+        return Mul(*self.factors)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A part or an entry of the model, with what one copy of it comes to and how many copies stand in the part above."""
+
+    path: str  # as torch names it: "h.*.attn"
+    key: str  # as an id names it: "h.attn"; a part that torch does not name goes by its own name
+    count: Expr
+    part: Part | None = None
+    entry: Entry | None = None
+    terms: tuple[Term, ...] = ()
+    lines: tuple[Line, ...] = ()
+
+    @cached_property
+    def each(self) -> Expr:
+        """One copy."""
+        return Add(*(term.expr for term in self.terms), *(line.count * line.each for line in self.lines))
+
+    def leaves(self, count: Expr = Integer(1)) -> Iterator[tuple[Expr, Line]]:
+        """Each entry's line with its number of copies in the whole."""
+        count = count * self.count
+        if self.entry is not None:
+            yield count, self
+        for line in self.lines:
+            yield from line.leaves(count)
+
+    @property
+    def name(self) -> str:
+        """The last word of its key."""
+        return self.key.rpartition(".")[2]
+
+    def walk(self) -> Iterator[Line]:
+        """This line and all below it, in order."""
+        yield self
+        for line in self.lines:
+            yield from line.walk()
+
+    def parts(self) -> Iterator[Line]:
+        """This line and the parts below it; no entries."""
+        return (line for line in self.walk() if line.entry is None)

@@ -1,0 +1,133 @@
+"""The base of every architecture: a whole model, how a config.json fills its sizes, and who bears witness to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from sympy import Expr, Symbol
+
+from .component import Component, spell_option
+from .errors import ConfigError, SizeError
+from .sizes import Divides, Numbers, evaluate, whole
+from .symbols import letter
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Where a size stands in a config.json: its names, the first the current one, and what it is when left out."""
+
+    names: tuple[str, ...]
+    default: int | Expr | None = None
+
+    def read(self, size: Symbol, config: Mapping[str, Any]) -> int | Expr:
+        """The number, or an expression over other sizes. Raises ConfigError naming the field and its value."""
+        found = {name: config[name] for name in self.names if config.get(name) is not None}
+        if not found:
+            if self.default is None:
+                names = " or ".join(map(repr, self.names))
+                raise ConfigError(f"the config has no {names}, and {size} ({letter(size).meaning}) has no default")
+            return self.default
+        numbers = {}
+        for name, value in found.items():
+            try:
+                numbers[name] = whole(f"{name!r}", value)
+            except SizeError as error:
+                raise ConfigError(f"in the config, {error}") from None
+        if len(set(numbers.values())) > 1:
+            both = " and ".join(f"{name!r} = {number}" for name, number in numbers.items())
+            raise ConfigError(f"the config gives {size} ({letter(size).meaning}) twice: {both}; keep one")
+        return next(iter(numbers.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Where an option stands in a config.json, and what it is when left out."""
+
+    name: str
+    default: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """How a config fills an architecture, and how an architecture is written back as a config."""
+
+    sizes: Mapping[Symbol, Field]
+    switches: Mapping[str, Switch] = field(default_factory=dict)
+    model_types: tuple[str, ...] = ()
+    classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it stands for
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # a field that changes the model; only this value is known
+
+    def read(self, config: Mapping[str, Any]) -> tuple[dict[str, Any], Numbers]:
+        """The options and the numbers of a config. Raises ConfigError."""
+        for name, expected in self.fixed.items():
+            if (value := config.get(name, expected)) not in (expected, None):
+                raise ConfigError(
+                    f"{name!r} is {value!r} in the config; that changes the weights, and only {expected!r} is known here"
+                )
+        options = self._options(config)
+        for option, switch in self.switches.items():
+            value = config.get(switch.name, switch.default)
+            if not isinstance(value, bool):
+                raise ConfigError(f"{switch.name!r} is {value!r} in the config, which is not true or false")
+            options[option] = value
+        found = {size: place.read(size, config) for size, place in self.sizes.items()}
+        numbers: Numbers = {size: value for size, value in found.items() if isinstance(value, int)}
+        for size, value in found.items():
+            if isinstance(value, Expr):
+                try:
+                    numbers[size] = evaluate(value, numbers, str(size))
+                except SizeError:
+                    sizes = ", ".join(f"{name}={numbers[name]}" for name in sorted(value.free_symbols, key=str))
+                    raise ConfigError(f"the config leaves {size} out, and {value} is not whole for {sizes}") from None
+        return options, numbers
+
+    def _options(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        named = config.get("architectures")
+        if not named:
+            return {}
+        if not (isinstance(named, list) and len(named) == 1 and isinstance(named[0], str)):
+            raise ConfigError(f"'architectures' is {named!r} in the config; it should be a list of one class name")
+        if named[0] not in self.classes:
+            raise ConfigError(
+                f"'architectures' names {named[0]!r}, whose head is not known here; known: {', '.join(self.classes)}"
+            )
+        return dict(self.classes[named[0]])
+
+    def write(self, component: Component, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
+        """The config of a component at given sizes: the inverse of read."""
+        config: dict[str, Any] = {place.names[0]: numbers[size] for size, place in self.sizes.items() if size in numbers}
+        config |= {switch.name: getattr(component, option) for option, switch in self.switches.items()}
+        return config
+
+    def class_for(self, component: Component) -> str:
+        """The torch class whose options are the component's. Raises ConfigError."""
+        for name, options in self.classes.items():
+            if all(getattr(component, option) == value for option, value in options.items()):
+                return name
+        chosen = ", ".join(f"{name}={spell_option(getattr(component, name))}" for name in component.choices())
+        raise ConfigError(f"no torch class stands for {component.name} with {chosen}")
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """The torch side of an architecture, by name; only :mod:`symformer.witness` imports it."""
+
+    library: str  # the module that holds the classes named in Fields.classes, where they do not name their own
+    config: str = ""  # the class that a config is made with; empty where the sizes are keyword arguments
+    prefix: str = ""  # what stands before every row in a class with a head
+    rename: Mapping[str, str] = field(default_factory=dict)  # torch's word -> ours, inside parameter names
+    conditions: tuple[Divides, ...] = ()  # what the class asks for beyond what the formula needs
+    author: str = ""  # who wrote it, where that is not plain from the library's name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture(Component):
+    """A whole model. A subclass adds how configs fill it, its witness, and the variants that are certified."""
+
+    role: ClassVar[str] = "model"
+    fields: ClassVar[Fields]
+    witness: ClassVar[Witness]
+    # Each variant is a set of options; the first is the default. Every one is proved, and printed in the derivation.
+    variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)

@@ -1,0 +1,102 @@
+"""Architectures: one whole model a file, and the presets, which are facts in a data file with their sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from pkgutil import iter_modules
+from typing import Any
+
+from sympy import Integer
+
+from ..architecture import Architecture
+from ..components import defined_in
+from ..config import read_config
+from ..errors import ConfigError, UnknownNameError
+from ..model import Model
+from ..symbols import symbol
+
+
+def names() -> list[str]:
+    """Every architecture's name: the file's name with hyphens."""
+    return sorted(module.name.replace("_", "-") for module in iter_modules(__path__))
+
+
+@cache
+def architecture_class(name: str) -> type[Architecture]:
+    """The class a name stands for. Raises UnknownNameError."""
+    if name not in names():
+        raise UnknownNameError("architecture", name, names())
+    return defined_in(f"{__name__}.{name.replace('-', '_')}", Architecture)  # type: ignore[type-abstract]
+
+
+@cache
+def presets() -> dict[str, dict[str, Any]]:
+    """Every preset by its name: architecture, options, sizes and the source of the numbers."""
+    loaded: dict[str, dict[str, Any]] = json.loads((files(__name__) / "presets.json").read_text("utf-8"))
+    return loaded
+
+
+def presets_of(name: str) -> list[str]:
+    """The presets of an architecture, in the order of the data file; the first is the one examples use."""
+    return [preset for preset, facts in presets().items() if facts["architecture"] == name]
+
+
+def architecture(name: str, **options: Any) -> Model:
+    """An architecture or a preset, by name. An architecture's own name has numbers only where a preset is called so.
+
+    Raises UnknownNameError, OptionError.
+
+    >>> architecture("gpt2-xl").params.value()
+    1557611200
+    >>> architecture("gpt2", tied=False).params
+    12*L*E**2 + 2*V*E + 13*L*E + P*E + 2*E
+    """
+    facts = presets().get(name)
+    if facts is None and name not in names():
+        raise UnknownNameError("architecture or preset", name, [*names(), *presets()])
+    base = architecture_class(facts["architecture"] if facts else name)
+    chosen = base.options_from({**(facts.get("options", {}) if facts else {}), **options})
+    model = _model(name, base(**chosen))
+    sizes = facts["sizes"] if facts else {}
+    return model.set({symbol(size): Integer(number) for size, number in sizes.items()})
+
+
+def from_config(path: str, **options: Any) -> Model:
+    """The model that a Hugging Face ``config.json`` describes. Raises ConfigError, OptionError."""
+    config = read_config(path)
+    model_type = config.get("model_type")
+    known: dict[str, str] = {}
+    for name in names():
+        for known_type in architecture_class(name).fields.model_types:
+            known[known_type] = name
+    if not isinstance(model_type, str) or model_type not in known:
+        raise ConfigError(
+            f"{path}: 'model_type' is {model_type!r}, which no architecture here reads; known: {', '.join(known)}"
+        )
+    base = architecture_class(known[model_type])
+    try:
+        read, numbers = base.fields.read(config)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    component = base(**base.options_from({**read, **options}))
+    return _model(path, component).set({size: Integer(number) for size, number in numbers.items()})
+
+
+def resolve(target: str, **options: Any) -> Model:
+    """An architecture, a preset or a path to a config.json."""
+    if target.endswith(".json") or "/" in target:
+        return from_config(target, **options)
+    return architecture(target, **options)
+
+
+def _model(target: str, component: Architecture) -> Model:
+    return Model(target=target, component=component, relations=dict(component.relations), read_numbers=resolve)
+
+
+def variant(model: Model, options: Mapping[str, Any]) -> Model:
+    """The same sizes with other options."""
+    return replace(model, component=type(model.component)(**options))

@@ -1,0 +1,56 @@
+"""Bare-bones transformer language model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Integer
+
+from ..architecture import Architecture, Field, Fields, Witness
+from ..components.layer_norm import LayerNorm
+from ..components.lm_head import LMHead
+from ..components.mlp import MLP
+from ..components.position_embedding import PositionEmbedding
+from ..components.pre_norm_block import PreNormBlock
+from ..components.self_attention import SelfAttention
+from ..components.token_embedding import TokenEmbedding
+from ..ledger import Operations, Tensor
+from ..symbols import E, H, P, V
+
+
+@dataclass(frozen=True, kw_only=True)
+class BareBonesTransformerLM(Architecture):
+    """One layer of single-head attention, as in teaching code: four E×E linears with bias, two norms, a tied head.
+
+    >>> BareBonesTransformerLM().params
+    V*E + P*E + 4*E**2 + 2*E*H + 9*E + H
+    """
+
+    title = "Bare-bones transformer language model"
+    shapes = "tokens[B,S] -> logits[B,S,V]"
+    papers = ("vaswani2017", "press2017")
+
+    fields = Fields(
+        {V: Field(("vocabulary",)), P: Field(("positions",)), E: Field(("width",)), H: Field(("hidden",))},
+        classes={"BareBonesTransformerLM": {}},
+    )
+    witness = Witness("symformer.witness.models.teaching", author="a small torch module of symformer's own")
+
+    def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
+        attention = SelfAttention(heads=Integer(1), kv_heads=Integer(1), head_width=E)
+        block = PreNormBlock(
+            parts={
+                "norm_1": LayerNorm(),
+                "attention": attention,
+                "norm_2": LayerNorm(),
+                "mlp": MLP(activation="relu"),
+            }
+        )
+        places = ops.index("positions", 1, tokens.shape[1])
+        x = ops.add(
+            "embed",
+            ops.call("token_embedding", TokenEmbedding(), tokens),
+            ops.call("position_embedding", PositionEmbedding(), places),
+        )
+        x = ops.call("layer", block, x)
+        return ops.call("head", LMHead(tied=True), x, ops.weight("token_embedding.weight"))

@@ -1,0 +1,113 @@
+"""BERT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sympy import Integer
+
+from ..architecture import Architecture, Field, Fields, Switch, Witness
+from ..components.dropout import Dropout
+from ..components.layer_norm import LayerNorm
+from ..components.linear import Linear
+from ..components.masked_lm_head import MaskedLMHead
+from ..components.mlp import MLP
+from ..components.pooler import Pooler
+from ..components.position_embedding import PositionEmbedding
+from ..components.post_norm_block import PostNormBlock
+from ..components.segment_embedding import SegmentEmbedding
+from ..components.self_attention import SelfAttention
+from ..components.token_embedding import TokenEmbedding
+from ..ledger import Operations, Tensor
+from ..sizes import Divides
+from ..symbols import A, E, H, L, P, V, V_type
+
+
+@dataclass(frozen=True, kw_only=True)
+class BERT(Architecture):
+    """BERT, Devlin et al. 2019, section 3: a post-norm encoder with learned positions and segments.
+
+    >>> BERT().params
+    4*L*E**2 + 2*L*E*H + 9*L*E + L*H + V*E + V_type*E + P*E + E**2 + 3*E
+    """
+
+    title = "BERT"
+    shapes = "tokens[B,S] -> output"
+    papers = ("devlin2019", "vaswani2017")
+    constraints = (Divides(A, E),)
+
+    fields = Fields(
+        {
+            V: Field(("vocab_size",), 30522),
+            P: Field(("max_position_embeddings",), 512),
+            V_type: Field(("type_vocab_size",), 2),
+            E: Field(("hidden_size",), 768),
+            H: Field(("intermediate_size",), 3072),
+            L: Field(("num_hidden_layers",), 12),
+            A: Field(("num_attention_heads",), 12),
+        },
+        {"tied": Switch("tie_word_embeddings", True)},
+        model_types=("bert",),
+        classes={
+            "BertModel": {"head": "pooler"},
+            "BertForMaskedLM": {"head": "mlm"},
+            "BertForPreTraining": {"head": "pretraining"},
+        },
+        fixed={"add_cross_attention": False},
+    )
+    witness = Witness("transformers", "BertConfig", prefix="bert.")
+    variants = ({}, {"head": "mlm"}, {"head": "pretraining"}, {"head": "mlm", "tied": False})
+
+    head: Literal["pooler", "mlm", "pretraining"] = "pooler"
+    tied: bool = True
+
+    def forward(self, ops: Operations, tokens: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        attention = SelfAttention(
+            heads=A,
+            kv_heads=A,
+            head_width=E / A,
+            causal=False,
+            query="self.query",
+            key="self.key",
+            value="self.value",
+            output="output.dense",
+            weight_dropout="self.dropout",
+            output_dropout="output.dropout",
+        )
+        mlp = MLP(
+            up="intermediate.dense",
+            act="intermediate.intermediate_act_fn",
+            down="output.dense",
+            dropout="output.dropout",
+        )
+        block = PostNormBlock(
+            parts={
+                "attention": attention,
+                "attention.output.LayerNorm": LayerNorm(),
+                "": mlp,
+                "output.LayerNorm": LayerNorm(),
+            },
+            dropouts=(),
+        )
+        places = ops.index("positions", 1, tokens.shape[1])
+        segments = ops.index("segments", *tokens.shape)
+        x = ops.add(
+            "embeddings.segments",
+            ops.call("embeddings.word_embeddings", TokenEmbedding(), tokens),
+            ops.call("embeddings.token_type_embeddings", SegmentEmbedding(), segments),
+        )
+        x = ops.add("embeddings.positions", x, ops.call("embeddings.position_embeddings", PositionEmbedding(), places))
+        x = ops.call("embeddings.LayerNorm", LayerNorm(), x)
+        x = ops.call("embeddings.dropout", Dropout(), x)
+        x = ops.repeat("encoder.layer", L, block, x)
+        if self.head == "pooler":
+            return ops.call("pooler", Pooler(), x)
+        table = ops.weight("embeddings.word_embeddings.weight")
+        logits = ops.call("cls.predictions", MaskedLMHead(tied=self.tied), x, table)
+        if not self.tied:  # transformers ties the decoder's bias to this one only together with its weight
+            ops.parameter("cls.predictions.decoder", bias=(V,))
+        if self.head == "mlm":
+            return logits
+        pooled = ops.call("pooler", Pooler(), x)
+        return logits, ops.call("cls.seq_relationship", Linear(out=Integer(2)), pooled)

@@ -1,0 +1,38 @@
+"""Feed-forward language model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..architecture import Architecture, Field, Fields, Witness
+from ..components.lm_head import LMHead
+from ..components.mlp import MLP
+from ..components.token_embedding import TokenEmbedding
+from ..ledger import Operations, Tensor
+from ..symbols import E, H, V
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeedForwardLM(Architecture):
+    """A language model without attention, to learn on: an embedding, one feed-forward network, and a tied head.
+
+    The neural probabilistic language model of Bengio et al. 2003, section 2, with a context of one token.
+
+    >>> FeedForwardLM().params
+    V*E + 2*E*H + E + H
+    """
+
+    title = "Feed-forward language model"
+    shapes = "tokens[B,S] -> logits[B,S,V]"
+    papers = ("bengio2003", "press2017")
+
+    fields = Fields(
+        {V: Field(("vocabulary",)), E: Field(("width",)), H: Field(("hidden",))},
+        classes={"FeedForwardLM": {}},
+    )
+    witness = Witness("symformer.witness.models.teaching", author="a small torch module of symformer's own")
+
+    def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
+        x = ops.call("embedding", TokenEmbedding(), tokens)
+        x = ops.call("mlp", MLP(activation="relu"), x)
+        return ops.call("head", LMHead(tied=True), x, ops.weight("embedding.weight"))

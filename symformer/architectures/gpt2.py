@@ -1,0 +1,80 @@
+"""GPT-2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..architecture import Architecture, Field, Fields, Switch, Witness
+from ..components.dropout import Dropout
+from ..components.layer_norm import LayerNorm
+from ..components.lm_head import LMHead
+from ..components.mlp import MLP
+from ..components.position_embedding import PositionEmbedding
+from ..components.pre_norm_block import PreNormBlock
+from ..components.self_attention import SelfAttention
+from ..components.token_embedding import TokenEmbedding
+from ..ledger import Operations, Tensor
+from ..sizes import Divides
+from ..symbols import A, E, H, L, P, V
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPT2(Architecture):
+    """GPT-2, Radford et al. 2019, section 2.3: a pre-norm decoder with learned positions and a tied head.
+
+    >>> GPT2().params
+    12*L*E**2 + 13*L*E + V*E + P*E + 2*E
+    """
+
+    title = "GPT-2"
+    shapes = "tokens[B,S] -> logits[B,S,V]"
+    papers = ("radford2019", "vaswani2017")
+    relations = {H: 4 * E}
+    constraints = (Divides(A, E),)
+
+    fields = Fields(
+        {
+            V: Field(("vocab_size",), 50257),
+            P: Field(("n_positions", "max_position_embeddings"), 1024),
+            E: Field(("n_embd", "hidden_size"), 768),
+            L: Field(("n_layer", "num_hidden_layers"), 12),
+            A: Field(("n_head", "num_attention_heads"), 12),
+            H: Field(("n_inner",), 4 * E),
+        },
+        {"tied": Switch("tie_word_embeddings", True)},
+        model_types=("gpt2",),
+        classes={"GPT2LMHeadModel": {"head": "lm"}, "GPT2Model": {"head": "none"}},
+        fixed={"add_cross_attention": False},
+    )
+    witness = Witness("transformers", "GPT2Config", prefix="transformer.")
+    variants = ({}, {"tied": False}, {"head": "none"})
+
+    head: Literal["lm", "none"] = "lm"
+    tied: bool = True
+
+    def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
+        attention = SelfAttention(
+            heads=A,
+            kv_heads=A,
+            head_width=E / A,
+            fused="c_attn",
+            output="c_proj",
+            weight_dropout="attn_dropout",
+            output_dropout="resid_dropout",
+        )
+        mlp = MLP(up="c_fc", down="c_proj", dropout="dropout")
+        block = PreNormBlock(parts={"ln_1": LayerNorm(), "attn": attention, "ln_2": LayerNorm(), "mlp": mlp})
+
+        places = ops.index("positions", 1, tokens.shape[1])
+        x = ops.add(
+            "embed",
+            ops.call("wte", TokenEmbedding(), tokens),
+            ops.call("wpe", PositionEmbedding(), places),
+        )
+        x = ops.call("drop", Dropout(), x)
+        x = ops.repeat("h", L, block, x)
+        x = ops.call("ln_f", LayerNorm(), x)
+        if self.head == "none":
+            return x
+        return ops.call("lm_head", LMHead(tied=self.tied), x, ops.weight("wte.weight"))

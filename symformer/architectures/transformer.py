@@ -1,0 +1,78 @@
+"""Transformer: the encoder-decoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..architecture import Architecture, Field, Fields, Switch, Witness
+from ..components.decoder_block import DecoderBlock, decoder_parts
+from ..components.layer_norm import LayerNorm
+from ..components.lm_head import LMHead
+from ..components.post_norm_block import PostNormBlock, encoder_parts
+from ..components.sinusoidal_positions import SinusoidalPositions
+from ..components.token_embedding import TokenEmbedding
+from ..ledger import Operations, Tensor
+from ..sizes import Divides
+from ..symbols import A, E, H, L_dec, L_enc, S_enc, V
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transformer(Architecture):
+    """torch.nn.Transformer: the encoder-decoder of Vaswani et al. 2017, section 3, as torch builds it.
+
+    torch adds biases to the attention and a norm after each stack, which the paper does not have. With
+    ``embeddings=true`` one table of V rows serves the source, the target and the logits (the paper's section 3.4).
+
+    >>> Transformer().params
+    4*L_enc*E**2 + 2*L_enc*E*H + 8*L_dec*E**2 + 2*L_dec*E*H + 9*L_enc*E + L_enc*H + 15*L_dec*E + L_dec*H + 4*E
+    """
+
+    title = "Transformer"
+    papers = ("vaswani2017",)
+    constraints = (Divides(A, E),)
+
+    fields = Fields(
+        {
+            V: Field(("vocabulary",)),
+            E: Field(("d_model",), 512),
+            A: Field(("nhead",), 8),
+            H: Field(("dim_feedforward",), 2048),
+            L_enc: Field(("num_encoder_layers",), 6),
+            L_dec: Field(("num_decoder_layers",), 6),
+        },
+        {"bias": Switch("bias", True)},
+        classes={
+            "Transformer": {"embeddings": False},
+            "symformer.witness.models.embedded_transformer:EmbeddedTransformer": {"embeddings": True},
+        },
+    )
+    witness = Witness(
+        "torch.nn",
+        prefix="transformer.",
+        rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"},
+    )
+    variants = ({}, {"bias": False}, {"embeddings": True})
+
+    embeddings: bool = False
+    bias: bool = True
+
+    @property
+    def shapes(self) -> str:  # type: ignore[override]  # the one model whose inputs an option changes
+        if self.embeddings:
+            return "source[B,S_enc], target[B,S] -> logits[B,S,V]"
+        return "source[B,S_enc,E], target[B,S,E] -> y[B,S,E]"
+
+    def forward(self, ops: Operations, source: Tensor, target: Tensor) -> Tensor:
+        if self.embeddings:
+            source = ops.call("embedding", TokenEmbedding(), source)
+            source = ops.call("positions", SinusoidalPositions(), source)
+            target = ops.call("embedding", TokenEmbedding(), target, ops.weight("embedding.weight"))
+            target = ops.call("positions", SinusoidalPositions(), target)
+        norm = LayerNorm(bias=self.bias)
+        memory = ops.repeat("encoder.layers", L_enc, PostNormBlock(parts=encoder_parts(self.bias)), source)
+        memory = ops.call("encoder.norm", norm, memory)
+        y = ops.repeat("decoder.layers", L_dec, DecoderBlock(parts=decoder_parts(self.bias)), target, memory)
+        y = ops.call("decoder.norm", norm, y)
+        if not self.embeddings:
+            return y
+        return ops.call("head", LMHead(tied=True), y, ops.weight("embedding.weight"))

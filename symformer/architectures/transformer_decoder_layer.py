@@ -1,0 +1,38 @@
+"""Transformer decoder layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..architecture import Architecture, Field, Fields, Switch, Witness
+from ..components.decoder_block import DecoderBlock, decoder_parts
+from ..ledger import Operations, Tensor
+from ..sizes import Divides
+from ..symbols import A, E, H
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerDecoderLayer(Architecture):
+    """torch.nn.TransformerDecoderLayer: the decoder layer of Vaswani et al. 2017, section 3.1, with biases.
+
+    >>> TransformerDecoderLayer().params
+    8*E**2 + 2*E*H + 15*E + H
+    """
+
+    title = "Transformer decoder layer"
+    shapes = "x[B,S,E], memory[B,S_enc,E] -> y[B,S,E]"
+    papers = ("vaswani2017",)
+    constraints = (Divides(A, E),)
+
+    fields = Fields(
+        {E: Field(("d_model",)), A: Field(("nhead",)), H: Field(("dim_feedforward",), 2048)},
+        {"bias": Switch("bias", True)},
+        classes={"TransformerDecoderLayer": {}},
+    )
+    witness = Witness("torch.nn", rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"})
+    variants = ({}, {"bias": False})
+
+    bias: bool = True
+
+    def forward(self, ops: Operations, x: Tensor, memory: Tensor) -> Tensor:
+        return ops.call("", DecoderBlock(parts=decoder_parts(self.bias)), x, memory)

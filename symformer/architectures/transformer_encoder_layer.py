@@ -1,0 +1,38 @@
+"""Transformer encoder layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..architecture import Architecture, Field, Fields, Switch, Witness
+from ..components.post_norm_block import PostNormBlock, encoder_parts
+from ..ledger import Operations, Tensor
+from ..sizes import Divides
+from ..symbols import A, E, H
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerEncoderLayer(Architecture):
+    """torch.nn.TransformerEncoderLayer: the encoder layer of Vaswani et al. 2017, section 3.1, with biases.
+
+    >>> TransformerEncoderLayer().params
+    4*E**2 + 2*E*H + 9*E + H
+    """
+
+    title = "Transformer encoder layer"
+    shapes = "x[B,S,E] -> y[B,S,E]"
+    papers = ("vaswani2017",)
+    constraints = (Divides(A, E),)
+
+    fields = Fields(
+        {E: Field(("d_model",)), A: Field(("nhead",)), H: Field(("dim_feedforward",), 2048)},
+        {"bias": Switch("bias", True)},
+        classes={"TransformerEncoderLayer": {}},
+    )
+    witness = Witness("torch.nn", rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"})
+    variants = ({}, {"bias": False})
+
+    bias: bool = True
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        return ops.call("", PostNormBlock(parts=encoder_parts(self.bias)), x)

@@ -1,0 +1,62 @@
+"""Certificates: what a check against torch showed, kept as data so that documents made without torch carry it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+
+from ..formula import Formula
+from ..model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A formula, a torch class, and random points at which every row of both was the same.
+
+    ``bound`` is the probability that a formula which differs from the class anywhere passes by luck: both are
+    polynomials of total degree at most ``degree`` in the sizes drawn, which agree at one random point of {1..N}^k with
+    probability at most degree/N (Schwartz 1980, Zippel 1979), and the points are independent. Depths are not drawn:
+    the count is affine in each, so two values of each settle it.
+    """
+
+    id: str  # the formula's: "gpt2.params"
+    options: Mapping[str, str]
+    digest: str  # of every row of the formula: the certificate holds for no other
+    witness: str  # "transformers.GPT2LMHeadModel"
+    author: str  # who wrote the class
+    versions: Mapping[str, str]
+    rows: int  # weights compared by name and shape, at every point
+    depths: tuple[str, ...]  # the depths at which all points were drawn: "L=2"
+    points: int  # random points at each of the depths
+    degree: int
+    largest: int  # N
+    bound: float
+    seed: int
+    presets: Mapping[str, int]  # presets built at full size, with the total that both sides gave
+
+    def to_json(self) -> dict[str, object]:
+        """The certificate as it is stored."""
+        return asdict(self)
+
+
+@cache
+def stored(architecture: str) -> tuple[Certificate, ...]:
+    """The certificates kept for an architecture; none if nobody wrote any."""
+    place = files(__name__) / f"{architecture}.json"
+    if not place.is_file():
+        return ()
+    return tuple(
+        Certificate(**{**facts, "depths": tuple(facts["depths"])}) for facts in json.loads(place.read_text("utf-8"))
+    )
+
+
+def certificate_for(model: Model, formula: Formula) -> Certificate | None:
+    """The stored certificate that fits this very formula; None when there is none, or it is for another."""
+    for kept in stored(model.id):
+        same = (kept.id, dict(kept.options)) == (formula.id, model.component.chosen)
+        if same and kept.digest == formula.digest:
+            return kept
+    return None

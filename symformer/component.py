@@ -1,0 +1,112 @@
+"""The base of every part: a frozen value whose ``forward`` is written in the closed set of operations."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+
+from sympy import Expr
+
+from .errors import OptionError, UnknownNameError
+from .formula import Formula
+from .ledger import Ledger, Operations, record
+from .quantities import quantity as find_quantity
+from .sizes import Divides, Relations
+
+_BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Component(ABC):
+    """A part of a model.
+
+    A subclass is a frozen dataclass with the class attributes below and a ``forward``. Its fields of type ``bool`` or
+    ``Literal`` are its options; its fields of type ``Expr`` are sizes; its ``str`` fields name its entries as torch does.
+    """
+
+    title: ClassVar[str]  # "Self-attention"
+    role: ClassVar[str]  # which row of a comparison it belongs to: "attention"
+    shapes: ClassVar[str]  # "x[B,S,E] -> y[B,S,E]"
+    papers: ClassVar[tuple[str, ...]] = ()  # keys of papers.json
+    relations: ClassVar[Relations] = {}  # sizes that others fix, when the part stands alone
+    constraints: ClassVar[tuple[Divides, ...]] = ()
+
+    @abstractmethod
+    def forward(self, ops: Operations, *inputs: Any) -> Any:
+        """Write this part's entries and return its output."""
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """This part alone, on inputs of the shapes its shape line names."""
+        return record(self)
+
+    @property
+    def name(self) -> str:
+        """The name on the command line: the file's name with hyphens."""
+        return type(self).__module__.rpartition(".")[2].replace("_", "-")
+
+    def formula(self, quantity: str = "params", **conventions: str) -> Formula:
+        """One quantity of this part alone. Raises UnknownNameError and OptionError."""
+        question = find_quantity(quantity)
+        chosen = question.choose(conventions)
+        return Formula(
+            id=f"{self.name}.{quantity}",
+            measure=question.measure,
+            root=question.account(self.ledger, chosen),
+            relations=dict(self.relations),
+            conventions=chosen,
+            constraints=self.constraints,
+        )
+
+    @property
+    def params(self) -> Formula:
+        """The number of parameters."""
+        return self.formula("params")
+
+    @classmethod
+    def choices(cls) -> dict[str, tuple[Any, ...]]:
+        """Its options, each with the values it takes."""
+        hints = get_type_hints(cls)
+        found: dict[str, tuple[Any, ...]] = {}
+        for item in fields(cls):
+            if hints[item.name] is bool:
+                found[item.name] = (True, False)
+            elif get_origin(hints[item.name]) is Literal:
+                found[item.name] = get_args(hints[item.name])
+        return found
+
+    @classmethod
+    def options_from(cls, given: Mapping[str, str | bool]) -> dict[str, Any]:
+        """Options as text (``--option tied=false``), read. Raises UnknownNameError and OptionError."""
+        choices = cls.choices()
+        read: dict[str, Any] = {}
+        for name, value in given.items():
+            if name not in choices:
+                raise UnknownNameError("option", name, choices)
+            if choices[name] == (True, False):
+                value = _BOOLEANS.get(str(value).lower(), value)
+            if value not in choices[name]:
+                expected = " or ".join(spell_option(choice) for choice in choices[name])
+                raise OptionError(f"{name}={value} is not understood; {name} is {expected}")
+            read[name] = value
+        return read
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The options that differ from this part's defaults, as text."""
+        defaults = {item.name: item.default for item in fields(self)}
+        return {
+            name: spell_option(getattr(self, name))
+            for name in self.choices()
+            if getattr(self, name) != defaults[name]
+        }
+
+
+def spell_option(value: object) -> str:
+    """An option's value as it is written on the command line."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+

@@ -1,0 +1,58 @@
+"""Cross-attention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from ..component import Component
+from ..ledger import Operations, Tensor, Weight
+from ..shapes import Shape
+from ..sizes import Divides
+from ..symbols import A, D, E, G
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossAttention(Component):
+    """Queries from the decoder, keys and values from the encoder's output, Vaswani et al. 2017, section 3.2.3.
+
+    >>> CrossAttention().params
+    4*E**2 + 4*E
+    """
+
+    title = "Cross-attention"
+    role = "attention"
+    shapes = "x[B,S,E], memory[B,S_enc,E] -> y[B,S,E]"
+    papers = ("vaswani2017",)
+    relations = {G: A, D: E / A}
+    constraints = (Divides(A, E), Divides(G, A))
+
+    heads: Expr = A
+    kv_heads: Expr = G
+    head_width: Expr = D
+    bias: bool = True
+    output_bias: bool = True
+    query: str = "q_proj"
+    key: str = "k_proj"
+    value: str = "v_proj"
+    fused: str = ""  # the one matrix that stores all three projections, where there is one
+    output: str = "o_proj"
+
+    def forward(self, ops: Operations, x: Tensor, memory: Tensor) -> Tensor:
+        queries, keys = self.heads * self.head_width, self.kv_heads * self.head_width
+        slices: dict[Expr, dict[str, Weight]] = {queries: {}, keys: {}}
+        if self.fused:
+            stored: dict[str, Shape] = {"weight": (queries + 2 * keys, x.width)}
+            if self.bias:
+                stored["bias"] = (queries + 2 * keys,)
+            joint = ops.parameter(self.fused, **stored)
+            for rows in slices:
+                slices[rows] = {part: Weight(w.path, (rows, *w.shape[1:])) for part, w in joint.items()}
+        q = ops.linear(self.query, x, queries, bias=self.bias, shared=slices[queries])
+        k = ops.linear(self.key, memory, keys, bias=self.bias, shared=slices[keys])
+        v = ops.linear(self.value, memory, keys, bias=self.bias, shared=slices[keys])
+        q = ops.heads(q, self.heads, self.head_width)
+        k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
+        weights = ops.softmax("softmax", ops.scores("scores", q, k, "none"))
+        return ops.linear(self.output, ops.merge(ops.mix("mix", weights, v, "none")), x.width, bias=self.output_bias)

@@ -1,0 +1,25 @@
+"""Dropout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..component import Component
+from ..ledger import Operations, Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dropout(Component):
+    """Dropout, Srivastava et al. 2014: an entry of the model that stores nothing.
+
+    >>> Dropout().params
+    0
+    """
+
+    title = "Dropout"
+    role = "other"
+    shapes = "x[...,E] -> y[...,E]"
+    papers = ("srivastava2014",)
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        return ops.dropout("", x)

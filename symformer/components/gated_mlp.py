@@ -1,0 +1,39 @@
+"""Gated feed-forward network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sympy import Expr
+
+from ..component import Component
+from ..ledger import Operations, Tensor
+from ..symbols import H
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatedMLP(Component):
+    """Gated feed-forward network, Shazeer 2020, arXiv:2002.05202, eq. 6: SwiGLU with silu, GeGLU with gelu.
+
+    >>> GatedMLP().params
+    3*E*H
+    """
+
+    title = "Gated feed-forward network"
+    role = "MLP"
+    shapes = "x[...,E] -> y[...,E]"
+    papers = ("shazeer2020",)
+
+    hidden: Expr = H
+    bias: bool = False
+    activation: Literal["silu", "gelu"] = "silu"
+    gate: str = "gate_proj"
+    up: str = "up_proj"
+    act: str = "act_fn"
+    down: str = "down_proj"
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        gate = ops.activation(self.act, ops.linear(self.gate, x, self.hidden, bias=self.bias), self.activation)
+        up = ops.linear(self.up, x, self.hidden, bias=self.bias)
+        return ops.linear(self.down, ops.multiply("product", gate, up), x.width, bias=self.bias)

@@ -1,0 +1,28 @@
+"""Layer normalisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..component import Component
+from ..ledger import Operations, Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerNorm(Component):
+    """Layer normalisation with a scale and a bias of E elements each, Ba et al. 2016, arXiv:1607.06450, eq. 4.
+
+    >>> LayerNorm().params, LayerNorm(bias=False).params
+    (2*E, E)
+    """
+
+    title = "Layer normalisation"
+    role = "norms"
+    shapes = "x[...,E] -> y[...,E]"
+    papers = ("ba2016",)
+
+    scale: bool = True
+    bias: bool = True
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        return ops.norm("", x, "layer", scale=self.scale, bias=self.bias)

@@ -1,0 +1,30 @@
+"""Linear layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from ..component import Component
+from ..ledger import Operations, Tensor
+from ..symbols import H
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linear(Component):
+    """An affine map x·Wᵀ + b, with W[H,E] and b[H].
+
+    >>> Linear().params, Linear(bias=False).params
+    (E*H + H, E*H)
+    """
+
+    title = "Linear"
+    role = "other"
+    shapes = "x[...,E] -> y[...,H]"
+
+    out: Expr = H
+    bias: bool = True
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        return ops.linear("", x, self.out, bias=self.bias)

@@ -1,0 +1,37 @@
+"""Language-model head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from ..component import Component
+from ..ledger import Operations, Tensor, Weight
+from ..symbols import V
+
+
+@dataclass(frozen=True, kw_only=True)
+class LMHead(Component):
+    """From width E to one logit for each token; a tied head reads the token embedding, Press and Wolf 2017.
+
+    >>> LMHead().params, LMHead(bias=True).params, LMHead(tied=True).params
+    (V*E, V*E + V, 0)
+    """
+
+    title = "Language-model head"
+    role = "head"
+    shapes = "x[...,E] -> logits[...,V]"
+    papers = ("press2017",)
+
+    rows: Expr = V
+    tied: bool = False
+    bias: bool = False
+
+    def forward(
+        self, ops: Operations, x: Tensor, embedding: Weight | None = None, bias: Weight | None = None
+    ) -> Tensor:
+        shared = {"bias": bias} if bias else {}
+        if self.tied:  # alone, it reads a table that somebody else stores
+            shared["weight"] = embedding or Weight("embedding.weight", (self.rows, x.width))
+        return ops.linear("", x, self.rows, bias=self.bias, shared=shared)

@@ -1,0 +1,42 @@
+"""Masked-language-model head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from ..component import Component
+from ..ledger import Operations, Tensor, Weight
+from ..symbols import V
+from .layer_norm import LayerNorm
+from .lm_head import LMHead
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskedLMHead(Component):
+    """A transform of width E, then a decoder that is tied to the token embedding and has a bias of its own.
+
+    Devlin et al. 2019, section 3.1; the transform as in the released code.
+
+    >>> MaskedLMHead().params, MaskedLMHead(tied=False).params
+    (E**2 + V + 3*E, V*E + E**2 + V + 3*E)
+    """
+
+    title = "Masked-language-model head"
+    role = "head"
+    shapes = "x[B,S,E] -> logits[B,S,V]"
+    papers = ("devlin2019",)
+
+    rows: Expr = V
+    tied: bool = True
+    dense: str = "transform.dense"
+    act: str = "transform.transform_act_fn"
+    norm: str = "transform.LayerNorm"
+    decoder: str = "decoder"
+
+    def forward(self, ops: Operations, x: Tensor, embedding: Weight | None = None) -> Tensor:
+        x = ops.activation(self.act, ops.linear(self.dense, x, x.width), "gelu")
+        x = ops.call(self.norm, LayerNorm(), x)
+        bias = ops.parameter("", bias=(self.rows,))["bias"]
+        return ops.call(self.decoder, LMHead(rows=self.rows, tied=self.tied, bias=True), x, embedding, bias)

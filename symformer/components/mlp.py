@@ -1,0 +1,41 @@
+"""Feed-forward network of two matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from ..component import Component
+from ..ledger import Operations, Tensor
+from ..symbols import H
+
+
+@dataclass(frozen=True, kw_only=True)
+class MLP(Component):
+    """Two matrices with an activation between, Vaswani et al. 2017, section 3.3, eq. 2 (their d_ff is H).
+
+    >>> MLP().params, MLP(bias=False).params
+    (2*E*H + E + H, 2*E*H)
+    """
+
+    title = "Feed-forward network"
+    role = "MLP"
+    shapes = "x[...,E] -> y[...,E]"
+    papers = ("vaswani2017",)
+
+    hidden: Expr = H
+    bias: bool = True
+    activation: str = "gelu"
+    up: str = "up"
+    act: str = "act"
+    inner_dropout: str = ""  # dropout on the hidden layer, where the model names one
+    down: str = "down"
+    dropout: str = ""
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        hidden = ops.activation(self.act, ops.linear(self.up, x, self.hidden, bias=self.bias), self.activation)
+        if self.inner_dropout:
+            hidden = ops.dropout(self.inner_dropout, hidden)
+        y = ops.linear(self.down, hidden, x.width, bias=self.bias)
+        return ops.dropout(self.dropout, y) if self.dropout else y

@@ -1,0 +1,28 @@
+"""Pooler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..component import Component
+from ..ledger import Operations, Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pooler(Component):
+    """The first token's state through a linear layer and tanh, Devlin et al. 2019, section 3.
+
+    >>> Pooler().params
+    E**2 + E
+    """
+
+    title = "Pooler"
+    role = "head"
+    shapes = "x[B,S,E] -> y[B,E]"
+    papers = ("devlin2019",)
+
+    dense: str = "dense"
+    act: str = "activation"
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        return ops.activation(self.act, ops.linear(self.dense, ops.select("first", x), x.width), "tanh")

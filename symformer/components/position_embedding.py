@@ -1,0 +1,31 @@
+"""Learned position embedding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from ..component import Component
+from ..ledger import Operations, Tensor
+from ..symbols import E, P
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositionEmbedding(Component):
+    """One learned row of E elements for each position, Gehring et al. 2017, section 3.1; the batch shares it.
+
+    >>> PositionEmbedding().params
+    P*E
+    """
+
+    title = "Learned position embedding"
+    role = "embeddings"
+    shapes = "positions[1,S] -> x[1,S,E]"
+    papers = ("gehring2017",)
+
+    rows: Expr = P
+    width: Expr = E
+
+    def forward(self, ops: Operations, positions: Tensor) -> Tensor:
+        return ops.lookup("", positions, self.rows, self.width)

@@ -1,0 +1,58 @@
+"""Post-norm block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..component import Component
+from ..ledger import Operations, Tensor
+from ..shapes import shape_line
+from ..sizes import Divides
+from ..symbols import A, E
+from .layer_norm import LayerNorm
+from .mlp import MLP
+from .self_attention import SelfAttention
+
+
+def feed_forward(bias: bool) -> MLP:
+    """The feed-forward network of torch.nn's layers, which give its modules no name of their own."""
+    return MLP(bias=bias, activation="relu", up="linear1", act="activation", inner_dropout="dropout", down="linear2")
+
+
+def encoder_parts(bias: bool = True) -> dict[str, Component]:
+    """The parts of torch.nn.TransformerEncoderLayer, by its names."""
+    attention = SelfAttention(
+        kv_heads=A, head_width=E / A, bias=bias, output_bias=bias, causal=False, fused="in_proj", output="out_proj"
+    )
+    norm = LayerNorm(bias=bias)
+    return {"self_attn": attention, "norm1": norm, "": feed_forward(bias), "norm2": norm}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostNormBlock(Component):
+    """norm(x + f(x)) for each sublayer in turn, Vaswani et al. 2017, section 3.1.
+
+    >>> PostNormBlock().params
+    4*E**2 + 2*E*H + 9*E + H
+    """
+
+    title = "Post-norm block"
+    role = "block"
+    shapes = "x[B,S,E] -> y[B,S,E]"
+    papers = ("vaswani2017",)
+    constraints = (Divides(A, E),)
+
+    # In the order they run, a norm after each sublayer, by torch's attribute names.
+    parts: Mapping[str, Component] = field(default_factory=lambda: encoder_parts())
+    dropouts: tuple[str, ...] = ("dropout1", "dropout2")  # on each sublayer's output; empty where the sublayer has it
+
+    def forward(self, ops: Operations, x: Tensor, *memory: Tensor) -> Tensor:
+        parts = list(self.parts.items())
+        for index, ((name, sublayer), (norm, normalise)) in enumerate(zip(parts[::2], parts[1::2], strict=True)):
+            reads_memory = len(shape_line(sublayer.shapes).inputs) > 1
+            y = ops.call(name, sublayer, x, *(memory if reads_memory else ()))
+            if self.dropouts:
+                y = ops.dropout(self.dropouts[index], y)
+            x = ops.call(norm, normalise, ops.add(f"{norm}_residual", x, y))
+        return x

@@ -1,0 +1,41 @@
+"""Pre-norm block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..component import Component
+from ..ledger import Operations, Tensor
+from .layer_norm import LayerNorm
+from .mlp import MLP
+from .self_attention import SelfAttention
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreNormBlock(Component):
+    """x + f(norm(x)) for attention, then for the feed-forward network, Xiong et al. 2020, arXiv:2002.04745, table 1.
+
+    >>> PreNormBlock().params
+    4*E**2 + 2*E*H + 9*E + H
+    """
+
+    title = "Pre-norm block"
+    role = "block"
+    shapes = "x[B,S,E] -> y[B,S,E]"
+    papers = ("xiong2020",)
+    relations = SelfAttention.relations
+    constraints = SelfAttention.constraints
+
+    # In the order they run, a norm before each sublayer, by torch's attribute names.
+    parts: Mapping[str, Component] = field(
+        default_factory=lambda: {"ln_1": LayerNorm(), "attn": SelfAttention(), "ln_2": LayerNorm(), "mlp": MLP()}
+    )
+    dropout: str = ""  # on the output of each sublayer, where the block has it and not the sublayer
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        parts = list(self.parts.items())
+        for (norm, normalise), (name, sublayer) in zip(parts[::2], parts[1::2], strict=True):
+            y = ops.call(name, sublayer, ops.call(norm, normalise, x))
+            x = ops.add(f"{name}_residual", x, ops.dropout(self.dropout, y) if self.dropout else y)
+        return x

@@ -1,0 +1,27 @@
+"""Root mean square normalisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..component import Component
+from ..ledger import Operations, Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class RMSNorm(Component):
+    """Root mean square normalisation with a scale of E elements, Zhang and Sennrich 2019, arXiv:1910.07467, eq. 4.
+
+    >>> RMSNorm().params
+    E
+    """
+
+    title = "RMS normalisation"
+    role = "norms"
+    shapes = "x[...,E] -> y[...,E]"
+    papers = ("zhang2019",)
+
+    scale: bool = True
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        return ops.norm("", x, "rms", scale=self.scale, bias=False)

@@ -1,0 +1,25 @@
+"""Rotary positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..component import Component
+from ..ledger import Operations, Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class RotaryPositions(Component):
+    """Queries and keys turned by their position, Su et al. 2021, arXiv:2104.09864, eq. 34: nothing is stored.
+
+    >>> RotaryPositions().params
+    0
+    """
+
+    title = "Rotary positions"
+    role = "attention"
+    shapes = "q[B,A,S,D], k[B,G,S,D] -> q_rot[B,A,S,D], k_rot[B,G,S,D]"
+    papers = ("su2021",)
+
+    def forward(self, ops: Operations, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        return ops.rotate("query", q), ops.rotate("key", k)

@@ -1,0 +1,31 @@
+"""Segment (token type) embedding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from ..component import Component
+from ..ledger import Operations, Tensor
+from ..symbols import E, V_type
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentEmbedding(Component):
+    """One row of E elements for each segment a token can belong to, Devlin et al. 2019, section 3.
+
+    >>> SegmentEmbedding().params
+    V_type*E
+    """
+
+    title = "Segment embedding"
+    role = "embeddings"
+    shapes = "segments[B,S] -> x[B,S,E]"
+    papers = ("devlin2019",)
+
+    rows: Expr = V_type
+    width: Expr = E
+
+    def forward(self, ops: Operations, segments: Tensor) -> Tensor:
+        return ops.lookup("", segments, self.rows, self.width)

@@ -1,0 +1,69 @@
+"""Self-attention: multi-head, grouped-query and multi-query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from ..component import Component
+from ..ledger import Operations, Tensor
+from ..sizes import Divides
+from ..symbols import A, D, E, G
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfAttention(Component):
+    """Scaled dot-product attention over A query heads and G key/value heads of width D.
+
+    Multi-head, Vaswani et al. 2017, section 3.2.2 (their h, d_k = d_v and d_model are A, D and E): G = A.
+    Multi-query, Shazeer 2019, arXiv:1911.02150, section 3: G = 1. Grouped-query, Ainslie et al. 2023,
+    arXiv:2305.13245, section 2.2: G divides A. Alone it is multi-head with E = A·D; inside a model, as the model says.
+
+    >>> SelfAttention().params
+    4*E**2 + 4*E
+    >>> SelfAttention().params.partial(G="1", D="D")
+    2*E*A*D + 2*E*D + A*D + E + 2*D
+    """
+
+    title = "Self-attention"
+    role = "attention"
+    shapes = "x[B,S,E] -> y[B,S,E]"
+    papers = ("vaswani2017", "shazeer2019", "ainslie2023")
+    relations = {G: A, D: E / A}
+    constraints = (Divides(A, E), Divides(G, A))
+
+    heads: Expr = A
+    kv_heads: Expr = G
+    head_width: Expr = D
+    bias: bool = True  # of the query, key and value projections
+    output_bias: bool = True
+    causal: bool = True
+    positions: Component | None = None  # applied to queries and keys, by head
+    query: str = "q_proj"
+    key: str = "k_proj"
+    value: str = "v_proj"
+    fused: str = ""  # the one matrix that gives queries, keys and values together, where there is one
+    output: str = "o_proj"
+    weight_dropout: str = ""  # dropout on the attention weights, where the model names one
+    output_dropout: str = ""
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        queries, keys = self.heads * self.head_width, self.kv_heads * self.head_width
+        if self.fused:
+            joint = ops.linear(self.fused, x, queries + 2 * keys, bias=self.bias)
+            q, k, v = ops.split(joint, (queries, keys, keys))
+        else:
+            q = ops.linear(self.query, x, queries, bias=self.bias)
+            k = ops.linear(self.key, x, keys, bias=self.bias)
+            v = ops.linear(self.value, x, keys, bias=self.bias)
+        q = ops.heads(q, self.heads, self.head_width)
+        k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
+        if self.positions is not None:
+            q, k = ops.call("rotary", self.positions, q, k)
+        mask = "causal" if self.causal else "none"
+        weights = ops.softmax("softmax", ops.scores("scores", q, k, mask))
+        if self.weight_dropout:
+            weights = ops.dropout(self.weight_dropout, weights)
+        y = ops.linear(self.output, ops.merge(ops.mix("mix", weights, v, mask)), x.width, bias=self.output_bias)
+        return ops.dropout(self.output_dropout, y) if self.output_dropout else y

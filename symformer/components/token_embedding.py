@@ -1,0 +1,31 @@
+"""Token embedding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from ..component import Component
+from ..ledger import Operations, Tensor, Weight
+from ..symbols import E, V
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenEmbedding(Component):
+    """One row of E elements for each token of the vocabulary, Vaswani et al. 2017, section 3.4.
+
+    >>> TokenEmbedding().params
+    V*E
+    """
+
+    title = "Token embedding"
+    role = "embeddings"
+    shapes = "tokens[B,S] -> x[B,S,E]"
+    papers = ("vaswani2017",)
+
+    rows: Expr = V
+    width: Expr = E
+
+    def forward(self, ops: Operations, tokens: Tensor, table: Weight | None = None) -> Tensor:
+        return ops.lookup("", tokens, self.rows, self.width, shared={"weight": table} if table else {})

@@ -1,0 +1,193 @@
+"""The derivation: from the shapes of the weights to the polynomial, in steps kept as data, each proved when it is made.
+
+A part's section writes its sum out, simplifies it and puts the relations of the model in (``H = 4E``). A composite's
+section adds its parts up by name, puts their results in, and expands. The last section is the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sympy import Expr, Symbol, expand
+
+from .account import Line, Measure, Term
+from .errors import DerivationError
+from .notation.text import text
+from .notation.tree import Label, Minus, Number, Power, Product, Size, Times, Tree, ordered_terms, terms_tree, tree, value
+from .sizes import Relations, evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Labels and the lines that follow them: ``N = written = simplified = …``, each equal to the next."""
+
+    labels: tuple[Tree, ...]
+    steps: tuple[Tree, ...]
+
+    def prove(self, relations: Relations) -> None:
+        """Raise DerivationError unless every line stands for the same value under the relations."""
+        truth = value(self.steps[-1]).xreplace(relations)
+        for step in (*self.labels, *self.steps):
+            difference = expand(value(step).xreplace(relations) - truth)
+            if difference != 0:
+                raise DerivationError(
+                    f"the derivation shows {text(step)} as equal to {text(truth)}; they differ by {text(difference)}"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What one part comes to."""
+
+    line: Line
+    paths: tuple[str, ...]  # every place in the model where this part stands
+    terms: tuple[tuple[Line, Term], ...]  # the table: entry and product
+    chain: Chain | None  # None where the part adds nothing
+    composite: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """The sections, parts before what they are part of; the last one is the whole."""
+
+    sections: tuple[Section, ...]
+    relations: Relations
+
+    @property
+    def whole(self) -> Section:
+        return self.sections[-1]
+
+    def __iter__(self) -> Iterator[Section]:
+        return iter(self.sections)
+
+
+def derive(root: Line, measure: Measure, relations: Relations) -> Derivation:
+    """The derivation of an account. Every step is proved before it is returned; raises DerivationError otherwise."""
+    labels = _labels(root, measure, relations)
+    seen: dict[object, int] = {}
+    sections: list[Section] = []
+    for line in _parts_first(root):
+        key = _shape_key(line)
+        if key in seen and line is not root:
+            place = seen[key]
+            sections[place] = _merge(sections[place], line, labels)
+            continue
+        seen[key] = len(sections)
+        sections.append(_section(line, labels, relations))
+    for section in sections:
+        if section.chain:
+            section.chain.prove(relations)
+    return Derivation(tuple(sections), relations)
+
+
+def substitution(expr: Expr, numbers: Mapping[Symbol, int]) -> Chain:
+    """The numbers put into a polynomial, term by term, then the terms, then the sum; proved as whole numbers.
+
+    >>> from symformer.symbols import E, L
+    >>> [text(step) for step in substitution(12*L*E**2 + 2*E, {E: 768, L: 12}).steps]
+    ['12 · 12 · 768² + 2 · 768', '84,934,656 + 1,536', '84,936,192']
+    """
+    terms = ordered_terms(expr)
+    written = [_with_numbers(tree(term), numbers) for term in terms]
+    values = [_number(evaluate(term, numbers, text(term))) for term in terms]
+    total = _number(evaluate(expr, numbers, text(expr)))
+    steps = [terms_tree(written)] + ([terms_tree(values)] if len(values) > 1 else []) + [total]
+    chain = Chain((), tuple(steps))
+    chain.prove({})
+    return chain
+
+
+def _number(number: int) -> Tree:
+    return Number(number) if number >= 0 else Minus(Number(-number))
+
+
+def _with_numbers(shown: Tree, numbers: Mapping[Symbol, int]) -> Tree:
+    match shown:
+        case Size(symbol):
+            return Number(numbers[symbol])
+        case Power(base, exponent):
+            return Power(_with_numbers(base, numbers), exponent)
+        case Product(factors):
+            return Times(tuple(_with_numbers(factor, numbers) for factor in factors))
+        case Minus(operand):
+            return Minus(_with_numbers(operand, numbers))
+        case Number():
+            return shown
+    return _number(evaluate(value(shown), numbers, text(shown)))
+
+
+def _parts_first(line: Line) -> Iterator[Line]:
+    for below in line.lines:
+        if below.entry is None:
+            yield from _parts_first(below)
+    yield line
+
+
+def _is_composite(line: Line) -> bool:
+    return any(below.entry is None for below in line.lines)
+
+
+def _shape_key(line: Line) -> object:
+    """Two parts with the same class and the same entries have one section."""
+    return (
+        type(line.part).__name__,
+        tuple((below.name, below.count, below.terms, _shape_key(below)) for below in line.lines),
+    )
+
+
+def _section(line: Line, labels: Mapping[str, Label], relations: Relations) -> Section:
+    table = tuple((below, term) for below in line.lines if below.entry is not None for term in below.terms)
+    label = labels[line.key]
+    composite = _is_composite(line)
+    general = expand(line.each)
+    special = expand(general.xreplace(relations))
+    if special == 0:
+        return Section(line, (line.path,), table, None, composite)
+    steps: list[Tree] = []
+    if composite:
+        parts = [below for below in line.lines if below.each != 0]
+        named = [
+            _times(below.count, labels[below.key]) if below.entry is None else _written(below.terms) for below in parts
+        ]
+        filled = [_times(below.count, tree(expand(below.each.xreplace(relations)))) for below in parts]
+        steps = [terms_tree(named), terms_tree(filled), tree(special)]
+    else:
+        steps = [terms_tree([_written((term,)) for _, term in table]), tree(general), tree(special)]
+    kept = [step for index, step in enumerate(steps) if index == 0 or step != steps[index - 1]]
+    return Section(line, (line.path,), table, Chain((label,), tuple(kept)), composite)
+
+
+def _merge(section: Section, line: Line, labels: Mapping[str, Label]) -> Section:
+    chain = section.chain
+    label = labels[line.key]
+    if chain is not None and label not in chain.labels:
+        chain = Chain((*chain.labels, label), chain.steps)
+    return Section(section.line, (*section.paths, line.path), section.terms, chain, section.composite)
+
+
+def _written(terms: tuple[Term, ...]) -> Tree:
+    """Products as they stand in the shapes: ``E · 3E + 3E``."""
+    products: list[Tree] = []
+    for term in terms:
+        factors = [tree(factor) for factor in term.factors if factor != 1] or [Number(1)]
+        products.append(factors[0] if len(factors) == 1 else Times(tuple(factors)))
+    return terms_tree(products)
+
+
+def _times(count: Expr, shown: Tree) -> Tree:
+    return shown if count == 1 else Product((tree(count), shown))
+
+
+def _labels(root: Line, measure: Measure, relations: Relations) -> dict[str, Label]:
+    """A label for each part: its own name, or as much of its key as tells it from a part that counts differently."""
+    truths = {line.key: expand(line.each.xreplace(relations)) for line in root.parts()}
+    labels: dict[str, Label] = {}
+    for key, truth in truths.items():
+        words = key.split(".")
+        for length in range(1, len(words) + 1):
+            tail = words[-length:]
+            if all(other.split(".")[-length:] != tail or truths[other] == truth for other in truths):
+                break
+        labels[key] = Label(measure.letter, ".".join(tail), truth)
+    return labels

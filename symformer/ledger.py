@@ -1,0 +1,327 @@
+"""The ledger: what a model computes, as facts. One entry for each operation, in symbols; no formula lives here.
+
+A part writes its entries by calling the operations of :class:`Operations`, a closed set. Shapes are checked as they
+are written, so a wrong one is refused where it stands, with the operation, the axis and both sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal, Protocol
+
+from sympy import Expr, Integer, cancel
+
+from .errors import ShapeError
+from .notation.text import text
+from .shapes import Shape, shape_line, spell
+
+Mask = Literal["none", "causal"]
+_OWN: Mapping[str, Weight] = {}
+
+
+class Kind(StrEnum):
+    """The closed set of operations. A quantity has one rule for each of them."""
+
+    LOOKUP = "lookup"  # rows of a table, chosen by index
+    LINEAR = "linear"  # x · Wᵀ + b
+    SCORES = "scores"  # queries · keysᵀ, by head
+    SOFTMAX = "softmax"
+    MIX = "mix"  # attention weights · values, by head
+    NORM = "norm"
+    ACTIVATION = "activation"
+    MULTIPLY = "multiply"  # elementwise product of two tensors
+    ADD = "add"  # elementwise sum of two tensors
+    DROPOUT = "dropout"
+    ROTATE = "rotate"  # rotary positions applied to the heads
+    POSITIONS = "positions"  # a fixed table of positions
+    SELECT = "select"  # one position of each sequence
+    PARAMETER = "parameter"  # a weight stored by itself, used by other operations
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Tensor:
+    """An activation: its shape and the entry that made it. A view names the tensor whose storage it looks into."""
+
+    name: str
+    shape: Shape
+    base: Tensor | None = None
+
+    @property
+    def width(self) -> Expr:
+        """The last axis."""
+        return self.shape[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A stored parameter, by its path as torch would name it."""
+
+    path: str
+    shape: Shape
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Entry:
+    """One operation."""
+
+    kind: Kind
+    path: str  # "h.*.attn.c_attn": as torch names the module, * for a repeated layer
+    inputs: tuple[Tensor, ...]
+    output: Tensor
+    weights: tuple[Weight, ...] = ()  # stored here
+    shared: tuple[Weight, ...] = ()  # used here, stored by another entry
+    function: str = ""  # which activation, norm or table
+    mask: Mask = "none"  # which query-key pairs the attention needs
+    module: bool = False  # whether it is a module of its own in torch's print(model)
+
+
+class Part(Protocol):
+    """Anything that can write itself into a ledger."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def shapes(self) -> str: ...
+
+    def forward(self, ops: Operations, *inputs: Any) -> Any: ...
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """A part inside another, with the entries and parts it wrote, in order."""
+
+    name: str
+    part: Part
+    count: Expr = Integer(1)
+    items: list[Entry | Scope] = field(default_factory=list)
+
+    @property
+    def repeated(self) -> bool:
+        return self.name.endswith("*")
+
+
+class Ledger:
+    """Everything a model computes, as a tree of scopes whose leaves are entries."""
+
+    def __init__(self, root: Scope, output: Any) -> None:
+        self.root = root
+        self.output = output
+
+    def __iter__(self) -> Iterator[tuple[Expr, Entry]]:
+        """Each entry with the number of times it stands in the model."""
+        return _walk(self.root, Integer(1))
+
+    @property
+    def weights(self) -> list[tuple[Expr, Weight]]:
+        """Each stored weight with its number of copies."""
+        return [(count, weight) for count, entry in self for weight in entry.weights]
+
+
+def _walk(scope: Scope, count: Expr) -> Iterator[tuple[Expr, Entry]]:
+    count = count * scope.count
+    for item in scope.items:
+        if isinstance(item, Scope):
+            yield from _walk(item, count)
+        else:
+            yield count, item
+
+
+def record(part: Part) -> Ledger:
+    """The ledger of a part, run on inputs of the shapes that its own shape line names."""
+    ops = Operations(part)
+    inputs = [Tensor(axes.name, axes.example) for axes in shape_line(part.shapes).inputs]
+    output = ops.run(part, inputs)
+    return Ledger(ops.root, output)
+
+
+class Operations:
+    """The closed set of operations a forward is written in. Names are torch's attribute names; "" is the part itself."""
+
+    def __init__(self, part: Part) -> None:
+        self.root = Scope("", part)
+        self._scopes = [self.root]
+        self._weights: dict[str, Weight] = {}
+
+    # -- parts ---------------------------------------------------------------------------------------------------
+
+    def call(self, name: str, part: Part, *inputs: Any) -> Any:
+        """Run a part inside this one, under a name."""
+        return self._enter(Scope(name, part), inputs)
+
+    def repeat(self, name: str, count: Expr, part: Part, x: Tensor, *context: Any) -> Tensor:
+        """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically."""
+        y = self._enter(Scope(f"{name}.*", part, count), (x, *context))
+        self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
+        return y
+
+    def run(self, part: Part, inputs: Sequence[Any]) -> Any:
+        """Run a part in the scope that is open, and hold it to its shape line."""
+        output = part.forward(self, *inputs)
+        outputs = output if isinstance(output, tuple) else (output,)
+        shape_line(part.shapes).check(
+            self._path("") or type(part).__name__, [x.shape for x in inputs if isinstance(x, Tensor)], [y.shape for y in outputs]
+        )
+        return output
+
+    def weight(self, path: str) -> Weight:
+        """A weight that is already stored, by its path from the root: what a tied head reads."""
+        if path not in self._weights:
+            raise ShapeError(f"{self._path('')}: no weight {path!r} is stored yet to tie to")
+        return self._weights[path]
+
+    def index(self, name: str, *shape: Expr | int) -> Tensor:
+        """Whole numbers that a model makes for itself, such as position ids: no entry, nothing computed."""
+        return Tensor(name, tuple(Integer(dim) if isinstance(dim, int) else dim for dim in shape))
+
+    # -- operations with weights ---------------------------------------------------------------------------------
+
+    def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, *, shared: Mapping[str, Weight] = _OWN) -> Tensor:
+        """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared."""
+        stored = self._weights_of(name, {"weight": (rows, width)}, shared)
+        facts = {"weights": stored, "shared": tuple(shared.values()), "module": True}
+        return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
+
+    def linear(
+        self, name: str, x: Tensor, out: Expr, *, bias: bool = True, shared: Mapping[str, Weight] = _OWN
+    ) -> Tensor:
+        """x[…, in] -> y[…, out]: a matrix ``[out, in]`` and, if wanted, a bias ``[out]``.
+
+        What is given as ``shared`` is stored elsewhere; the rest is stored here.
+        """
+        wanted: dict[str, Shape] = {"weight": (out, x.width)}
+        if bias:
+            wanted["bias"] = (out,)
+        stored = self._weights_of(name, wanted, shared)
+        facts = {"weights": stored, "shared": tuple(shared.values()), "module": not (shared and not stored)}
+        return self._write(Kind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
+
+    def parameter(self, name: str, **shapes: Shape) -> dict[str, Weight]:
+        """Weights stored by themselves, for other operations to share."""
+        stored = {part: self._store(name, part, shape) for part, shape in shapes.items()}
+        nowhere = Tensor(self._path(name), ())
+        self._scopes[-1].items.append(
+            Entry(Kind.PARAMETER, nowhere.name, (), nowhere, weights=tuple(stored.values()), module=True)
+        )
+        return stored
+
+    def norm(self, name: str, x: Tensor, function: str, *, scale: bool = True, bias: bool = True) -> Tensor:
+        """x[…, E] -> y[…, E]: normalised over the last axis; a scale ``[E]`` and a bias ``[E]`` if they are stored."""
+        stored = [part for part, wanted in (("weight", scale), ("bias", bias)) if wanted]
+        weights = tuple(self._store(name, part, (x.width,)) for part in stored)
+        return self._write(Kind.NORM, name, (x,), x.shape, weights=weights, function=function, module=True)
+
+    # -- operations without weights ------------------------------------------------------------------------------
+
+    def activation(self, name: str, x: Tensor, function: str) -> Tensor:
+        """An elementwise function, by its usual name (gelu, silu, tanh)."""
+        return self._write(Kind.ACTIVATION, name, (x,), x.shape, function=function, module=True)
+
+    def dropout(self, name: str, x: Tensor) -> Tensor:
+        """Dropout: no weights, the same shape."""
+        return self._write(Kind.DROPOUT, name, (x,), x.shape, module=True)
+
+    def add(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x + y, axis by axis the same or 1."""
+        return self._write(Kind.ADD, name, (x, y), self._broadcast(name, x, y))
+
+    def multiply(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x · y elementwise, axis by axis the same or 1."""
+        return self._write(Kind.MULTIPLY, name, (x, y), self._broadcast(name, x, y))
+
+    def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
+        """A fixed table of positions, [1, length, width]."""
+        return self._write(Kind.POSITIONS, name, (), (Integer(1), length, width), function=function, module=True)
+
+    def rotate(self, name: str, x: Tensor) -> Tensor:
+        """Rotary positions applied to x[B,A,S,D]."""
+        return self._write(Kind.ROTATE, name, (x,), x.shape)
+
+    def select(self, name: str, x: Tensor) -> Tensor:
+        """x[B,S,E] -> y[B,E]: one position of each sequence."""
+        return self._write(Kind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]))
+
+    # -- attention -----------------------------------------------------------------------------------------------
+
+    def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask) -> Tensor:
+        """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head."""
+        self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
+        return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), mask=mask)
+
+    def softmax(self, name: str, x: Tensor) -> Tensor:
+        """Softmax over the last axis."""
+        return self._write(Kind.SOFTMAX, name, (x,), x.shape)
+
+    def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask) -> Tensor:
+        """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head."""
+        self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
+        return self._write(Kind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), mask=mask)
+
+    # -- views: no entry, the same storage -----------------------------------------------------------------------
+
+    def split(self, x: Tensor, widths: Sequence[Expr]) -> list[Tensor]:
+        """x[…, a+b+…] -> [x[…, a], x[…, b], …]."""
+        self._same(self._path(""), "the pieces of a split", (sum(widths, Integer(0)),), x.shape[-1:])
+        return [Tensor(x.name, (*x.shape[:-1], width), x) for width in widths]
+
+    def heads(self, x: Tensor, heads: Expr, width: Expr) -> Tensor:
+        """x[B,S,A·D] -> x[B,A,S,D]."""
+        self._same(self._path(""), "heads times head width", (heads * width,), x.shape[-1:])
+        return Tensor(x.name, (x.shape[0], heads, x.shape[1], width), x)
+
+    def merge(self, x: Tensor) -> Tensor:
+        """x[B,A,S,D] -> x[B,S,A·D]."""
+        return Tensor(x.name, (x.shape[0], x.shape[2], x.shape[1] * x.shape[3]), x)
+
+    # -- the writing itself --------------------------------------------------------------------------------------
+
+    def _enter(self, scope: Scope, inputs: Sequence[Any]) -> Any:
+        self._scopes[-1].items.append(scope)
+        self._scopes.append(scope)
+        try:
+            return self.run(scope.part, inputs)
+        finally:
+            self._scopes.pop()
+
+    def _path(self, name: str) -> str:
+        return ".".join(part for part in (*(scope.name for scope in self._scopes), name) if part)
+
+    def _store(self, name: str, part: str, shape: Shape) -> Weight:
+        weight = Weight(".".join(filter(None, (self._path(name), part))), shape)
+        if weight.path in self._weights:
+            raise ShapeError(f"{weight.path} is stored twice; give the two operations different names")
+        self._weights[weight.path] = weight
+        return weight
+
+    def _weights_of(self, name: str, wanted: dict[str, Shape], shared: Mapping[str, Weight]) -> tuple[Weight, ...]:
+        for part, weight in shared.items():
+            self._same(self._path(name), f"the shared {part} and the one needed", weight.shape, wanted[part])
+        return tuple(self._store(name, part, shape) for part, shape in wanted.items() if part not in shared)
+
+    def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
+        path = self._path(name)
+        output = Tensor(path, shape)
+        self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))
+        return output
+
+    def _broadcast(self, name: str, x: Tensor, y: Tensor) -> Shape:
+        if len(x.shape) != len(y.shape):
+            raise ShapeError(f"{self._path(name)}: {spell(x.shape)} and {spell(y.shape)} differ in their number of axes")
+        for axis, (left, right) in enumerate(zip(x.shape, y.shape, strict=True)):
+            if 1 not in (left, right) and not equal(left, right):
+                raise ShapeError(f"{self._path(name)}: axis {axis} is {text(left)} on one side and {text(right)} on the other")
+        return tuple(right if left == 1 else left for left, right in zip(x.shape, y.shape, strict=True))
+
+    def _same(self, path: str, what: str, left: Shape, right: Shape) -> None:
+        if len(left) != len(right) or not all(equal(a, b) for a, b in zip(left, right, strict=True)):
+            raise ShapeError(f"{path}: {what} differ: {spell(left)} and {spell(right)}")
+
+
+def equal(left: Expr, right: Expr) -> bool:
+    """Whether two sizes are the same expression."""
+    return bool(left == right or cancel(left - right) == 0)

@@ -1,0 +1,99 @@
+"""What the emitters share: the walk over a display tree, and where brackets belong."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from sympy import Symbol
+
+from .tree import Call, Fraction, Label, Minus, Number, Power, Product, Size, Sum, Times, Tree
+
+_SUM, _PRODUCT, _POWER, _ATOM = range(4)
+
+
+class Emitter(ABC):
+    """Prints a display tree in one language; subclasses say how each node is spelt, never when brackets are needed."""
+
+    fraction_binds: int = _ATOM  # a stacked fraction needs no brackets; a slash binds as a product does
+
+    def emit(self, shown: Tree) -> str:
+        """The tree in this language."""
+        match shown:
+            case Number(number):
+                return self.number(number)
+            case Size(symbol):
+                return self.size(symbol)
+            case Label(letter, name, _):
+                return self.label(letter, name)
+            case Sum(terms):
+                return self._sum(terms)
+            case Minus(operand):
+                return "-" + self._within(operand, _PRODUCT)
+            case Product(factors):
+                return self.product([self._within(factor, _PRODUCT) for factor in factors], factors)
+            case Times(factors):
+                return self.times([self._within(factor, _PRODUCT) for factor in factors])
+            case Power(base, exponent):
+                return self.power(self._within(base, _ATOM), exponent)
+            case Fraction(numerator, denominator):
+                if self.fraction_binds == _ATOM:
+                    return self.fraction(self.emit(numerator), self.emit(denominator))
+                return self.fraction(self._within(numerator, _PRODUCT), self._within(denominator, _POWER))
+            case Call(function, arguments):
+                return self.call(function, [self.emit(argument) for argument in arguments])
+        raise TypeError(f"not a display tree: {shown!r}")
+
+    def _sum(self, terms: tuple[Tree, ...]) -> str:
+        text = ""
+        for term in terms:
+            operand = term.operand if isinstance(term, Minus) else term
+            sign = "-" if isinstance(term, Minus) else "+"
+            spelt = self._within(operand, _PRODUCT)
+            text += (f" {sign} " if text else sign.replace("+", "")) + spelt
+        return text
+
+    def _within(self, shown: Tree, least: int) -> str:
+        text = self.emit(shown)
+        return self.brackets(text) if self._binds(shown) < least else text
+
+    def _binds(self, shown: Tree) -> int:
+        match shown:
+            case Sum() | Minus():
+                return _SUM
+            case Product() | Times():
+                return _PRODUCT
+            case Power():
+                return _POWER
+            case Fraction():
+                return self.fraction_binds
+        return _ATOM
+
+    @abstractmethod
+    def number(self, number: int) -> str: ...
+
+    @abstractmethod
+    def size(self, symbol: Symbol) -> str: ...
+
+    @abstractmethod
+    def label(self, letter: str, name: str) -> str: ...
+
+    @abstractmethod
+    def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str: ...
+
+    @abstractmethod
+    def times(self, factors: list[str]) -> str: ...
+
+    @abstractmethod
+    def power(self, base: str, exponent: int) -> str: ...
+
+    @abstractmethod
+    def fraction(self, numerator: str, denominator: str) -> str: ...
+
+    @abstractmethod
+    def call(self, function: str, arguments: list[str]) -> str: ...
+
+    def brackets(self, text: str) -> str:
+        return f"({text})"
+
+
+PRODUCT = _PRODUCT

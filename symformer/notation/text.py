@@ -1,0 +1,84 @@
+"""Plain emitters: code (``12*L*E**2``, what the JSON carries) and text for people (``12LE²``)."""
+
+from __future__ import annotations
+
+from sympy import Expr, Symbol
+
+from .emitter import PRODUCT, Emitter
+from .tree import Power, Size, Tree, tree
+
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class CodeEmitter(Emitter):
+    """Plain arithmetic over the alphabet, as :mod:`symformer.arithmetic` reads it back."""
+
+    fraction_binds = PRODUCT
+
+    def number(self, number: int) -> str:
+        return str(number)
+
+    def size(self, symbol: Symbol) -> str:
+        return str(symbol.name)
+
+    def label(self, letter: str, name: str) -> str:
+        return f"{letter}[{name}]"
+
+    def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
+        return "*".join(factors)
+
+    def times(self, factors: list[str]) -> str:
+        return "*".join(factors)
+
+    def power(self, base: str, exponent: int) -> str:
+        return f"{base}**{exponent}"
+
+    def fraction(self, numerator: str, denominator: str) -> str:
+        return f"{numerator}/{denominator}"
+
+    def call(self, function: str, arguments: list[str]) -> str:
+        return f"{function}({', '.join(arguments)})"
+
+
+class TextEmitter(CodeEmitter):
+    """Unicode for terminals: ``12LE² + 13LE``; letters with a subscript are kept apart by a dot."""
+
+    def number(self, number: int) -> str:
+        return f"{number:,}"
+
+    def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
+        return ("·" if any(_has_subscript(factor) for factor in trees) else "").join(factors)
+
+    def times(self, factors: list[str]) -> str:
+        return " · ".join(factors)
+
+    def power(self, base: str, exponent: int) -> str:
+        return base + str(exponent).translate(_SUPERSCRIPTS)
+
+
+def _has_subscript(factor: Tree) -> bool:
+    base = factor.base if isinstance(factor, Power) else factor
+    return isinstance(base, Size) and "_" in base.symbol.name
+
+
+_CODE, _TEXT = CodeEmitter(), TextEmitter()
+
+
+def code(shown: Tree | Expr) -> str:
+    """Plain arithmetic, in house order for an expression.
+
+    >>> from symformer.symbols import E, L
+    >>> code(13*L*E + 12*L*E**2)
+    '12*L*E**2 + 13*L*E'
+    """
+    return _CODE.emit(shown if isinstance(shown, Tree) else tree(shown))
+
+
+def text(shown: Tree | Expr) -> str:
+    """Text for people.
+
+    >>> from symformer.symbols import E, L, L_enc
+    >>> text(13*L*E + 12*L*E**2), text(2*L_enc*E)
+    ('12LE² + 13LE', '2·L_enc·E')
+    """
+    return _TEXT.emit(shown if isinstance(shown, Tree) else tree(shown))

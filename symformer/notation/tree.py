@@ -1,0 +1,217 @@
+"""The display tree: what a formula looks like, and nothing that sorts or simplifies by itself.
+
+SymPy prints in an order of its own and distributes ``3(E·E + E)`` as soon as it is written. So structure is held
+here, printed by small emitters, and proved equal to the SymPy truth through :func:`value`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Symbol, ceiling, floor
+
+from ..symbols import RANK, letter
+
+
+class Tree:
+    """A node of the display tree."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Tree):
+    """A whole number; emitters group its digits."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Size(Tree):
+    """A symbol of the alphabet."""
+
+    symbol: Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Label(Tree):
+    """A name for a value shown elsewhere: the count of ``attn`` inside the sum of its block."""
+
+    letter: str
+    name: str
+    stands_for: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Tree):
+    """Terms in the order given; a Minus among them prints as a subtraction."""
+
+    terms: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Minus(Tree):
+    """The negative of a tree."""
+
+    operand: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Tree):
+    """Factors side by side, as in ``12LE²``."""
+
+    factors: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Times(Tree):
+    """Factors with a visible dot, as in ``E · 3E``: the shape of a matrix, multiplied out."""
+
+    factors: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Power(Tree):
+    """A base with a whole exponent."""
+
+    base: Tree
+    exponent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fraction(Tree):
+    """One tree over another."""
+
+    numerator: Tree
+    denominator: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Tree):
+    """ceil, floor, max or min."""
+
+    function: str
+    arguments: tuple[Tree, ...]
+
+
+_CALLS = {ceiling: "ceil", floor: "floor", Max: "max", Min: "min"}
+_FUNCTIONS = {name: function for function, name in _CALLS.items()}
+
+
+def tree(expr: Expr) -> Tree:
+    """The display tree of an expression, in house order: highest degree first, then the order of the alphabet."""
+    if isinstance(expr, Integer):
+        number = Number(abs(int(expr)))
+        return Minus(number) if expr < 0 else number
+    if isinstance(expr, Rational):
+        fraction = Fraction(Number(abs(int(expr.p))), Number(int(expr.q)))
+        return Minus(fraction) if expr < 0 else fraction
+    if isinstance(expr, Symbol):
+        return Size(expr)
+    if isinstance(expr, Add):
+        return Sum(tuple(tree(term) for term in ordered_terms(expr)))
+    if isinstance(expr, Mul | Pow):
+        return _product(expr)
+    for function, name in _CALLS.items():
+        if isinstance(expr, function):
+            return Call(name, tuple(tree(argument) for argument in sorted(expr.args, key=house_key)))
+    raise TypeError(f"{expr} has no display form: {type(expr).__name__}")
+
+
+def _product(expr: Expr) -> Tree:
+    coefficient, rest = expr.as_coeff_Mul()
+    above: list[Tree] = []
+    below: list[Tree] = []
+    for base, exponent in sorted(rest.as_powers_dict().items(), key=lambda item: house_key(item[0])):
+        if base == 1:
+            continue
+        if not isinstance(exponent, Integer):
+            raise TypeError(f"{expr} has no display form: the exponent {exponent} is not a whole number")
+        shown = tree(base)
+        times = abs(int(exponent))
+        (above if exponent > 0 else below).append(shown if times == 1 else Power(shown, times))
+    if abs(coefficient.p) != 1 or not above:
+        above.insert(0, Number(abs(int(coefficient.p))))
+    if coefficient.q != 1:
+        below.insert(0, Number(int(coefficient.q)))
+    shown = _join(above) if not below else Fraction(_join(above), _join(below))
+    return Minus(shown) if coefficient < 0 else shown
+
+
+def _join(factors: list[Tree]) -> Tree:
+    return factors[0] if len(factors) == 1 else Product(tuple(factors))
+
+
+def ordered_terms(expr: Expr) -> list[Expr]:
+    """The terms of a sum in house order.
+
+    >>> from symformer.symbols import E, L, P, V
+    >>> ordered_terms(2*E + P*E + V*E + 13*L*E + 12*L*E**2)
+    [12*E**2*L, 13*E*L, E*V, E*P, 2*E]
+    """
+    return sorted(Add.make_args(expr), key=house_key)
+
+
+def house_key(expr: Expr) -> tuple[int, list[tuple[int, int]], str]:
+    """The sort key of house order: degree from high to low, then the alphabet, then the coefficient's sign and text."""
+    powers = leading_powers(expr)
+    return (
+        -sum(powers.values()),
+        sorted((RANK[symbol], -power) for symbol, power in powers.items()),
+        str(expr),
+    )
+
+
+def leading_powers(expr: Expr) -> dict[Symbol, int]:
+    """The exponent of each symbol in a term; for a factor that is a sum, in the sum's own first term."""
+    if isinstance(expr, Symbol):
+        return {expr: 1}
+    if isinstance(expr, Add):
+        return leading_powers(min(expr.args, key=house_key))
+    powers: dict[Symbol, int] = {}
+    if isinstance(expr, Pow) and isinstance(expr.exp, Integer):
+        for symbol, power in leading_powers(expr.base).items():
+            powers[symbol] = power * int(expr.exp)
+    elif isinstance(expr, Mul):
+        for factor in expr.args:
+            for symbol, power in leading_powers(factor).items():
+                powers[symbol] = powers.get(symbol, 0) + power
+    elif expr.args:
+        return leading_powers(expr.args[0])
+    return powers
+
+
+def growth(term: Expr) -> int:
+    """How fast a term grows with the model: its degree, where a size that stays put (D) does not count."""
+    return sum(power * letter(symbol).growth for symbol, power in leading_powers(term).items())
+
+
+def value(shown: Tree) -> Expr:
+    """The SymPy expression that a display tree stands for: what proves a displayed line."""
+    match shown:
+        case Number(number):
+            return Integer(number)
+        case Size(symbol):
+            return symbol
+        case Label(_, _, stands_for):
+            return stands_for
+        case Sum(terms):
+            return Add(*(value(term) for term in terms))
+        case Minus(operand):
+            return -value(operand)
+        case Product(factors) | Times(factors):
+            return Mul(*(value(factor) for factor in factors))
+        case Power(base, exponent):
+            return value(base) ** Integer(exponent)
+        case Fraction(numerator, denominator):
+            return value(numerator) / value(denominator)
+        case Call(function, arguments):
+            return _FUNCTIONS[function](*(value(argument) for argument in arguments))
+    raise TypeError(f"not a display tree: {shown!r}")
+
+
+def terms_tree(terms: list[Tree]) -> Tree:
+    """A sum of several trees, the tree itself if there is one, zero if there is none."""
+    if not terms:
+        return Number(0)
+    return terms[0] if len(terms) == 1 else Sum(tuple(terms))

@@ -1,0 +1,54 @@
+"""The Typst emitter: mathematics for the PDFs that need no TeX."""
+
+from __future__ import annotations
+
+from sympy import Expr, Symbol
+
+from ..symbols import letter as row
+from .emitter import Emitter
+from .tree import Tree, tree
+
+
+class TypstEmitter(Emitter):
+    """A display tree as Typst mathematics."""
+
+    def number(self, number: int) -> str:
+        return f'"{number:,}"' if number > 999 else str(number)
+
+    def size(self, symbol: Symbol) -> str:
+        name = row(symbol)
+        return f'{name.base}_"{name.subscript}"' if name.subscript else name.base
+
+    def label(self, letter: str, name: str) -> str:
+        return f'{letter}_"{name}"' if name else letter
+
+    def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
+        return " ".join(factors)
+
+    def times(self, factors: list[str]) -> str:
+        return " dot ".join(factors)
+
+    def power(self, base: str, exponent: int) -> str:
+        return f"{base}^{exponent}" if exponent < 10 else f"{base}^({exponent})"
+
+    def fraction(self, numerator: str, denominator: str) -> str:
+        return f"frac({numerator}, {denominator})"
+
+    def call(self, function: str, arguments: list[str]) -> str:
+        return f"{function}({', '.join(arguments)})"
+
+    def brackets(self, text: str) -> str:
+        return f"lr(({text}))" if "frac(" in text else f"({text})"
+
+
+_TYPST = TypstEmitter()
+
+
+def typst(shown: Tree | Expr) -> str:
+    """Typst mathematics, in house order for an expression.
+
+    >>> from symformer.symbols import E, L
+    >>> typst(13*L*E + 12*L*E**2)
+    '12 L E^2 + 13 L E'
+    """
+    return _TYPST.emit(shown if isinstance(shown, Tree) else tree(shown))

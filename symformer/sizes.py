@@ -1,0 +1,91 @@
+"""Numbers for symbols: reading them from text, holding them to the conditions of a model, putting them in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sympy import Expr, Integer, Symbol
+
+from .arithmetic import MAX_INTEGER, size
+from .errors import ArithmeticTextError, SizeError, UnknownNameError
+from .notation.text import text
+from .symbols import letter, symbol
+
+Numbers = dict[Symbol, int]
+Relations = dict[Symbol, Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Divides:
+    """A condition under which a formula holds: ``dividend`` is a whole multiple of ``divisor``."""
+
+    divisor: Expr
+    dividend: Symbol
+
+    def check(self, numbers: Mapping[Symbol, int]) -> None:
+        """Raise SizeError when both sizes have a number and it does not divide."""
+        divisor, dividend = self.divisor.xreplace(numbers), self.dividend.xreplace(numbers)
+        if isinstance(divisor, int | Integer) and isinstance(dividend, int | Integer) and int(dividend) % int(divisor):
+            by = text(self.divisor) if self.divisor.is_Integer else f"{text(self.divisor)}={int(divisor)}"
+            names = letter(self.dividend).meaning + ("" if self.divisor.is_Integer else f", {_meaning(self.divisor)}")
+            raise SizeError(
+                f"{self.dividend}={int(dividend)} is not a multiple of {by} ({names}); choose sizes that divide"
+            )
+
+
+def _meaning(divisor: Expr) -> str:
+    return letter(divisor).meaning if isinstance(divisor, Symbol) else text(divisor)
+
+
+def assignment(argument: str) -> tuple[Symbol, Expr]:
+    """NAME=VALUE, as ``--set`` takes it.
+
+    >>> assignment("H=4*E")
+    (H, 4*E)
+    """
+    name, equals, value = argument.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise SizeError(f"{argument!r} is not of the form NAME=VALUE, such as E=768")
+    target = symbol(name.strip())
+    try:
+        return target, size(value)
+    except (ArithmeticTextError, UnknownNameError) as error:
+        raise SizeError(f"{name.strip()}={value.strip()[:60]}: {error}") from None
+
+
+def whole(name: str, value: object) -> int:
+    """A size given as a Python or JSON value; the sentence of the error names it."""
+    if isinstance(value, bool) or not isinstance(value, int | Integer):
+        raise SizeError(f"{name} is {value!r}, which is not a whole number")
+    if not 1 <= value <= MAX_INTEGER:
+        shown = str(value) if len(str(value)) < 25 else f"a number of {len(str(value))} digits"
+        raise SizeError(f"{name} is {shown}; a size is a whole number from 1 to {MAX_INTEGER:,}")
+    return int(value)
+
+
+def evaluate(expr: Expr, numbers: Mapping[Symbol, int], what: str) -> int:
+    """The exact integer of an expression. Raises SizeError naming the symbols that have no number."""
+    result = expr.xreplace({name: Integer(number) for name, number in numbers.items()})
+    if missing := sorted(result.free_symbols, key=str):
+        raise SizeError(f"{what} needs a number for {', '.join(map(str, missing))}")
+    if not isinstance(result, Integer):
+        raise SizeError(f"{what} is {result}, which is not whole: the sizes do not divide as {text(expr)} asks")
+    return int(result)
+
+
+def close(relations: Mapping[Symbol, Expr]) -> Relations:
+    """Relations with every symbol that another relation fixes put in, so that one substitution is enough.
+
+    Raises SizeError where a relation comes back to itself.
+    """
+    closed = {target: Integer(value) if isinstance(value, int) else value for target, value in relations.items()}
+    for _ in range(len(closed) + 1):
+        replaced = {target: value.xreplace(closed) for target, value in closed.items()}
+        if replaced == closed:
+            break
+        closed = replaced
+    for target, value in closed.items():
+        if value.free_symbols & closed.keys():
+            raise SizeError(f"{target}={text(relations[target])} depends on itself")
+    return closed

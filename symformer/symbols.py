@@ -1,0 +1,89 @@
+"""The alphabet: one table, one name everywhere (Python variable, SymPy symbol, keyword, JSON key).
+
+The rows stand in printing order: within one degree, ``12LE² + 13LE + VE + PE + 2E`` is sorted by it, and so are the
+factors of each term. Every symbol is made here and only here, a positive integer: a SymPy symbol of the same name
+with other assumptions would be another symbol, and substituting it would silently do nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Symbol
+
+from .errors import UnknownNameError
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One row of the alphabet."""
+
+    name: str
+    meaning: str
+    unit: str
+    config: tuple[str, ...] = ()  # the usual names of this size in a config.json
+    growth: int = 1  # how it grows as a model widens or deepens: a head keeps its width, so D has 0
+    run: bool = False  # a size of the run (batch, lengths), not of the model
+
+    @property
+    def base(self) -> str:
+        """The letter itself: ``L`` of ``L_enc``."""
+        return self.name.partition("_")[0]
+
+    @property
+    def subscript(self) -> str:
+        """What stands below it: ``enc`` of ``L_enc``; empty for a plain letter."""
+        return self.name.partition("_")[2]
+
+    @property
+    def latex(self) -> str:
+        r"""The LaTeX form: ``L_{\mathrm{enc}}``."""
+        return rf"{self.base}_{{\mathrm{{{self.subscript}}}}}" if self.subscript else self.base
+
+
+_TABLE = (
+    Letter("B", "batch", "sequences", run=True),
+    Letter("S", "sequence length", "tokens", run=True),
+    Letter("S_enc", "sequence length of the encoder", "tokens", run=True),
+    Letter("C", "tokens already in the cache", "tokens", run=True),
+    Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
+    Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
+    Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
+    Letter("V", "vocabulary rows", "rows", ("vocab_size",)),
+    Letter("V_type", "segment (token type) rows", "rows", ("type_vocab_size",)),
+    Letter("P", "learned position rows", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
+    Letter("E", "embedding (model) width", "elements", ("hidden_size", "n_embd", "d_model")),
+    Letter("H", "hidden width of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
+    Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
+    Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
+    Letter("D", "width of one head", "elements", ("head_dim",), growth=0),
+)
+
+LETTERS: dict[str, Letter] = {letter.name: letter for letter in _TABLE}
+SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) for name in LETTERS}
+RANK: dict[Symbol, int] = {symbol: rank for rank, symbol in enumerate(SYMBOLS.values())}
+
+B, S, S_enc, C = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C"))
+L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
+V, V_type, P = (SYMBOLS[name] for name in ("V", "V_type", "P"))
+E, H = (SYMBOLS[name] for name in ("E", "H"))
+A, G, D = (SYMBOLS[name] for name in ("A", "G", "D"))
+
+
+def symbol(name: str) -> Symbol:
+    """The symbol of that name.
+
+    Raises UnknownNameError, which offers the nearest names.
+
+    >>> symbol("E").is_positive
+    True
+    """
+    try:
+        return SYMBOLS[name]
+    except KeyError:
+        raise UnknownNameError("symbol", name, SYMBOLS) from None
+
+
+def letter(size: Symbol) -> Letter:
+    """The row of the alphabet that a symbol belongs to."""
+    return LETTERS[size.name]

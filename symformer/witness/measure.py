@@ -1,0 +1,92 @@
+"""Building the torch witness of an architecture, and reading what it stores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+import torch
+from sympy import Symbol
+from torch import nn
+
+from ..architecture import Architecture
+from ..errors import WitnessError
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # a witness is built from its code alone
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One parameter of a torch model, by our name for it."""
+
+    path: str
+    shape: tuple[int, ...]
+
+
+def witness_class(component: Architecture) -> type[nn.Module]:
+    """The torch class that stands for a component. Raises WitnessError where the library is not installed."""
+    module, name = class_path(component)
+    try:
+        found: type[nn.Module] = getattr(import_module(module), name)
+    except ImportError as error:
+        raise WitnessError(f"{module} is not installed ({error}); pip install 'symformer[torch]'") from None
+    return found
+
+
+def class_path(component: Architecture) -> tuple[str, str]:
+    """The module and the name of the witness, without importing it."""
+    named = component.fields.class_for(component)
+    module, colon, name = named.rpartition(":")
+    return (module, name) if colon else (component.witness.library, named)
+
+
+def build(component: Architecture, numbers: Mapping[Symbol, int]) -> nn.Module:
+    """The witness at these sizes, on the meta device: no memory, whatever the sizes."""
+    made_by = witness_class(component)
+    config: dict[str, Any] = component.fields.write(component, numbers)
+    with torch.device("meta"), torch.no_grad(), _without_initialisation():
+        if component.witness.config:
+            library = import_module(component.witness.library)
+            library.logging.set_verbosity_error()  # its remarks on token ids outside a drawn vocabulary
+            model = made_by(getattr(library, component.witness.config)(**config))
+            model.tie_weights()  # on meta, nothing has tied them yet
+        else:
+            model = made_by(**config)
+    return model
+
+
+def stored_rows(component: Architecture, model: nn.Module) -> list[Stored]:
+    """Every unique parameter, once, under the name that our ledger gives it."""
+    rows = []
+    for name, parameter in model.named_parameters(remove_duplicate=True):
+        path = name.removeprefix(component.witness.prefix)
+        for theirs, ours in component.witness.rename.items():
+            path = path.replace(theirs, ours)
+        rows.append(Stored(path, tuple(parameter.shape)))
+    return rows
+
+
+def versions(component: Architecture) -> dict[str, str]:
+    """The versions of the libraries a witness comes from."""
+    libraries = ["torch"]
+    if component.witness.library not in ("torch.nn",) and not component.witness.library.startswith("symformer"):
+        libraries.insert(0, component.witness.library)
+    return {library: version(library).partition("+")[0] for library in libraries}
+
+
+class _without_initialisation:
+    """Filling weights with random numbers is most of the time on meta, and tells nothing."""
+
+    def __enter__(self) -> None:
+        self._kept = {name: getattr(nn.init, name) for name in dir(nn.init) if name.endswith("_")}
+        for name in self._kept:
+            if not name.startswith("_"):
+                setattr(nn.init, name, lambda tensor, *args, **kwargs: tensor)
+
+    def __exit__(self, *error: object) -> None:
+        for name, function in self._kept.items():
+            setattr(nn.init, name, function)
