@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from sympy import Add, Expr, Integer, Mul
+from sympy import Add, Expr, Mul
 
-from .ledger import Entry, Part
+from .ledger import ONE, Entry, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Line:
-    """A part or an entry of the model, with what one copy of it comes to and how many copies stand in the part above."""
+    """A part or an entry of the model, what one copy of it comes to, and how many copies stand in the part above."""
 
     path: str  # as torch names it: "h.*.attn"
     key: str  # as an id names it: "h.attn"; a part that torch does not name goes by its own name
@@ -50,7 +50,7 @@ class Line:
         """One copy."""
         return Add(*(term.expr for term in self.terms), *(line.count * line.each for line in self.lines))
 
-    def leaves(self, count: Expr = Integer(1)) -> Iterator[tuple[Expr, Line]]:
+    def leaves(self, count: Expr = ONE) -> Iterator[tuple[Expr, Line]]:
         """Each entry's line with its number of copies in the whole."""
         count = count * self.count
         if self.entry is not None:

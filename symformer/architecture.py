@@ -64,7 +64,7 @@ class Fields:
         for name, expected in self.fixed.items():
             if (value := config.get(name, expected)) not in (expected, None):
                 raise ConfigError(
-                    f"{name!r} is {value!r} in the config; that changes the weights, and only {expected!r} is known here"
+                    f"{name!r} is {value!r} in the config; that changes the weights, and only {expected!r} is known"
                 )
         options = self._options(config)
         for option, switch in self.switches.items():
@@ -97,7 +97,9 @@ class Fields:
 
     def write(self, component: Component, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """The config of a component at given sizes: the inverse of read."""
-        config: dict[str, Any] = {place.names[0]: numbers[size] for size, place in self.sizes.items() if size in numbers}
+        config: dict[str, Any] = {
+            place.names[0]: numbers[size] for size, place in self.sizes.items() if size in numbers
+        }
         config |= {switch.name: getattr(component, option) for option, switch in self.switches.items()}
         return config
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
-from sympy import Expr
-
 from .errors import OptionError, UnknownNameError
 from .formula import Formula
 from .ledger import Ledger, Operations, record
@@ -24,7 +22,7 @@ class Component(ABC):
     """A part of a model.
 
     A subclass is a frozen dataclass with the class attributes below and a ``forward``. Its fields of type ``bool`` or
-    ``Literal`` are its options; its fields of type ``Expr`` are sizes; its ``str`` fields name its entries as torch does.
+    ``Literal`` are its options, those of type ``Expr`` are sizes, and those of type ``str`` are torch's names.
     """
 
     title: ClassVar[str]  # "Self-attention"
@@ -83,11 +81,10 @@ class Component(ABC):
         """Options as text (``--option tied=false``), read. Raises UnknownNameError and OptionError."""
         choices = cls.choices()
         read: dict[str, Any] = {}
-        for name, value in given.items():
+        for name, spelt in given.items():
             if name not in choices:
                 raise UnknownNameError("option", name, choices)
-            if choices[name] == (True, False):
-                value = _BOOLEANS.get(str(value).lower(), value)
+            value = _BOOLEANS.get(str(spelt).lower(), spelt) if choices[name] == (True, False) else spelt
             if value not in choices[name]:
                 expected = " or ".join(spell_option(choice) for choice in choices[name])
                 raise OptionError(f"{name}={value} is not understood; {name} is {expected}")
@@ -99,14 +96,10 @@ class Component(ABC):
         """The options that differ from this part's defaults, as text."""
         defaults = {item.name: item.default for item in fields(self)}
         return {
-            name: spell_option(getattr(self, name))
-            for name in self.choices()
-            if getattr(self, name) != defaults[name]
+            name: spell_option(getattr(self, name)) for name in self.choices() if getattr(self, name) != defaults[name]
         }
 
 
 def spell_option(value: object) -> str:
     """An option's value as it is written on the command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-

@@ -33,6 +33,6 @@ def read_config(path: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not JSON: {str(error)[:120]}") from None
     if not isinstance(config, dict):
-        kind = {list: "a list", str: "a string"}.get(type(config), f"a {type(config).__name__}")
+        kind = {"list": "a list", "NoneType": "null", "str": "a string"}.get(type(config).__name__, "a single value")
         raise ConfigError(f"{path} holds {kind}; a config.json holds one JSON object")
     return config

@@ -14,7 +14,20 @@ from sympy import Expr, Symbol, expand
 from .account import Line, Measure, Term
 from .errors import DerivationError
 from .notation.text import text
-from .notation.tree import Label, Minus, Number, Power, Product, Size, Times, Tree, ordered_terms, terms_tree, tree, value
+from .notation.tree import (
+    Label,
+    Minus,
+    Number,
+    Power,
+    Product,
+    Size,
+    Times,
+    Tree,
+    ordered_terms,
+    terms_tree,
+    tree,
+    value,
+)
 from .sizes import Relations, evaluate
 
 
@@ -129,10 +142,18 @@ def _is_composite(line: Line) -> bool:
 
 
 def _shape_key(line: Line) -> object:
-    """Two parts with the same class and the same entries have one section."""
+    """Two parts of the same class, with entries of the same names and factors, have one section."""
     return (
         type(line.part).__name__,
-        tuple((below.name, below.count, below.terms, _shape_key(below)) for below in line.lines),
+        tuple(
+            (
+                below.path.removeprefix(line.path),
+                below.count,
+                _shape_key(below),
+                *(term.factors for term in below.terms),
+            )
+            for below in line.lines
+        ),
     )
 
 

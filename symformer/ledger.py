@@ -18,6 +18,7 @@ from .notation.text import text
 from .shapes import Shape, shape_line, spell
 
 Mask = Literal["none", "causal"]
+ONE = Integer(1)
 _OWN: Mapping[str, Weight] = {}
 
 
@@ -98,7 +99,7 @@ class Scope:
 
     name: str
     part: Part
-    count: Expr = Integer(1)
+    count: Expr = ONE
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property
@@ -115,7 +116,7 @@ class Ledger:
 
     def __iter__(self) -> Iterator[tuple[Expr, Entry]]:
         """Each entry with the number of times it stands in the model."""
-        return _walk(self.root, Integer(1))
+        return _walk(self.root, ONE)
 
     @property
     def weights(self) -> list[tuple[Expr, Weight]]:
@@ -141,7 +142,7 @@ def record(part: Part) -> Ledger:
 
 
 class Operations:
-    """The closed set of operations a forward is written in. Names are torch's attribute names; "" is the part itself."""
+    """The closed set of operations a forward is written in. Names are torch's; "" is the part itself."""
 
     def __init__(self, part: Part) -> None:
         self.root = Scope("", part)
@@ -156,7 +157,7 @@ class Operations:
 
     def repeat(self, name: str, count: Expr, part: Part, x: Tensor, *context: Any) -> Tensor:
         """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically."""
-        y = self._enter(Scope(f"{name}.*", part, count), (x, *context))
+        y: Tensor = self._enter(Scope(f"{name}.*", part, count), (x, *context))
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
 
@@ -165,7 +166,9 @@ class Operations:
         output = part.forward(self, *inputs)
         outputs = output if isinstance(output, tuple) else (output,)
         shape_line(part.shapes).check(
-            self._path("") or type(part).__name__, [x.shape for x in inputs if isinstance(x, Tensor)], [y.shape for y in outputs]
+            self._path("") or type(part).__name__,
+            [x.shape for x in inputs if isinstance(x, Tensor)],
+            [y.shape for y in outputs],
         )
         return output
 
@@ -181,14 +184,23 @@ class Operations:
 
     # -- operations with weights ---------------------------------------------------------------------------------
 
-    def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, *, shared: Mapping[str, Weight] = _OWN) -> Tensor:
+    def lookup(
+        self, name: str, index: Tensor, rows: Expr, width: Expr, *, shared: Mapping[str, Weight] = _OWN
+    ) -> Tensor:
         """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared."""
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
         facts = {"weights": stored, "shared": tuple(shared.values()), "module": True}
         return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
 
     def linear(
-        self, name: str, x: Tensor, out: Expr, *, bias: bool = True, shared: Mapping[str, Weight] = _OWN
+        self,
+        name: str,
+        x: Tensor,
+        out: Expr,
+        *,
+        bias: bool = True,
+        shared: Mapping[str, Weight] = _OWN,
+        module: bool = True,
     ) -> Tensor:
         """x[…, in] -> y[…, out]: a matrix ``[out, in]`` and, if wanted, a bias ``[out]``.
 
@@ -198,7 +210,7 @@ class Operations:
         if bias:
             wanted["bias"] = (out,)
         stored = self._weights_of(name, wanted, shared)
-        facts = {"weights": stored, "shared": tuple(shared.values()), "module": not (shared and not stored)}
+        facts = {"weights": stored, "shared": tuple(shared.values()), "module": module}
         return self._write(Kind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
 
     def parameter(self, name: str, **shapes: Shape) -> dict[str, Weight]:
@@ -227,11 +239,11 @@ class Operations:
         return self._write(Kind.DROPOUT, name, (x,), x.shape, module=True)
 
     def add(self, name: str, x: Tensor, y: Tensor) -> Tensor:
-        """x + y, axis by axis the same or 1."""
+        """X + y, axis by axis the same or 1."""
         return self._write(Kind.ADD, name, (x, y), self._broadcast(name, x, y))
 
     def multiply(self, name: str, x: Tensor, y: Tensor) -> Tensor:
-        """x · y elementwise, axis by axis the same or 1."""
+        """X · y elementwise, axis by axis the same or 1."""
         return self._write(Kind.MULTIPLY, name, (x, y), self._broadcast(name, x, y))
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
@@ -311,10 +323,14 @@ class Operations:
 
     def _broadcast(self, name: str, x: Tensor, y: Tensor) -> Shape:
         if len(x.shape) != len(y.shape):
-            raise ShapeError(f"{self._path(name)}: {spell(x.shape)} and {spell(y.shape)} differ in their number of axes")
+            raise ShapeError(
+                f"{self._path(name)}: {spell(x.shape)} and {spell(y.shape)} differ in their number of axes"
+            )
         for axis, (left, right) in enumerate(zip(x.shape, y.shape, strict=True)):
             if 1 not in (left, right) and not equal(left, right):
-                raise ShapeError(f"{self._path(name)}: axis {axis} is {text(left)} on one side and {text(right)} on the other")
+                raise ShapeError(
+                    f"{self._path(name)}: axis {axis} is {text(left)} on one side and {text(right)} on the other"
+                )
         return tuple(right if left == 1 else left for left, right in zip(x.shape, y.shape, strict=True))
 
     def _same(self, path: str, what: str, left: Shape, right: Shape) -> None:

@@ -79,7 +79,9 @@ def _tensors(part: str) -> tuple[Axes, ...]:
 def _fit(where: str, axes: Axes, shape: Shape, bound: dict[Symbol, Expr], *, bind: bool) -> None:
     tail = shape[len(shape) - len(axes.dims) :] if axes.leading else shape
     if len(tail) != len(axes.dims):
-        raise ShapeError(f"{where}: {axes.name} is {spell(shape)}, which has {len(shape)} axes and not {len(axes.dims)}")
+        raise ShapeError(
+            f"{where}: {axes.name} is {spell(shape)}, which has {len(shape)} axes and not {len(axes.dims)}"
+        )
     for axis, (dim, actual) in enumerate(zip(axes.dims, tail, strict=True)):
         if isinstance(dim, Symbol) and dim not in bound:
             if bind:

@@ -34,7 +34,7 @@ class BERT(Architecture):
 
     title = "BERT"
     shapes = "tokens[B,S] -> output"
-    papers = ("devlin2019", "vaswani2017")
+    papers = ("devlin2019", "vaswani2017", "press2017")
     constraints = (Divides(A, E),)
 
     fields = Fields(

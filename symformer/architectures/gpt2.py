@@ -29,7 +29,7 @@ class GPT2(Architecture):
 
     title = "GPT-2"
     shapes = "tokens[B,S] -> logits[B,S,V]"
-    papers = ("radford2019", "vaswani2017")
+    papers = ("radford2019", "vaswani2017", "press2017")
     relations = {H: 4 * E}
     constraints = (Divides(A, E),)
 

@@ -31,7 +31,7 @@ class PaLM(Architecture):
 
     title = "PaLM"
     shapes = "tokens[B,S] -> logits[B,S,V]"
-    papers = ("chowdhery2022", "shazeer2019", "shazeer2020", "su2021")
+    papers = ("chowdhery2022", "shazeer2019", "shazeer2020", "su2021", "press2017")
     relations = {H: 4 * E}
     constraints = (Divides(Integer(2), D),)  # rotary positions turn pairs of elements
 
@@ -54,9 +54,7 @@ class PaLM(Architecture):
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         norm = LayerNorm(scale=self.norm_scales, bias=False)
-        attention = SelfAttention(
-            kv_heads=Integer(1), bias=False, output_bias=False, positions=RotaryPositions()
-        )
+        attention = SelfAttention(kv_heads=Integer(1), bias=False, output_bias=False, positions=RotaryPositions())
         block = ParallelBlock(parts={"norm": norm, "attention": attention, "mlp": GatedMLP()})
         x = ops.call("embedding", TokenEmbedding(), tokens)
         x = ops.repeat("layers", L, block, x)

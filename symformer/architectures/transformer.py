@@ -13,7 +13,7 @@ from ..components.sinusoidal_positions import SinusoidalPositions
 from ..components.token_embedding import TokenEmbedding
 from ..ledger import Operations, Tensor
 from ..sizes import Divides
-from ..symbols import A, E, H, L_dec, L_enc, S_enc, V
+from ..symbols import A, E, H, L_dec, L_enc, V
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Transformer(Architecture):
     """
 
     title = "Transformer"
-    papers = ("vaswani2017",)
+    papers = ("vaswani2017", "press2017")
     constraints = (Divides(A, E),)
 
     fields = Fields(

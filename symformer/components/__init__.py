@@ -1,4 +1,4 @@
-"""Components: one part a file. The file's name with hyphens is its name on the command line (``component:gated-mlp``)."""
+"""Components: one part a file. The file's name with hyphens is the part's name: ``component:gated-mlp``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def component_class(name: str) -> type[Component]:
     """The class a name stands for. Raises UnknownNameError."""
     if name not in names():
         raise UnknownNameError("component", name, names())
-    return defined_in(f"{__name__}.{name.replace('-', '_')}", Component)
+    return defined_in(f"{__name__}.{name.replace('-', '_')}", Component)  # type: ignore[type-abstract]
 
 
 def component(name: str, **options: Any) -> Component:

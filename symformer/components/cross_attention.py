@@ -49,9 +49,10 @@ class CrossAttention(Component):
             joint = ops.parameter(self.fused, **stored)
             for rows in slices:
                 slices[rows] = {part: Weight(w.path, (rows, *w.shape[1:])) for part, w in joint.items()}
-        q = ops.linear(self.query, x, queries, bias=self.bias, shared=slices[queries])
-        k = ops.linear(self.key, memory, keys, bias=self.bias, shared=slices[keys])
-        v = ops.linear(self.value, memory, keys, bias=self.bias, shared=slices[keys])
+        own = not self.fused
+        q = ops.linear(self.query, x, queries, bias=self.bias, shared=slices[queries], module=own)
+        k = ops.linear(self.key, memory, keys, bias=self.bias, shared=slices[keys], module=own)
+        v = ops.linear(self.value, memory, keys, bias=self.bias, shared=slices[keys], module=own)
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
         weights = ops.softmax("softmax", ops.scores("scores", q, k, "none"))

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..component import Component
-from ..ledger import Operations, Tensor
 from ..symbols import A, E
 from .cross_attention import CrossAttention
 from .layer_norm import LayerNorm
@@ -39,8 +38,5 @@ class DecoderBlock(PostNormBlock):
     title = "Decoder block"
     shapes = "x[B,S,E], memory[B,S_enc,E] -> y[B,S,E]"
 
-    parts: Mapping[str, Component] = field(default_factory=lambda: decoder_parts())
+    parts: Mapping[str, Component] = field(default_factory=decoder_parts)
     dropouts: tuple[str, ...] = ("dropout1", "dropout2", "dropout3")
-
-    def forward(self, ops: Operations, x: Tensor, memory: Tensor) -> Tensor:
-        return super().forward(ops, x, memory)

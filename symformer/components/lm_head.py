@@ -22,7 +22,6 @@ class LMHead(Component):
     title = "Language-model head"
     role = "head"
     shapes = "x[...,E] -> logits[...,V]"
-    papers = ("press2017",)
 
     rows: Expr = V
     tied: bool = False

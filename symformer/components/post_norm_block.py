@@ -44,7 +44,7 @@ class PostNormBlock(Component):
     constraints = (Divides(A, E),)
 
     # In the order they run, a norm after each sublayer, by torch's attribute names.
-    parts: Mapping[str, Component] = field(default_factory=lambda: encoder_parts())
+    parts: Mapping[str, Component] = field(default_factory=encoder_parts)
     dropouts: tuple[str, ...] = ("dropout1", "dropout2")  # on each sublayer's output; empty where the sublayer has it
 
     def forward(self, ops: Operations, x: Tensor, *memory: Tensor) -> Tensor:

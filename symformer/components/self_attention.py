@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from ..component import Component
-from ..ledger import Operations, Tensor
+from ..ledger import Mask, Operations, Tensor
 from ..sizes import Divides
 from ..symbols import A, D, E, G
 
@@ -29,7 +29,7 @@ class SelfAttention(Component):
     title = "Self-attention"
     role = "attention"
     shapes = "x[B,S,E] -> y[B,S,E]"
-    papers = ("vaswani2017", "shazeer2019", "ainslie2023")
+    papers = ("vaswani2017",)
     relations = {G: A, D: E / A}
     constraints = (Divides(A, E), Divides(G, A))
 
@@ -61,7 +61,7 @@ class SelfAttention(Component):
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k)
-        mask = "causal" if self.causal else "none"
+        mask: Mask = "causal" if self.causal else "none"
         weights = ops.softmax("softmax", ops.scores("scores", q, k, mask))
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)

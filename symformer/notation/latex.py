@@ -50,10 +50,10 @@ _LATEX = LatexEmitter()
 
 
 def latex(shown: Tree | Expr) -> str:
-    """LaTeX mathematics, in house order for an expression.
+    r"""LaTeX mathematics, in house order for an expression.
 
     >>> from symformer.symbols import E, L_enc
     >>> print(latex(12*L_enc*E**2))
-    12 L_{\\mathrm{enc}} E^{2}
+    12 L_{\mathrm{enc}} E^{2}
     """
     return _LATEX.emit(shown if isinstance(shown, Tree) else tree(shown))

@@ -12,7 +12,7 @@ TWO = Integer(2)
 
 
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """x[…, in] · W[out, in]ᵀ: 2 · (elements of the output) · in. The bias is elementwise, so it is not a contraction."""
+    """x[…, in] · W[out, in]ᵀ: 2 · (elements of the output) · in. The bias is elementwise: no contraction."""
     return (Term(entry.path, (TWO, *entry.output.shape, entry.inputs[0].width)),)
 
 
@@ -37,7 +37,7 @@ def _pairs(entry: Entry, lengths: list[Expr], conventions: Conventions) -> tuple
 
 QUANTITY = Quantity(
     Measure("flops", "forward FLOPs", "F", "FLOPs"),
-    "One forward pass over B sequences of S tokens. Contractions only (matrix products), 2 FLOPs for each multiply-add; "
+    "One forward pass over B sequences of S tokens. Contractions (matrix products) only, 2 FLOPs a multiply-add; "
     "logits at all positions; an embedding is a lookup and costs nothing.",
     {
         Kind.LINEAR: linear,

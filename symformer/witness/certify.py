@@ -196,9 +196,7 @@ def _names(condition: Divides) -> set[Symbol]:
     return {*condition.divisor.free_symbols, condition.dividend}
 
 
-def _parametrise(
-    widths: list[Symbol], conditions: tuple[Divides, ...]
-) -> tuple[dict[Symbol, Expr], list[Symbol]]:
+def _parametrise(widths: list[Symbol], conditions: tuple[Divides, ...]) -> tuple[dict[Symbol, Expr], list[Symbol]]:
     """Each size as a fresh variable times everything that must divide it."""
     fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 import torch
 from sympy import Symbol
@@ -52,11 +53,11 @@ def build(component: Architecture, numbers: Mapping[Symbol, int]) -> nn.Module:
         if component.witness.config:
             library = import_module(component.witness.library)
             library.logging.set_verbosity_error()  # its remarks on token ids outside a drawn vocabulary
-            model = made_by(getattr(library, component.witness.config)(**config))
+            model: Any = made_by(getattr(library, component.witness.config)(**config))
             model.tie_weights()  # on meta, nothing has tied them yet
         else:
             model = made_by(**config)
-    return model
+    return cast(nn.Module, model)
 
 
 def stored_rows(component: Architecture, model: nn.Module) -> list[Stored]:
@@ -78,15 +79,14 @@ def versions(component: Architecture) -> dict[str, str]:
     return {library: version(library).partition("+")[0] for library in libraries}
 
 
-class _without_initialisation:
+@contextmanager
+def _without_initialisation() -> Iterator[None]:
     """Filling weights with random numbers is most of the time on meta, and tells nothing."""
-
-    def __enter__(self) -> None:
-        self._kept = {name: getattr(nn.init, name) for name in dir(nn.init) if name.endswith("_")}
-        for name in self._kept:
-            if not name.startswith("_"):
-                setattr(nn.init, name, lambda tensor, *args, **kwargs: tensor)
-
-    def __exit__(self, *error: object) -> None:
-        for name, function in self._kept.items():
+    kept = {name: getattr(nn.init, name) for name in dir(nn.init) if name.endswith("_") and not name.startswith("_")}
+    for name in kept:
+        setattr(nn.init, name, lambda tensor, *args, **kwargs: tensor)
+    try:
+        yield
+    finally:
+        for name, function in kept.items():
             setattr(nn.init, name, function)

@@ -1,1 +1,1 @@
-"""Small torch modules of symformer's own, for architectures whose public code is not at hand. Each says what it follows."""
+"""Small torch modules of symformer's own, for architectures without public code at hand. Each says what it follows."""

@@ -78,9 +78,7 @@ class PaLM(nn.Module):
     ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, width)
-        self.layers = nn.ModuleList(
-            ParallelLayer(width, hidden, heads, head_width, norm_scales) for _ in range(layers)
-        )
+        self.layers = nn.ModuleList(ParallelLayer(width, hidden, heads, head_width, norm_scales) for _ in range(layers))
         self.norm = norm(width, norm_scales)
         self.head = nn.Linear(width, vocabulary, bias=False)
         self.head.weight = self.embedding.weight

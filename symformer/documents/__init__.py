@@ -1,0 +1,1 @@
+"""Documents: a derivation as neutral blocks, and the languages that print them."""

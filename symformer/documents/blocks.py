@@ -1,0 +1,136 @@
+"""The blocks a document is made of. They say what stands there; a template says how it looks in one language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sympy import Expr
+
+from ..derivation import Chain
+from ..notation.text import text
+from ..notation.tree import Sum, Tree, terms_tree, tree
+
+
+@dataclass(frozen=True, slots=True)
+class Math:
+    """Mathematics within a line."""
+
+    shown: Tree
+
+    @classmethod
+    def of(cls, expr: Expr) -> Math:
+        """An expression in house order."""
+        return cls(tree(expr))
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The shape of a tensor: ``V × E``."""
+
+    dims: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A name from the code, or something to type."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Strong:
+    """Words that matter more than the rest."""
+
+    text: str
+
+
+Piece = str | Math | Shape | Code | Strong
+Line = Sequence[Piece]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A section's heading. The anchor is the id of the formula derived below it."""
+
+    level: Literal[1, 2]
+    line: Line
+    anchor: str = ""
+    kind: Literal["heading"] = "heading"
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph of prose."""
+
+    line: Line
+    kind: Literal["paragraph"] = "paragraph"
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """A chain of equal lines, aligned at the equals signs. ``key`` marks the one that the document is about."""
+
+    chain: Chain
+    key: bool = False
+    kind: Literal["equation"] = "equation"
+
+    @property
+    def rows(self) -> list[tuple[str, Tree]]:
+        """Each line with the sign before it: "" for the labels, "=", or "+" and "-" where a long sum goes on."""
+        rows: list[tuple[str, Tree]] = [("" if i == 0 else "=", label) for i, label in enumerate(self.chain.labels)]
+        for step in self.chain.steps:
+            for i, piece in enumerate(_pieces(step)):
+                rows.append(("=" if i == 0 and rows else "+" if i else "", piece))
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table. Alignment is one letter a column: l, r or c. ``total`` sets the last row apart."""
+
+    head: Sequence[Line]
+    rows: Sequence[Sequence[Line]]
+    align: str
+    total: bool = False
+    kind: Literal["table"] = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """Papers, numbered in the order given: byline, title, place."""
+
+    entries: Sequence[tuple[str, str, str]]
+    kind: Literal["references"] = "references"
+
+
+Block = Heading | Paragraph | Equation | Table | References
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole document."""
+
+    title: str
+    subtitle: str
+    blocks: Sequence[Block]
+
+
+_WIDTH = 74  # characters of mathematics in one line, as plain text
+
+
+def _pieces(shown: Tree) -> list[Tree]:
+    """A long sum in pieces that each fit a line."""
+    if not isinstance(shown, Sum) or len(text(shown)) <= _WIDTH:
+        return [shown]
+    pieces: list[list[Tree]] = [[]]
+    width = 0
+    for term in shown.terms:
+        length = len(text(term)) + 3
+        if pieces[-1] and width + length > _WIDTH:
+            pieces.append([])
+            width = 0
+        pieces[-1].append(term)
+        width += length
+    return [terms_tree(piece) for piece in pieces]

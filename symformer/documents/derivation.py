@@ -1,0 +1,369 @@
+"""The derivation as a document: what is counted, each part, the model, the numbers, the check, the references."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sympy import Mul, expand
+
+from ..account import Line as AccountLine
+from ..architectures import architecture, presets, presets_of, variant
+from ..certificates import Certificate, certificate_for
+from ..component import Component
+from ..derivation import Chain, Section, substitution
+from ..formula import Formula
+from ..model import Model
+from ..notation.tree import Label, tree
+from ..papers import paper
+from ..quantities import quantity as find_quantity
+from ..symbols import SYMBOLS, letter
+from .blocks import (
+    Block,
+    Code,
+    Document,
+    Equation,
+    Heading,
+    Line,
+    Math,
+    Paragraph,
+    Piece,
+    References,
+    Shape,
+    Strong,
+    Table,
+)
+
+
+def document(model: Model, quantities: Sequence[str], version: str, **conventions: str) -> Document:
+    """The derivation of a model, one chapter a quantity. Raises UnknownNameError and OptionError."""
+    chosen = {name: find_quantity(name) for name in quantities}
+    formulas = [
+        model.formula(name, **{k: v for k, v in conventions.items() if k in question.conventions})
+        for name, question in chosen.items()
+    ]
+    blocks: list[Block] = []
+    for formula in formulas:
+        blocks += _chapter(model, formula)
+    blocks += _references(model)
+    measures = " and ".join(formula.measure.title for formula in formulas)
+    return Document(
+        f"{model.title}: {measures} in closed form",
+        f"Derived by symformer {version}; every line is proved equal to the one before it.",
+        blocks,
+    )
+
+
+def _chapter(model: Model, formula: Formula) -> list[Block]:
+    shown = with_numbers(model)
+    numbered = bool(shown.known) and set(formula.symbols) <= shown.known.keys()
+    blocks: list[Block] = [*_result(formula, shown, numbered), *_counted(model, formula, shown)]
+    blocks += _parts(model, formula)
+    blocks += _leading(formula, shown, numbered)
+    if numbered:
+        blocks += _numbers(formula, shown)
+    blocks += _breakdown(formula, shown, numbered)
+    blocks += _presets(model, formula)
+    blocks += _check(model, formula)
+    return blocks
+
+
+def with_numbers(model: Model) -> Model:
+    """The model itself if it has numbers; else its first preset with these options, for the examples of a document."""
+    if model.known:
+        return model
+    for name in presets_of(model.id):
+        preset = architecture(name)
+        if preset.component == model.component:
+            return preset
+    return model
+
+
+def _label(formula: Formula) -> Label:
+    return Label(formula.measure.letter, "", formula.expanded)
+
+
+def _result(formula: Formula, shown: Model, numbered: bool) -> list[Block]:
+    blocks: list[Block] = [Equation(Chain((_label(formula),), (tree(formula.expanded),)), key=True)]
+    if numbered:
+        value = formula.value(dict(shown.known))
+        blocks.append(Paragraph([f"For {shown.target} this is ", Strong(f"{value:,}"), f" {formula.measure.unit}."]))
+    return blocks
+
+
+def _counted(model: Model, formula: Formula, shown: Model) -> list[Block]:
+    question = find_quantity(formula.measure.name)
+    blocks: list[Block] = [
+        Heading(1, ["What is counted"]),
+        Paragraph([*_about(model.component), " ", question.statement]),
+    ]
+    for name, value in formula.conventions.items():
+        blocks.append(Paragraph([Code(f"{name}={value}"), f": {question.conventions[name].meanings[value]}."]))
+    if model.component.chosen:
+        options = ", ".join(f"{name}={value}" for name, value in model.component.chosen.items())
+        blocks.append(Paragraph(["Options of the model that differ from its usual form: ", Code(options), "."]))
+    rows: list[Sequence[Line]] = []
+    sizes = [name for name in model.sizes if name in formula.symbols or not letter(name).run]
+    for name in sizes:
+        fields = _fields(model.component, name)
+        number = shown.known.get(name)
+        rows.append([[Math.of(name)], [letter(name).meaning], [Code(fields)] if fields else [], _integer(number)])
+    head: list[Line] = [["Symbol"], ["Meaning"], ["Field"], [shown.target if shown.known else "Value"]]
+    blocks.append(Table(head, rows, "cllr"))
+    notes: list[Line] = []
+    for target, value in formula.relations.items():
+        notes.append([Math(tree(target)), " = ", Math.of(value)])
+    for constraint in model.constraints:
+        notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
+    if notes:
+        joined: list[Piece] = ["The formula holds where "]
+        for index, note in enumerate(notes):
+            joined += [" and " if index and index == len(notes) - 1 else ", " if index else "", *note]
+        blocks.append(Paragraph([*joined, "."]))
+    return blocks
+
+
+def _about(component: Component) -> list[Piece]:
+    """The first paragraph of a part's docstring, its symbols as mathematics."""
+    paragraph = " ".join((type(component).__doc__ or "").strip().split("\n\n")[0].split())
+    pieces: list[Piece] = []
+    end = 0
+    for word in re.finditer(r"\b[A-Z](?:_[a-z]+)?\b(?!\.\s+[A-Z])", paragraph):
+        article = word.group() == "A" and (word.start() == 0 or paragraph[word.start() - 2] == ".")
+        if word.group() in SYMBOLS and not article:
+            pieces += [paragraph[end : word.start()], Math.of(SYMBOLS[word.group()])]
+            end = word.end()
+    return [*pieces, paragraph[end:]]
+
+
+def _fields(component: Component, name: object) -> str:
+    fields = getattr(component, "fields", None)
+    place = fields.sizes.get(name) if fields else None
+    return place.names[0] if place else ""
+
+
+def _parts(model: Model, formula: Formula) -> list[Block]:
+    question = find_quantity(formula.measure.name)
+    sections = list(formula.derivation)
+    blocks: list[Block] = [Heading(1, ["The parts"])]
+    for section in sections[:-1]:
+        if not section.composite and section.chain is not None:
+            blocks += _part(formula, section, question.columns)
+    blocks += _silent(formula)
+    composites = [section for section in sections[:-1] if section.composite]
+    for section in composites:
+        if section.chain is None:
+            continue
+        count = section.line.count
+        named = _title(section.line)
+        blocks.append(Heading(1, [f"The {named[0].lower()}{named[1:]}"], f"{formula.id}.{section.line.key}"))
+        copies: Line = (
+            ["One of ", Math.of(count), " equal layers, ", Code(section.line.path), ":"]
+            if count != 1
+            else [Code(section.line.path), ":"]
+        )
+        blocks += [Paragraph(copies), Equation(section.chain)]
+    whole = sections[-1]
+    blocks.append(Heading(1, ["The model"], formula.id))
+    if not whole.composite and whole.terms:
+        blocks.append(_term_table(whole, question.columns))
+    if whole.chain:
+        blocks.append(Equation(whole.chain))
+    return blocks
+
+
+def _title(line: AccountLine) -> str:
+    return line.part.title if line.part else line.name
+
+
+def _part(formula: Formula, section: Section, columns: tuple[str, str]) -> list[Block]:
+    places: list[Piece] = []
+    for index, path in enumerate(section.paths):
+        places += [", " if index else "", Code(path or section.line.name)]
+    part = section.line.part
+    blocks: list[Block] = [Heading(2, [_title(section.line)], f"{formula.id}.{section.line.key}")]
+    if isinstance(part, Component):
+        blocks.append(Paragraph([*places, ". ", *_about(part)]))
+    blocks.append(_term_table(section, columns))
+    if section.chain:
+        blocks.append(Equation(section.chain))
+    return blocks
+
+
+def _term_table(section: Section, columns: tuple[str, str]) -> Table:
+    rows: list[Sequence[Line]] = []
+    prefix = f"{section.line.path}." if section.line.path else ""
+    for _, term in section.terms:
+        name = term.label.removeprefix(prefix)
+        rows.append([[Code(name)], [Shape(term.factors)], [Math.of(expand(Mul(*term.factors)))]])
+    return Table([[columns[0].capitalize()], [columns[1].capitalize()], ["Amount"]], rows, "lll")
+
+
+def _silent(formula: Formula) -> list[Block]:
+    """The modules that add nothing, by name, and why a tied one does not."""
+    names = [row.path for row in formula.rows if row.each == 0]
+    if not names:
+        return []
+    line: list[Piece] = ["These add nothing: "]
+    for index, name in enumerate(names):
+        line += [", " if index else "", Code(name)]
+    line.append(".")
+    for _, account in formula.root.leaves():
+        entry = account.entry
+        if account.each == 0 and entry and entry.shared and entry.module:
+            line += [" ", Code(entry.path), " reads ", Code(entry.shared[0].path)]
+            line += [", which is counted where it is stored." if formula.measure.name == "params" else "."]
+    return [Paragraph(line)]
+
+
+def _leading(formula: Formula, shown: Model, numbered: bool) -> list[Block]:
+    leading = formula.leading()
+    if leading.rest == 0:
+        return []
+    line: list[Piece] = ["The terms that grow fastest with the model are ", Math.of(leading.expr), "."]
+    if numbered:
+        line += [f" They leave out {percent(leading.left_out(shown.known))} of the total for {shown.target}"]
+        if other := _other_preset(shown, formula):
+            line += [f", and {percent(leading.left_out(other.known))} for {other.target}"]
+        line += ["."]
+    return [Heading(1, ["The leading terms"]), Paragraph(line)]
+
+
+def _other_preset(shown: Model, formula: Formula) -> Model | None:
+    """The largest other preset of the same form; the smallest, where the one shown is the largest."""
+    same = [architecture(name) for name in presets_of(shown.id)]
+    same = [
+        other for other in same if other.component == shown.component and set(formula.symbols) <= other.known.keys()
+    ]
+    same.sort(key=lambda other: formula.value(dict(other.known)))
+    if len(same) < 2:
+        return None
+    return same[0] if same[-1].known == shown.known else same[-1]
+
+
+def percent(share: Fraction) -> str:
+    """A share in per cent, to one decimal, rounded on the exact fraction; a share below that is not shown as none.
+
+    >>> percent(Fraction(1, 3)), percent(Fraction(1, 10_000)), percent(Fraction(0))
+    ('33.3 %', '< 0.1 %', '0 %')
+    """
+    if share == 0:
+        return "0 %"
+    if 0 < share < Fraction(1, 2000):
+        return "< 0.1 %"
+    return f"{float(round(share * 100, 1)):.1f} %"
+
+
+def _numbers(formula: Formula, shown: Model) -> list[Block]:
+    chain = substitution(formula.expanded, shown.known)
+    return [
+        Heading(1, [f"The numbers of {shown.target}"]),
+        Equation(Chain((_label(formula),), chain.steps)),
+    ]
+
+
+def _breakdown(formula: Formula, shown: Model, numbered: bool) -> list[Block]:
+    head: list[Line] = [["Row"], ["Copies"], ["Each"]]
+    align = "lrl"
+    if numbered:
+        head += [["Total"], ["Share"]]
+        align += "rr"
+    total = formula.value(dict(shown.known)) if numbered else 0
+    rows: list[Sequence[Line]] = []
+    for row in formula.rows:
+        cells: list[Line] = [[Code(row.path)], [Math.of(row.count)], [Math.of(row.each)]]
+        if numbered:
+            value = int(row.total.xreplace(shown.known))
+            cells += [_integer(value), [percent(Fraction(value, total))]]
+        rows.append(cells)
+    last: list[Line] = [["Total"], [], []]
+    if numbered:
+        last += [_integer(total), [percent(Fraction(1))]]
+        rows.append(last)
+    return [Heading(1, ["Row by row"]), Table(head, rows, align, total=numbered)]
+
+
+def _presets(model: Model, formula: Formula) -> list[Block]:
+    """Every preset that this formula gives the number of, and the other variants beside it."""
+    blocks: list[Block] = []
+    if not hasattr(model.component, "variants"):
+        return blocks
+    rows: list[Sequence[Line]] = []
+    for name in presets_of(model.id):
+        preset = architecture(name)
+        if preset.component == model.component and set(formula.symbols) <= preset.known.keys():
+            value = formula.value(dict(preset.known))
+            rows.append([[Code(name)], _integer(value), [presets()[name]["source"]]])
+    if rows:
+        head: list[Line] = [["Preset"], [formula.measure.unit.capitalize()], ["Sizes from"]]
+        blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw")]
+    shown = with_numbers(model)
+    others: list[Sequence[Line]] = []
+    for options in model.component.variants:
+        other = variant(model, options)
+        if other.component == model.component:
+            continue
+        sibling = other.formula(formula.measure.name, **formula.conventions)
+        spelt = ", ".join(f"{name}={value}" for name, value in other.component.chosen.items()) or "the usual form"
+        numbers = dict(shown.known)
+        number = sibling.value(numbers) if set(sibling.symbols) <= numbers.keys() else None
+        others.append([[Code(spelt)], [Math.of(sibling.expanded)], _integer(number)])
+    if others:
+        head = [["Variant"], ["Formula"], [shown.target if shown.known else "Value"]]
+        blocks += [Heading(1, ["Variants"]), Table(head, others, "lwr")]
+    return blocks
+
+
+def _integer(number: int | None) -> Line:
+    return [] if number is None else [f"{number:,}"]
+
+
+def _check(model: Model, formula: Formula) -> list[Block]:
+    blocks: list[Block] = [Heading(1, ["The check against torch"])]
+    certificate = certificate_for(model, formula)
+    if certificate is None:
+        return [*blocks, Paragraph([Strong("Not certified."), " No stored certificate fits this formula."])]
+    return [*blocks, *certificate_blocks(certificate)]
+
+
+def certificate_blocks(certificate: Certificate) -> list[Block]:
+    """A certificate in words and as a table."""
+    author = f" ({certificate.author})" if certificate.author else ""
+    libraries = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())
+    depths = f" at each of the depths {'; '.join(certificate.depths)}" if certificate.depths != ("",) else ""
+    facts: list[tuple[str, Line]] = [
+        ("Class", [Code(certificate.witness), author]),
+        ("Versions", [libraries]),
+        ("Compared", [f"{certificate.rows} stored weights by name and shape, and the total"]),
+        ("Points", [f"{certificate.points} random points{depths}"]),
+        ("Sizes", [f"products of numbers drawn from 1 to {certificate.largest:,}, all sizes different"]),
+        ("Degree", [str(certificate.degree)]),
+        ("Bound", [f"{certificate.bound:.1e}"]),
+        ("Seed", [Code(str(certificate.seed))]),
+        ("Digest", [Code(certificate.digest)]),
+    ]
+    if certificate.presets:
+        facts.insert(4, ("Full size", [", ".join(certificate.presets)]))
+    return [
+        Paragraph(
+            [
+                "Every row of this formula was compared with the parameters of a torch model on the meta device. "
+                "Two different polynomials of degree d agree at a random point with sizes from 1 to N with probability "
+                "at most d/N (Schwartz 1980, Zippel 1979), so a formula that differs from the class would have "
+                f"passed with probability at most {certificate.bound:.1e}. The count is affine in each depth, so two "
+                "values of each settle it."
+            ]
+        ),
+        Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw"),
+    ]
+
+
+def _references(model: Model) -> list[Block]:
+    keys: list[str] = list(model.component.papers)
+    for line in model.params.root.parts():
+        if isinstance(line.part, Component):
+            keys += [key for key in line.part.papers if key not in keys]
+    keys += ["schwartz1980", "zippel1979"]
+    entries = [(paper(key).byline, paper(key).title, paper(key).place) for key in keys]
+    return [Heading(1, ["References"]), References(entries)]
