@@ -1,0 +1,68 @@
+"""symformer: transformer architectures in closed form, derived, printed as a paper would, and proved against torch.
+
+>>> import symformer as sf
+>>> gpt2 = sf.architecture("gpt2")
+>>> gpt2.params
+12*L*E**2 + 13*L*E + V*E + P*E + 2*E
+>>> gpt2.params.value()
+124439808
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .algebra.compare import compare
+    from .architectures import architecture, from_config
+    from .certificates import Certificate
+    from .component import Component
+    from .components import component
+    from .errors import SymformerError
+    from .formula import Formula
+    from .model import Model
+    from .witness import verify
+
+__all__ = [
+    "Certificate",
+    "Component",
+    "Formula",
+    "Model",
+    "SymformerError",
+    "architecture",
+    "compare",
+    "component",
+    "from_config",
+    "verify",
+]
+
+# Each public name and the module it lives in: imported when it is first asked for, so that nothing is paid for early.
+_HOMES = {
+    "Certificate": "certificates",
+    "Component": "component",
+    "Formula": "formula",
+    "Model": "model",
+    "SymformerError": "errors",
+    "architecture": "architectures",
+    "compare": "algebra.compare",
+    "component": "components",
+    "from_config": "architectures",
+    "verify": "witness",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("symformer")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'symformer' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -138,7 +138,7 @@ def _parts_first(line: Line) -> Iterator[Line]:
 
 
 def _is_composite(line: Line) -> bool:
-    return any(below.entry is None for below in line.lines)
+    return any(below.entry is None and below.each != 0 for below in line.lines)
 
 
 def _shape_key(line: Line) -> object:

@@ -36,6 +36,14 @@ class Leading:
     expr: Expr
     rest: Expr
 
+    @classmethod
+    def of(cls, polynomial: Expr) -> Leading:
+        """The leading terms of an expanded polynomial."""
+        terms = Add.make_args(polynomial)
+        highest = max(growth(term) for term in terms)
+        kept = Add(*(term for term in terms if growth(term) == highest))
+        return cls(kept, polynomial - kept)
+
     def left_out(self, numbers: Mapping[Symbol, int]) -> Fraction:
         """The share of the whole that the leading terms leave out, exactly."""
         whole = evaluate(self.expr + self.rest, numbers, "the share left out")
@@ -113,10 +121,7 @@ class Formula:
         >>> sf.architecture("gpt2").params.leading()
         12*L*E**2
         """
-        terms = Add.make_args(self.expanded)
-        highest = max(growth(term) for term in terms)
-        kept = Add(*(term for term in terms if growth(term) == highest))
-        return Leading(kept, self.expanded - kept)
+        return Leading.of(self.expanded)
 
     def value(self, spec: object = None, **numbers: int) -> int:
         """The exact integer at a preset, a dict, a path to a ``config.json``, or the model's own numbers.

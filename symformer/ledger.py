@@ -18,7 +18,7 @@ from .notation.text import text
 from .shapes import Shape, shape_line, spell
 
 Mask = Literal["none", "causal"]
-ONE = Integer(1)
+ZERO, ONE = Integer(0), Integer(1)
 _OWN: Mapping[str, Weight] = {}
 
 

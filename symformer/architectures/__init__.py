@@ -97,6 +97,12 @@ def _model(target: str, component: Architecture) -> Model:
     return Model(target=target, component=component, relations=dict(component.relations), read_numbers=resolve)
 
 
+def variants(model: Model) -> list[Model]:
+    """The same sizes in every variant of the architecture; the usual form first."""
+    component = model.component
+    return [variant(model, options) for options in component.variants] if isinstance(component, Architecture) else []
+
+
 def variant(model: Model, options: Mapping[str, Any]) -> Model:
     """The same sizes with other options."""
     return replace(model, component=type(model.component)(**options))

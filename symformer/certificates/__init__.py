@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
+from ..errors import WitnessError
 from ..formula import Formula
 from ..model import Model
 
@@ -40,6 +42,16 @@ class Certificate:
     def to_json(self) -> dict[str, object]:
         """The certificate as it is stored."""
         return asdict(self)
+
+
+def keep(architecture: str, certificates: Sequence[Certificate | None]) -> None:
+    """Keep the certificates of an architecture in the package. Raises WitnessError for a check that failed."""
+    if None in certificates:
+        raise WitnessError(f"{architecture} is not exact, so none of its certificates is kept")
+    place = Path(__file__).parent / f"{architecture}.json"
+    facts = [certificate.to_json() for certificate in certificates if certificate]
+    place.write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
+    stored.cache_clear()
 
 
 @cache

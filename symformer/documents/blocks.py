@@ -78,12 +78,10 @@ class Equation:
 
     @property
     def rows(self) -> list[tuple[str, Tree]]:
-        """Each line with the sign before it: "" for the labels, "=", or "+" and "-" where a long sum goes on."""
-        rows: list[tuple[str, Tree]] = [("" if i == 0 else "=", label) for i, label in enumerate(self.chain.labels)]
-        for step in self.chain.steps:
-            for i, piece in enumerate(_pieces(step)):
-                rows.append(("=" if i == 0 and rows else "+" if i else "", piece))
-        return rows
+        """Each line after the labels, with the sign before it: "=", or "+" where a long sum goes on."""
+        return [
+            ("+" if index else "=", piece) for step in self.chain.steps for index, piece in enumerate(_pieces(step))
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,12 @@ from sympy import Mul, expand
 from ..account import Line as AccountLine
 from ..architectures import architecture, presets, presets_of, variant
 from ..certificates import Certificate, certificate_for
+from ..citations import papers_of
 from ..component import Component
 from ..derivation import Chain, Section, substitution
 from ..formula import Formula
 from ..model import Model
+from ..notation.text import percent
 from ..notation.tree import Label, tree
 from ..papers import paper
 from ..quantities import quantity as find_quantity
@@ -242,19 +244,6 @@ def _other_preset(shown: Model, formula: Formula) -> Model | None:
     return same[0] if same[-1].known == shown.known else same[-1]
 
 
-def percent(share: Fraction) -> str:
-    """A share in per cent, to one decimal, rounded on the exact fraction; a share below that is not shown as none.
-
-    >>> percent(Fraction(1, 3)), percent(Fraction(1, 10_000)), percent(Fraction(0))
-    ('33.3 %', '< 0.1 %', '0 %')
-    """
-    if share == 0:
-        return "0 %"
-    if 0 < share < Fraction(1, 2000):
-        return "< 0.1 %"
-    return f"{float(round(share * 100, 1)):.1f} %"
-
-
 def _numbers(formula: Formula, shown: Model) -> list[Block]:
     chain = substitution(formula.expanded, shown.known)
     return [
@@ -360,10 +349,6 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
 
 
 def _references(model: Model) -> list[Block]:
-    keys: list[str] = list(model.component.papers)
-    for line in model.params.root.parts():
-        if isinstance(line.part, Component):
-            keys += [key for key in line.part.papers if key not in keys]
-    keys += ["schwartz1980", "zippel1979"]
+    keys = [*papers_of(model), "schwartz1980", "zippel1979"]
     entries = [(paper(key).byline, paper(key).title, paper(key).place) for key in keys]
     return [Heading(1, ["References"]), References(entries)]

@@ -39,18 +39,12 @@ class Language(ABC):
 
     def equation(self, equation: Equation) -> str:
         """The rows of an aligned equation; each sign stands at the alignment point."""
-        rows: list[str] = []
-        for sign, shown in equation.rows:
-            spelt = self.math(shown)
-            if not rows:
-                rows.append(spelt)
-            elif sign == "=" and len(rows) == 1 and "&" not in rows[0]:
-                rows[0] += f" &= {spelt}"
-            elif sign == "=":
-                rows.append(f"&= {spelt}")
-            else:
-                rows.append(self.carry_on(spelt))
-        return f"{self.row_break}\n".join(rows)
+        labels = " = ".join(self.math(label) for label in equation.chain.labels)
+        rows = [
+            f"&= {self.math(shown)}" if sign == "=" else self.carry_on(self.math(shown))
+            for sign, shown in equation.rows
+        ]
+        return f"{self.row_break}\n".join([f"{labels} {rows[0]}", *rows[1:]])
 
     times: str
 

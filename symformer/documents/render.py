@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -49,11 +50,7 @@ def templates() -> Path:
 
 
 def render(document: Document, extension: str, engine: Engine = "typst") -> bytes:
-    """A document as the bytes of a file. Raises DocumentError for an unknown format or a missing engine."""
-    if extension not in FORMATS:
-        known = ", ".join(f".{name}" for name in FORMATS)
-        later = "HTML is not written yet; " if extension in ("html", "htm") else ""
-        raise DocumentError(f"{later}a derivation is written as {known}, not as .{extension}")
+    """A document as the bytes of a file: pdf, tex, md or typ. Raises DocumentError for a missing engine."""
     if extension != "pdf":
         return spell(document, extension).encode()
     return _latex_pdf(spell(document, "tex")) if engine == "latex" else _typst_pdf(spell(document, "typ"))
@@ -89,16 +86,27 @@ def _latex_pdf(source: str) -> bytes:
         return (Path(folder) / "derivation.pdf").read_bytes()
 
 
+def check_output(path: str) -> str:
+    """The format a file's name asks for. Raises DocumentError before any work is done where it cannot be written."""
+    target = Path(path)
+    extension = target.suffix.removeprefix(".").lower()
+    if target.is_dir():
+        raise DocumentError(f"{path} is a folder; give the name of a file, such as {path.rstrip('/')}/derivation.pdf")
+    if extension not in FORMATS:
+        known = ", ".join(f".{name}" for name in FORMATS)
+        asked = f"not as .{extension}" if extension else f"and {path!r} ends in none of these"
+        raise DocumentError(f"a derivation is written as {known}, {asked}")
+    if not target.parent.is_dir():
+        raise DocumentError(f"the folder {target.parent} does not exist; make it first, or write elsewhere")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise DocumentError(f"{path} cannot be written: permission denied")
+    return extension
+
+
 def write(path: str, content: bytes) -> None:
-    """Write a file whole or not at all. Raises DocumentError when its folder is missing or it cannot be written."""
+    """Write a file whole or not at all. Raises DocumentError when it cannot be written."""
     target = Path(path)
     folder = target.parent
-    if not folder.is_dir():
-        raise DocumentError(f"the folder {folder} does not exist; make it first, or write elsewhere")
-    if target.is_dir():
-        raise DocumentError(f"{path} is a folder; give the name of a file")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise DocumentError(f"{path} is not writable; choose another file, or change its permissions")
     try:
         handle, partial = tempfile.mkstemp(dir=folder, prefix=f".{target.name}.")
     except OSError as error:
@@ -119,3 +127,17 @@ def _permissions(target: Path) -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
+
+
+def write_all(folder: str, made: Mapping[str, bytes]) -> None:
+    """Write files into a folder that is there. Raises DocumentError."""
+    if not Path(folder).is_dir():
+        raise DocumentError(f"the folder {folder} does not exist; make it first, or write elsewhere")
+    for name, content in made.items():
+        write(str(Path(folder) / name), content)
+
+
+def stale(folder: str, made: Mapping[str, bytes]) -> list[str]:
+    """The files that are missing or differ from what would be written, and those that nothing writes."""
+    there = {place.name: place.read_bytes() for place in Path(folder).iterdir() if place.is_file()}
+    return sorted(name for name in {*there, *made} if there.get(name) != made.get(name))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from sympy import Expr, Symbol
 
 from .emitter import PRODUCT, Emitter
@@ -82,3 +84,16 @@ def text(shown: Tree | Expr) -> str:
     ('12LE² + 13LE', '2·L_enc·E')
     """
     return _TEXT.emit(shown if isinstance(shown, Tree) else tree(shown))
+
+
+def percent(share: Fraction) -> str:
+    """A share in per cent, to one decimal, rounded on the exact fraction; a share below that is not shown as none.
+
+    >>> percent(Fraction(1, 3)), percent(Fraction(1, 10_000)), percent(Fraction(0))
+    ('33.3%', '< 0.1%', '0%')
+    """
+    if share == 0:
+        return "0%"
+    if 0 < share < Fraction(1, 2000):
+        return "< 0.1%"
+    return f"{float(round(share * 100, 1)):.1f}%"

@@ -54,6 +54,33 @@ class Verdict:
     def exact(self) -> bool:
         return self.certificate is not None
 
+    def row(self) -> list[str]:
+        """The cells of its line: target, options, class, rows, points, degree, bound, seed, verdict."""
+        options = ", ".join(f"{name}={value}" for name, value in self.model.component.chosen.items())
+        if self.certificate is None:
+            return [self.model.target, options, "", "", "", "", "", "", "DIFFERS"]
+        kept = self.certificate
+        points = kept.points * max(1, len(kept.depths))
+        numbers = [str(kept.rows), str(points), str(kept.degree), f"{kept.bound:.1e}", str(kept.seed)]
+        return [self.model.target, options, kept.witness, *numbers, "exact"]
+
+    def to_json(self) -> dict[str, object]:
+        """As ``verify --json`` prints it."""
+        return {
+            "target": self.model.target,
+            "exact": self.exact,
+            "certificate": self.certificate.to_json() if self.certificate else None,
+            "mismatches": [
+                {
+                    "path": row.path,
+                    "formula": row.ours,
+                    "torch": row.theirs,
+                    "sizes": {str(k): v for k, v in row.numbers.items()},
+                }
+                for row in self.mismatches
+            ],
+        }
+
 
 def verify(target: Model | str, seed: int | None = None) -> Verdict:
     """Check a model's parameter count, row by row, against its torch witness, and certify it.
@@ -132,14 +159,16 @@ def compare_rows(model: Model, formula: Formula, numbers: Numbers, rows: list[St
 
 
 def _presets(model: Model) -> tuple[dict[str, int], list[Mismatch]]:
-    """Every preset that has this model's options, built at its full size."""
+    """Every preset that has this model's options, and the model itself if it has numbers, built at full size."""
+    presets = {name: architecture(name) for name in presets_of(model.id)}
+    if model.target not in presets and set(model.params.symbols) <= model.known.keys():
+        presets[model.target] = model
     checked: dict[str, int] = {}
-    for name in presets_of(model.id):
-        preset = architecture(name)
-        if preset.component != model.component:
+    for name, preset in presets.items():
+        component = preset.component
+        if component != model.component or not isinstance(component, Architecture):
             continue
-        assert isinstance(preset.component, Architecture)
-        rows = stored_rows(preset.component, build(preset.component, preset.known))
+        rows = stored_rows(component, build(component, preset.known))
         if differences := compare_rows(preset, preset.params, preset.known, rows):
             return checked, differences
         checked[name] = sum(_elements(row.shape) for row in rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -49,7 +50,8 @@ def build(component: Architecture, numbers: Mapping[Symbol, int]) -> nn.Module:
     """The witness at these sizes, on the meta device: no memory, whatever the sizes."""
     made_by = witness_class(component)
     config: dict[str, Any] = component.fields.write(component, numbers)
-    with torch.device("meta"), torch.no_grad(), _without_initialisation():
+    with torch.device("meta"), torch.no_grad(), _without_initialisation(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # remarks on speed, from classes that are never run here
         if component.witness.config:
             library = import_module(component.witness.library)
             library.logging.set_verbosity_error()  # its remarks on token ids outside a drawn vocabulary

@@ -1,0 +1,5 @@
+"""``python -m symformer``."""
+
+from .cli import main
+
+main()

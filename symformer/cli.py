@@ -1,0 +1,385 @@
+"""The command line: thin, and quick to start. Each command imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .errors import SymformerError
+
+if TYPE_CHECKING:
+    from .formula import Formula
+    from .model import Model
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class _Group(click.Group):
+    """Turns a SymformerError into one sentence on standard error and exit status 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SymformerError as error:
+            click.echo(f"symformer: {error}", err=True)
+            ctx.exit(2)
+
+
+def _complete_target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from .targets import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+def _complete_quantity(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from .quantities import quantities
+
+    return [name for name in quantities() if name.startswith(incomplete)]
+
+
+_target = click.argument("target", shell_complete=_complete_target)
+_quantity = click.option(
+    "--quantity",
+    "-q",
+    default="params",
+    metavar="Q",
+    show_default=True,
+    shell_complete=_complete_quantity,
+    help="What to count; see `symformer list`.",
+)
+_set = click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="A size, such as E=1024 or H=4*E.")
+_option = click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of the model or a convention, such as tied=false or attention=causal.",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+
+
+@click.group(cls=_Group, context_settings=_SETTINGS)
+@click.version_option(package_name="symformer", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Transformer architectures in closed form: formulas that are derived, printed and proved against torch.
+
+    A TARGET is an architecture (gpt2), a preset (gpt2-xl), a path to a config.json, or a part (component:mlp).
+
+    \b
+    symformer show gpt2-xl                     the formula, its value and where it comes from
+    symformer derive gpt2 -o gpt2.pdf          the derivation, to staple to a paper
+    symformer tree llama-2-7b                  the modules, each with its formula and share
+    symformer verify gpt2                      the proof against the real torch model
+    """
+
+
+@cli.command(name="list")
+@_json
+def list_(as_json: bool) -> None:
+    """List architectures, parts and quantities."""
+    from . import architectures, components
+    from .quantities import quantities
+
+    presets = architectures.presets()
+    if as_json:
+        _print_json(
+            {
+                "architectures": architectures.names(),
+                "presets": {name: facts["architecture"] for name, facts in presets.items()},
+                "components": [f"component:{name}" for name in components.names()],
+                "quantities": {name: question.measure.unit for name, question in quantities().items()},
+            }
+        )
+        return
+    from .terminal import say, table
+
+    say("Architectures and their presets")
+    rows = []
+    for name in architectures.names():
+        model = architectures.architecture(name)
+        rows.append([name, model.title, model.params.text(), ", ".join(architectures.presets_of(name))])
+    table(["name", "title", "parameters", "presets"], rows, "llll")
+    say("\nComponents")
+    rows = []
+    for name in components.names():
+        part = components.component(name)
+        rows.append([f"component:{name}", part.title, part.params.text()])
+    table(["name", "title", "parameters"], rows, "lll")
+    say("\nQuantities")
+    rows = []
+    for name, question in quantities().items():
+        choices = [f"{key}={'|'.join(rule.meanings)}" for key, rule in question.conventions.items()]
+        rows.append([name, question.measure.title, question.measure.unit, " ".join(choices)])
+    table(["name", "title", "unit", "conventions"], rows, "llll")
+
+
+@cli.command()
+@_target
+@_quantity
+@_set
+@_option
+@_json
+def show(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
+    """Show a formula, its value and its breakdown."""
+    from .summary import conventions, show_json, value_of
+
+    model, formula = _formula(target, quantity, sets, options)
+    if as_json:
+        _print_json(show_json(model, formula))
+        return
+    from .terminal import say, table
+
+    value = value_of(formula, model)
+    say(f"{model.title} ({model.target}): {formula.measure.title}")
+    say(f"{formula.measure.letter} = {formula.text()}" + ("" if value is None else f" = {value:,}"))
+    missing = [str(name) for name in formula.symbols if name not in model.known]
+    if model.known:
+        say("with " + ", ".join(f"{name} = {number:,}" for name, number in model.known.items()))
+    if missing:
+        say(f"no number for {', '.join(missing)}: give one with --set, or name a preset")
+    for name, choice in conventions(model, formula).items():
+        say(f"{name} = {choice}")
+    say()
+    _breakdown(model, formula, value, table)
+
+
+@cli.command()
+@_target
+@click.option("--output", "-o", required=True, metavar="FILE", help="FILE.pdf, .tex, .md or .typ.")
+@click.option(
+    "--quantity",
+    "-q",
+    "quantities",
+    multiple=True,
+    metavar="Q",
+    shell_complete=_complete_quantity,
+    help="What to derive; repeat for more than one chapter. [default: params]",
+)
+@_set
+@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="As for show.")
+@click.option(
+    "--engine",
+    type=click.Choice(["typst", "latex"]),
+    default="typst",
+    show_default=True,
+    help="What makes the PDF; latex needs pdflatex on PATH.",
+)
+def derive(
+    target: str, output: str, quantities: tuple[str, ...], sets: tuple[str, ...], options: tuple[str, ...], engine: str
+) -> None:
+    """Write the derivation as a document."""
+    from .documents.derivation import document
+    from .documents.render import check_output, render, write
+    from .targets import pairs, resolve
+
+    extension = check_output(output)
+    asked = tuple(dict.fromkeys(quantities)) or ("params",)
+    model, conventions = resolve(target, pairs(options), sets, asked)
+    paper = document(model, asked, _version(), **conventions)
+    write(output, render(paper, extension, engine))  # type: ignore[arg-type]
+    click.echo(f"wrote {output}", err=True)
+
+
+@cli.command()
+@_target
+@_quantity
+@_set
+@_option
+@_json
+def tree(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
+    """Show the module tree, each line with its share."""
+    from .notation.text import code, percent, text
+    from .sizes import evaluate
+    from .summary import module_tree, share, value_of
+
+    model, formula = _formula(target, quantity, sets, options)
+    root, whole = module_tree(model, formula), value_of(formula, model)
+    rows, facts = [], []
+    for title, node in root.lines():
+        value = None if whole is None else evaluate(node.total, model.known, title)
+        cells = [title, text(node.total)]
+        if whole is not None and value is not None:
+            cells += [f"{value:,}", percent(share(value, whole))]
+        rows.append(cells)
+        facts.append({"module": title, "formula": code(node.total), "value": value})
+    if as_json:
+        _print_json({"target": model.target, "quantity": quantity, "unit": formula.measure.unit, "modules": facts})
+        return
+    from .terminal import table
+
+    numbered = whole is not None
+    head = ["module", formula.measure.title, *([formula.measure.unit, "share"] if numbered else [])]
+    table(head, rows, "llrr" if numbered else "ll")
+
+
+@cli.command()
+@click.argument("targets", nargs=-1, shell_complete=_complete_target)
+@click.option("--all", "everything", is_flag=True, help="Every architecture, in every variant.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Repeat a run; otherwise the seed is drawn.")
+@click.option("--write", is_flag=True, help="Keep the certificates in the package (of a checkout).")
+@_option
+@_json
+def verify(
+    targets: tuple[str, ...], everything: bool, seed: int | None, write: bool, options: tuple[str, ...], as_json: bool
+) -> None:
+    """Prove formulas against torch models, row by row.
+
+    The exit status is 1 where a row differs, and the rows that do are printed.
+    """
+    if bool(targets) == everything:
+        raise click.UsageError("name one or more targets, or give --all")
+    from . import architectures
+    from .certificates import keep
+    from .targets import pairs, resolve
+    from .terminal import say, table
+    from .witness import verify as check
+
+    verdicts = []
+    for name in architectures.names() if everything else targets:
+        model, _ = resolve(name, pairs(options))
+        whole = name in architectures.names() and not options
+        for variant in architectures.variants(model) if whole else [model]:
+            verdicts.append(check(variant, seed))
+        if write and whole:
+            keep(model.id, [verdict.certificate for verdict in verdicts if verdict.model.id == model.id])
+    if as_json:
+        _print_json([verdict.to_json() for verdict in verdicts])
+    else:
+        rows = [verdict.row() for verdict in verdicts]
+        table(["target", "options", "torch class", "rows", "points", "degree", "bound", "seed", ""], rows, "lllrrrrrl")
+        for verdict in verdicts:
+            for mismatch in verdict.mismatches:
+                say(f"{verdict.model.target}: {mismatch}")
+        exact = sum(verdict.exact for verdict in verdicts)
+        found = {f"{key} {value}" for v in verdicts if v.certificate for key, value in v.certificate.versions.items()}
+        say(f"\n{exact} of {len(verdicts)} exact" + (f", with {', '.join(sorted(found))}" if found else ""))
+    if not all(verdict.exact for verdict in verdicts):
+        sys.exit(1)
+
+
+@cli.command()
+@click.argument("a", shell_complete=_complete_target)
+@click.argument("b", shell_complete=_complete_target)
+@_quantity
+@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="A convention, such as attention=causal.")
+@_json
+def compare(a: str, b: str, quantity: str, options: tuple[str, ...], as_json: bool) -> None:
+    """Compare two models, part by part.
+
+    Their difference and their ratio follow as formulas, with the terms that grow fastest.
+    """
+    from .algebra.compare import compare as set_side_by_side
+    from .notation.text import text
+    from .targets import pairs, resolve
+
+    left, conventions = resolve(a, pairs(options), (), [quantity])
+    right, _ = resolve(b, pairs(options), (), [quantity])
+    found = set_side_by_side(left, right, quantity, **conventions)
+    if as_json:
+        _print_json(found.to_json())
+        return
+    from .terminal import say, table
+
+    rows = []
+    for role, one, other in found.rows:
+        values = [("" if side.value is None else f"{side.value:,}") for side in (one, other)]
+        rows.append([role, text(one.expr), text(other.expr), *values])
+    table(["part", left.target, right.target, left.target, right.target], rows, "lllrr", total=True)
+    say(f"\ndifference  {text(found.difference)}")
+    say(f"  leading   {text(found.difference_leading)}")
+    say(f"ratio       {text(found.ratio)}")
+    say(f"  leading   {text(found.ratio_leading)}")
+
+
+@cli.command()
+@click.argument("formula_id", metavar="ID")
+def cite(formula_id: str) -> None:
+    """Print BibTeX for a formula and its papers.
+
+    An ID is a target, a quantity and a part: gpt2.params, gpt2.params.h.attn.
+    """
+    from .citations import bibtex
+
+    click.echo(bibtex(formula_id, _version()))
+
+
+@cli.command()
+@click.argument("folder")
+@click.option("--check", is_flag=True, help="Write nothing; exit status 1 where a file is not what would be written.")
+def gallery(folder: str, check: bool) -> None:
+    """Write every architecture's derivation.
+
+    FOLDER gets a Markdown and a PDF file for each, and a README.md that links them.
+    """
+    from .documents.gallery import pages
+    from .documents.render import stale, write_all
+
+    made = pages(_version())
+    if check:
+        if different := stale(folder, made):
+            for name in different:
+                click.echo(f"{folder}/{name} is not what would be written now", err=True)
+            sys.exit(1)
+        click.echo(f"{len(made)} files in {folder} are up to date", err=True)
+        return
+    write_all(folder, made)
+    click.echo(f"wrote {len(made)} files in {folder}", err=True)
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print a shell's completion script.
+
+    \b
+    bash: eval "$(symformer completion bash)"
+    """
+    from click.shell_completion import get_completion_class
+
+    made_by = get_completion_class(shell)
+    if made_by is not None:
+        click.echo(made_by(cli, {}, "symformer", "_SYMFORMER_COMPLETE").source())
+
+
+def _formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...]) -> tuple[Model, Formula]:
+    from .targets import pairs, resolve
+
+    model, conventions = resolve(target, pairs(options), sets, [quantity])
+    return model, model.formula(quantity, **conventions)
+
+
+def _breakdown(model: Model, formula: Formula, value: int | None, table: Any) -> None:
+    from .notation.text import percent, text
+    from .sizes import evaluate
+    from .summary import share
+
+    rows = []
+    for row in formula.rows:
+        cells = [row.path, text(row.count), text(row.each)]
+        if value is not None:
+            amount = evaluate(row.total, model.known, row.path)
+            cells += [f"{amount:,}", percent(share(amount, value))]
+        rows.append(cells)
+    if value is None:
+        table(["row", "copies", "each"], rows, "lrl")
+    else:
+        rows.append(["total", "", "", f"{value:,}", percent(share(value, value))])
+        table(["row", "copies", "each", formula.measure.unit, "share"], rows, "lrlrr", total=True)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("symformer")
+
+
+def _print_json(document: object) -> None:
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def main() -> None:
+    """The entry point of the ``symformer`` command."""
+    cli(prog_name="symformer")
