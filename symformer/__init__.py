@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .algebra.compare import compare
     from .architectures import architecture, from_config
     from .certificates import Certificate
-    from .component import Component
     from .components import component
+    from .components.base import Component
     from .errors import SymformerError
     from .formula import Formula
     from .model import Model
@@ -40,7 +40,7 @@ __all__ = [
 # Each public name and the module it lives in: imported when it is first asked for, so that nothing is paid for early.
 _HOMES = {
     "Certificate": "certificates",
-    "Component": "component",
+    "Component": "components.base",
     "Formula": "formula",
     "Model": "model",
     "SymformerError": "errors",

@@ -65,7 +65,9 @@ class _Reader:
                     raise UnknownNameError("symbol", name, SYMBOLS)
                 return SYMBOLS[name]
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -self.read(operand, depth + 1)
+                value = self.read(operand, depth + 1)
+                # -(-V//64) is how integers spell a ceiling; SymPy would keep it as -floor(-V/64)
+                return ceiling(-value.args[0]) if isinstance(value, floor) else -value
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.read(operand, depth + 1)
             case ast.BinOp(left=left, op=operator, right=right):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .component import Component
+from .components.base import Component
 from .errors import UnknownNameError
 from .formula import Formula
 from .model import Model

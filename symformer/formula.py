@@ -177,7 +177,7 @@ class Formula:
         """Whether the other comes to the same, under this formula's relations.
 
         >>> from symformer.components.self_attention import SelfAttention
-        >>> SelfAttention(bias=False).params.equals("E*E + 3*E*(D*A)")
+        >>> SelfAttention(bias=False, output_bias=False).params.equals("E*E + 3*E*(D*A)")
         True
         """
         expr = other.expr if isinstance(other, Formula) else parse(other) if isinstance(other, str) else other

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from sympy import Expr, Integer, Symbol
 
-from .component import Component
+from .components.base import Component
 from .errors import SizeError, UnknownNameError
 from .formula import Formula
 from .ledger import Ledger

@@ -9,7 +9,7 @@ from sympy import Expr, Integer, cancel, expand, fraction
 
 from ..account import Line
 from ..architectures import architecture
-from ..component import Component
+from ..components.base import Component
 from ..formula import Formula, Leading
 from ..model import Model
 from ..notation.text import code

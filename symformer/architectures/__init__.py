@@ -12,17 +12,17 @@ from typing import Any
 
 from sympy import Integer
 
-from ..architecture import Architecture
 from ..components import defined_in
 from ..config import read_config
 from ..errors import ConfigError, UnknownNameError
 from ..model import Model
 from ..symbols import symbol
+from .base import Architecture
 
 
 def names() -> list[str]:
     """Every architecture's name: the file's name with hyphens."""
-    return sorted(module.name.replace("_", "-") for module in iter_modules(__path__))
+    return sorted(module.name.replace("_", "-") for module in iter_modules(__path__) if module.name != "base")
 
 
 @cache
@@ -53,7 +53,7 @@ def architecture(name: str, **options: Any) -> Model:
     >>> architecture("gpt2-xl").params.value()
     1557611200
     >>> architecture("gpt2", tied=False).params
-    12*L*E**2 + 2*V*E + 13*L*E + P*E + 2*E
+    12*L*E**2 + 13*L*E + 2*V*E + P*E + 2*E
     """
     facts = presets().get(name)
     if facts is None and name not in names():

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from sympy import Integer
 
-from ..architecture import Architecture, Field, Fields, Witness
 from ..components.layer_norm import LayerNorm
 from ..components.lm_head import LMHead
 from ..components.mlp import MLP
@@ -16,6 +15,7 @@ from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
 from ..ledger import Operations, Tensor
 from ..symbols import E, H, P, V
+from .base import Architecture, Field, Fields, Witness
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,6 @@ from typing import Literal
 
 from sympy import Integer
 
-from ..architecture import Architecture, Field, Fields, Switch, Witness
 from ..components.dropout import Dropout
 from ..components.layer_norm import LayerNorm
 from ..components.linear import Linear
@@ -22,6 +21,7 @@ from ..components.token_embedding import TokenEmbedding
 from ..ledger import Operations, Tensor
 from ..sizes import Divides
 from ..symbols import A, E, H, L, P, V, V_type
+from .base import Architecture, Field, Fields, Switch, Witness
 
 
 @dataclass(frozen=True, kw_only=True)

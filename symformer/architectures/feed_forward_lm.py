@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..architecture import Architecture, Field, Fields, Witness
 from ..components.lm_head import LMHead
 from ..components.mlp import MLP
 from ..components.token_embedding import TokenEmbedding
 from ..ledger import Operations, Tensor
 from ..symbols import E, H, V
+from .base import Architecture, Field, Fields, Witness
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..architecture import Architecture, Field, Fields, Switch, Witness
 from ..components.dropout import Dropout
 from ..components.layer_norm import LayerNorm
 from ..components.lm_head import LMHead
@@ -17,6 +16,7 @@ from ..components.token_embedding import TokenEmbedding
 from ..ledger import Operations, Tensor
 from ..sizes import Divides
 from ..symbols import A, E, H, L, P, V
+from .base import Architecture, Field, Fields, Switch, Witness
 
 
 @dataclass(frozen=True, kw_only=True)

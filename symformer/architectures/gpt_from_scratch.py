@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..architecture import Architecture, Field, Fields, Switch, Witness
 from ..components.dropout import Dropout
 from ..components.layer_norm import LayerNorm
 from ..components.lm_head import LMHead
@@ -16,6 +15,7 @@ from ..components.token_embedding import TokenEmbedding
 from ..ledger import Operations, Tensor
 from ..sizes import Divides
 from ..symbols import A, E, L, P, V
+from .base import Architecture, Field, Fields, Switch, Witness
 
 
 @dataclass(frozen=True, kw_only=True)

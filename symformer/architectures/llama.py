@@ -7,7 +7,6 @@ from typing import Literal
 
 from sympy import Integer
 
-from ..architecture import Architecture, Field, Fields, Switch, Witness
 from ..components.gated_mlp import GatedMLP
 from ..components.lm_head import LMHead
 from ..components.pre_norm_block import PreNormBlock
@@ -18,6 +17,7 @@ from ..components.token_embedding import TokenEmbedding
 from ..ledger import Operations, Tensor
 from ..sizes import Divides
 from ..symbols import A, D, E, G, H, L, V
+from .base import Architecture, Field, Fields, Switch, Witness
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from sympy import Integer
 
-from ..architecture import Architecture, Field, Fields, Switch, Witness
 from ..components.gated_mlp import GatedMLP
 from ..components.layer_norm import LayerNorm
 from ..components.lm_head import LMHead
@@ -17,6 +16,7 @@ from ..components.token_embedding import TokenEmbedding
 from ..ledger import Operations, Tensor
 from ..sizes import Divides
 from ..symbols import A, D, E, H, L, V
+from .base import Architecture, Field, Fields, Switch, Witness
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..architecture import Architecture, Field, Fields, Switch, Witness
 from ..components.decoder_block import DecoderBlock, decoder_parts
 from ..components.layer_norm import LayerNorm
 from ..components.lm_head import LMHead
@@ -14,6 +13,7 @@ from ..components.token_embedding import TokenEmbedding
 from ..ledger import Operations, Tensor
 from ..sizes import Divides
 from ..symbols import A, E, H, L_dec, L_enc, V
+from .base import Architecture, Field, Fields, Switch, Witness
 
 
 @dataclass(frozen=True, kw_only=True)

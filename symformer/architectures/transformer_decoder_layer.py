@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..architecture import Architecture, Field, Fields, Switch, Witness
 from ..components.decoder_block import DecoderBlock, decoder_parts
 from ..ledger import Operations, Tensor
 from ..sizes import Divides
 from ..symbols import A, E, H
+from .base import Architecture, Field, Fields, Switch, Witness
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,15 +8,15 @@ from inspect import isabstract
 from pkgutil import iter_modules
 from typing import Any, TypeVar
 
-from ..component import Component
 from ..errors import SymformerError, UnknownNameError
+from .base import Component
 
 T = TypeVar("T")
 
 
 def names() -> list[str]:
     """Every component's name."""
-    return sorted(module.name.replace("_", "-") for module in iter_modules(__path__))
+    return sorted(module.name.replace("_", "-") for module in iter_modules(__path__) if module.name != "base")
 
 
 @cache

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from sympy import Expr
 
-from ..component import Component
 from ..ledger import Operations, Tensor, Weight
 from ..shapes import Shape
 from ..sizes import Divides
 from ..symbols import A, D, E, G
+from .base import Component
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..component import Component
 from ..symbols import A, E
+from .base import Component
 from .cross_attention import CrossAttention
 from .layer_norm import LayerNorm
 from .post_norm_block import PostNormBlock, feed_forward

@@ -7,9 +7,9 @@ from typing import Literal
 
 from sympy import Expr
 
-from ..component import Component
 from ..ledger import Operations, Tensor
 from ..symbols import H
+from .base import Component
 
 
 @dataclass(frozen=True, kw_only=True)

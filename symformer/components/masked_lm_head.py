@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from sympy import Expr
 
-from ..component import Component
 from ..ledger import Operations, Tensor, Weight
 from ..symbols import V
+from .base import Component
 from .layer_norm import LayerNorm
 from .lm_head import LMHead
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..component import Component
 from ..ledger import Operations, Tensor
+from .base import Component
 from .gated_mlp import GatedMLP
 from .layer_norm import LayerNorm
 from .self_attention import SelfAttention

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from sympy import Expr
 
-from ..component import Component
 from ..ledger import Operations, Tensor
 from ..symbols import E, P
+from .base import Component
 
 
 @dataclass(frozen=True, kw_only=True)

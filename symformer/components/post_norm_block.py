@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..component import Component
 from ..ledger import Operations, Tensor
 from ..shapes import shape_line
 from ..sizes import Divides
 from ..symbols import A, E
+from .base import Component
 from .layer_norm import LayerNorm
 from .mlp import MLP
 from .self_attention import SelfAttention

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from sympy import Expr
 
-from ..component import Component
 from ..ledger import Mask, Operations, Tensor
 from ..sizes import Divides
 from ..symbols import A, D, E, G
+from .base import Component
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..component import Component
 from ..ledger import Operations, Tensor
+from .base import Component
 
 
 @dataclass(frozen=True, kw_only=True)

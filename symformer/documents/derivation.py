@@ -6,17 +6,18 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from sympy import Mul, expand
+from sympy import Integer, Mul, expand
 
 from ..account import Line as AccountLine
 from ..architectures import architecture, presets, presets_of, variant
 from ..certificates import Certificate, certificate_for
 from ..citations import papers_of
-from ..component import Component
+from ..components.base import Component
 from ..derivation import Chain, Section, substitution
 from ..formula import Formula
 from ..model import Model
 from ..notation.text import percent
+from ..notation.tree import Fraction as Quotient
 from ..notation.tree import Label, tree
 from ..papers import paper
 from ..quantities import quantity as find_quantity
@@ -169,7 +170,7 @@ def _parts(model: Model, formula: Formula) -> list[Block]:
     whole = sections[-1]
     blocks.append(Heading(1, ["The model"], formula.id))
     if not whole.composite and whole.terms:
-        blocks.append(_term_table(whole, question.columns))
+        blocks.append(_term_table(whole, question.columns, formula.measure.unit.capitalize()))
     if whole.chain:
         blocks.append(Equation(whole.chain))
     return blocks
@@ -187,19 +188,19 @@ def _part(formula: Formula, section: Section, columns: tuple[str, str]) -> list[
     blocks: list[Block] = [Heading(2, [_title(section.line)], f"{formula.id}.{section.line.key}")]
     if isinstance(part, Component):
         blocks.append(Paragraph([*places, ". ", *_about(part)]))
-    blocks.append(_term_table(section, columns))
+    blocks.append(_term_table(section, columns, formula.measure.unit.capitalize()))
     if section.chain:
         blocks.append(Equation(section.chain))
     return blocks
 
 
-def _term_table(section: Section, columns: tuple[str, str]) -> Table:
+def _term_table(section: Section, columns: tuple[str, str], unit: str) -> Table:
     rows: list[Sequence[Line]] = []
     prefix = f"{section.line.path}." if section.line.path else ""
     for _, term in section.terms:
         name = term.label.removeprefix(prefix)
         rows.append([[Code(name)], [Shape(term.factors)], [Math.of(expand(Mul(*term.factors)))]])
-    return Table([[columns[0].capitalize()], [columns[1].capitalize()], ["Amount"]], rows, "lll")
+    return Table([[columns[0].capitalize()], [columns[1].capitalize()], [unit]], rows, "lll")
 
 
 def _silent(formula: Formula) -> list[Block]:
@@ -321,14 +322,21 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
     author = f" ({certificate.author})" if certificate.author else ""
     libraries = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())
     depths = f" at each of the depths {'; '.join(certificate.depths)}" if certificate.depths != ("",) else ""
+    degree, largest = (
+        Math(Label("d", "", Integer(certificate.degree))),
+        Math(Label("n", "", Integer(certificate.largest))),
+    )
     facts: list[tuple[str, Line]] = [
         ("Class", [Code(certificate.witness), author]),
         ("Versions", [libraries]),
         ("Compared", [f"{certificate.rows} stored weights by name and shape, and the total"]),
         ("Points", [f"{certificate.points} random points{depths}"]),
-        ("Sizes", [f"products of numbers drawn from 1 to {certificate.largest:,}, all sizes different"]),
-        ("Degree", [str(certificate.degree)]),
-        ("Bound", [f"{certificate.bound:.1e}"]),
+        (
+            "Sizes",
+            ["products of numbers drawn from 1 to ", largest, f" = {certificate.largest:,}, all sizes different"],
+        ),
+        ("Degree", [degree, f" = {certificate.degree}"]),
+        ("Bound", [Code(f"{certificate.bound:.1e}")]),
         ("Seed", [Code(str(certificate.seed))]),
         ("Digest", [Code(certificate.digest)]),
     ]
@@ -338,10 +346,16 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
         Paragraph(
             [
                 "Every row of this formula was compared with the parameters of a torch model on the meta device. "
-                "Two different polynomials of degree d agree at a random point with sizes from 1 to N with probability "
-                "at most d/N (Schwartz 1980, Zippel 1979), so a formula that differs from the class would have "
-                f"passed with probability at most {certificate.bound:.1e}. The count is affine in each depth, so two "
-                "values of each settle it."
+                "Two different polynomials of degree ",
+                degree,
+                " agree at a random point with sizes from 1 to ",
+                largest,
+                " with probability at most ",
+                Math(Quotient(degree.shown, largest.shown)),
+                " (Schwartz 1980, Zippel 1979), so a formula that differs from the class would have passed with "
+                "probability at most ",
+                Code(f"{certificate.bound:.1e}"),
+                ". The count is affine in each depth, so two values of each settle it.",
             ]
         ),
         Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw"),

@@ -12,8 +12,8 @@ from itertools import combinations, product
 
 from sympy import Expr, Integer, Poly, Symbol
 
-from ..architecture import Architecture
 from ..architectures import architecture, presets_of
+from ..architectures.base import Architecture
 from ..certificates import Certificate
 from ..errors import WitnessError
 from ..formula import Formula

@@ -15,7 +15,7 @@ import torch
 from sympy import Symbol
 from torch import nn
 
-from ..architecture import Architecture
+from ..architectures.base import Architecture
 from ..errors import WitnessError
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # a witness is built from its code alone

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from sympy import Expr, Symbol
 
-from .component import Component, spell_option
-from .errors import ConfigError, SizeError
-from .sizes import Divides, Numbers, evaluate, whole
-from .symbols import letter
+from ..components.base import Component, spell_option
+from ..errors import ConfigError, SizeError
+from ..sizes import Divides, Numbers, evaluate, whole
+from ..symbols import letter
 
 
 @dataclass(frozen=True, slots=True)

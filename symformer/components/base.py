@@ -8,11 +8,11 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
-from .errors import OptionError, UnknownNameError
-from .formula import Formula
-from .ledger import Ledger, Operations, record
-from .quantities import quantity as find_quantity
-from .sizes import Divides, Relations
+from ..errors import OptionError, UnknownNameError
+from ..formula import Formula
+from ..ledger import Ledger, Operations, record
+from ..quantities import quantity as find_quantity
+from ..sizes import Divides, Relations
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 

@@ -1,0 +1,216 @@
+"""Whole models: totals that others published, rows worked by hand, and every preset."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import pytest
+from sympy import Integer, diff
+
+import symformer as sf
+from symformer.architectures import architecture, architecture_class, names, presets, presets_of, variants
+from symformer.components import component_class, defined_in
+from symformer.components import names as components
+from symformer.components.base import Component
+from symformer.papers import papers
+from symformer.symbols import E, H, L, letter
+
+# target, options, total, where the total comes from
+TOTALS = [
+    ("feed-forward-lm", {}, 1_461),  # 256*5 + (5*16 + 16 + 16*5 + 5)
+    ("bare-bones-transformer-lm", {}, 1_851),  # 256*5 + 50*5 + (4*25 + 20) + 2*10 + 181
+    ("gpt2", {}, 124_439_808),  # sum of numel of openai-community/gpt2, as are the next three
+    ("gpt2-medium", {}, 354_823_168),
+    ("gpt2-large", {}, 774_030_080),
+    ("gpt2-xl", {}, 1_557_611_200),
+    ("gpt2", {"tied": False}, 124_439_808 + 50_257 * 768),
+    ("gpt-from-scratch", {}, 163_009_536),  # Raschka 2024, section 4.6, as is the next
+    ("gpt-from-scratch", {"tied": True}, 124_412_160),
+    ("gpt-from-scratch", {"qkv_bias": True}, 163_009_536 + 12 * 3 * 768),
+    ("bert-base-uncased", {}, 109_482_240),  # sum of numel of the released checkpoints, without heads
+    ("bert-large-uncased", {}, 335_141_888),
+    ("bert-base-cased", {}, 108_310_272),
+    ("bert-large-cased", {}, 333_579_264),
+    ("bert-base-uncased", {"head": "mlm"}, 109_514_298),  # BertForMaskedLM
+    ("bert-base-uncased", {"head": "pretraining"}, 110_106_428),  # BertForPreTraining
+    ("bert-large-uncased", {"head": "pretraining"}, 336_226_108),
+    ("transformer-encoder-layer", {}, 3_152_384),  # torch.nn, as are the next six
+    ("transformer-encoder-layer", {"bias": False}, 3_146_752),
+    ("transformer-decoder-layer", {}, 4_204_032),
+    ("transformer", {}, 44_140_544),
+    ("transformer-big", {}, 176_361_472),
+    ("transformer", {"bias": False}, 44_056_576),
+    ("vaswani-base", {}, 44_140_544 + 37_000 * 512),
+    ("llama-13b", {}, 13_015_864_320),  # sum of numel of the released checkpoints
+    ("llama-33b", {}, 32_528_943_616),
+    ("llama-65b", {}, 65_285_660_672),
+    ("llama-2-7b", {}, 6_738_415_616),
+    ("llama-2-13b", {}, 13_015_864_320),
+    ("llama-2-70b", {}, 68_976_648_192),
+    ("llama-3-8b", {}, 8_030_261_248),
+    ("llama-3.1-405b", {}, 405_853_388_800),
+    ("llama-3.2-1b", {}, 1_235_814_400),
+    ("llama-3.2-3b", {}, 3_212_749_824),
+    ("tinyllama-1.1b", {}, 1_100_048_384),
+    ("palm-8b", {}, 8_631_877_632),  # the paper prints 8.63B
+    ("palm-62b", {}, 62_495_129_600),  # 62.50B
+    ("palm-540b", {}, 540_354_281_472),  # 540.35B: without norm scales
+    ("palm-540b", {"norm_scales": True}, 540_354_281_472 + (118 + 1) * 18_432),
+]
+
+
+@pytest.mark.parametrize(("target", "options", "total"), TOTALS)
+def test_total(target: str, options: dict[str, object], total: int) -> None:
+    assert architecture(target, **options).params.value() == total
+
+
+# row -> one copy, at the target's numbers
+ROWS = {
+    "gpt2": {
+        "wte": 50_257 * 768,
+        "wpe": 1_024 * 768,
+        "drop": 0,
+        "h.*.ln_1": 2 * 768,
+        "h.*.attn.c_attn": 768 * 2_304 + 2_304,
+        "h.*.attn.attn_dropout": 0,
+        "h.*.attn.c_proj": 768 * 768 + 768,
+        "h.*.attn.resid_dropout": 0,
+        "h.*.ln_2": 2 * 768,
+        "h.*.mlp.c_fc": 768 * 3_072 + 3_072,
+        "h.*.mlp.act": 0,
+        "h.*.mlp.c_proj": 3_072 * 768 + 768,
+        "h.*.mlp.dropout": 0,
+        "ln_f": 2 * 768,
+        "lm_head": 0,
+    },
+    "llama-2-70b": {
+        "embed_tokens": 32_000 * 8_192,
+        "layers.*.input_layernorm": 8_192,
+        "layers.*.self_attn.q_proj": 8_192 * 8_192,
+        "layers.*.self_attn.k_proj": 8_192 * 1_024,
+        "layers.*.self_attn.v_proj": 8_192 * 1_024,
+        "layers.*.self_attn.o_proj": 8_192 * 8_192,
+        "layers.*.post_attention_layernorm": 8_192,
+        "layers.*.mlp.gate_proj": 8_192 * 28_672,
+        "layers.*.mlp.act_fn": 0,
+        "layers.*.mlp.up_proj": 8_192 * 28_672,
+        "layers.*.mlp.down_proj": 8_192 * 28_672,
+        "norm": 8_192,
+        "lm_head": 32_000 * 8_192,
+    },
+}
+
+
+@pytest.mark.parametrize("target", ROWS)
+def test_rows(target: str) -> None:
+    model = architecture(target)
+    found = {row.path: int(row.each.xreplace(model.known)) for row in model.params.rows}
+    assert found == ROWS[target]
+    assert list(found) == list(ROWS[target])  # in the order they run
+
+
+def test_parts_of_the_book() -> None:
+    """Raschka 2024, section 4.5: 2,360,064 in attention, 4,722,432 in the feed-forward, 7,085,568 in a block."""
+    params = architecture("gpt-from-scratch").params
+    assert params.part("trf_blocks.att").value() == 2_360_064
+    assert params.part("trf_blocks.ff").value() == 4_722_432
+    assert params.part("trf_blocks.norm1").value() + params.part("trf_blocks.norm2").value() == 3_072
+    assert params.part("trf_blocks").value() == 7_085_568
+
+
+def test_embeddings_of_bert_large() -> None:
+    """(30522 + 2 + 512)*1024 + 2*1024."""
+    params = architecture("bert-large-uncased").params
+    words = ("word_embeddings", "token_type_embeddings", "position_embeddings", "LayerNorm")
+    assert sum(params.part(f"embeddings.{word}").value() for word in words) == 31_782_912
+
+
+def test_the_layer_of_the_bare_bones_transformer() -> None:
+    params = architecture("bare-bones-transformer-lm").params
+    assert params.part("layer").value({"E": 5, "H": 5}) == 200
+    assert params.part("layer.attention").value() == 120
+    assert params.part("layer.norm_1").value() == 10
+    assert params.part("layer.mlp").value() == 181
+    assert architecture("feed-forward-lm").params.part("embedding").value() == 1_280
+
+
+def test_the_polynomial_of_gpt2() -> None:
+    params = sf.architecture("gpt2").params
+    assert params.text() == "12LE² + 13LE + VE + PE + 2E"
+    assert params.code() == repr(params) == "12*L*E**2 + 13*L*E + V*E + P*E + 2*E"
+    assert params._repr_latex_() == "$12 L E^{2} + 13 L E + V E + P E + 2 E$"
+    assert params.value("gpt2-xl") == 1_557_611_200
+
+
+@pytest.mark.parametrize("target", ["gpt2", "llama", "palm", "bert", "gpt-from-scratch"])
+def test_one_more_layer_is_one_block(target: str) -> None:
+    params = architecture(target).params
+    (block,) = [line.key for line in params.root.lines if line.count == L]
+    assert diff(params.expanded, L) == params.part(block).expanded
+
+
+def test_a_width_of_its_own_frees_the_relation() -> None:
+    wide = architecture("gpt2").set({H: Integer(5_000)})
+    # per layer 2*768*5000 + 5000 + 768 instead of 2*768*3072 + 3072 + 768
+    assert wide.params.value() == 124_439_808 + 12 * (2 * 768 + 1) * (5_000 - 3_072)
+    assert "L*E*H" in wide.params.code()
+    same = architecture("gpt2").set({H: Integer(3_072)})
+    assert same.params.code() == architecture("gpt2").params.code()
+
+
+def test_leading_terms() -> None:
+    leading = architecture("gpt2").params.leading()
+    assert leading.expr == 12 * L * E**2
+    numbers = architecture("gpt2").known
+    assert leading.left_out(numbers) == 1 - Fraction(12 * 12 * 768**2, 124_439_808)
+    assert repr(architecture("llama").params.leading()) == "2*L*E*A*D + 2*L*E*G*D + 3*L*E*H"
+
+
+@pytest.mark.parametrize("name", presets())
+def test_every_preset_is_whole_and_has_a_source(name: str) -> None:
+    model = architecture(name)
+    assert model.params.value() > 0
+    assert len(presets()[name]["source"]) > 10
+    assert set(model.known) >= set(model.sizes) - {size for size in model.sizes if letter(size).run}
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_architecture_says_what_it_is(name: str) -> None:
+    made_by = architecture_class(name)
+    assert ">>>" in (made_by.__doc__ or "")
+    assert made_by.papers
+    assert presets_of(name), "a preset, so that its documents have numbers"
+    assert any(target in presets() and presets()[target]["architecture"] == name for target, _, _ in TOTALS)
+    assert len({tuple(model.component.chosen.items()) for model in variants(architecture(name))}) == len(
+        made_by.variants
+    )
+
+
+def test_every_paper_named_is_known() -> None:
+    named = {key for name in names() for key in architecture_class(name).papers}
+    named |= {key for name in components() for key in component_class(name).papers}
+    assert named <= papers().keys()
+    for key, paper in papers().items():
+        assert re.search(r"(19|20)\d\d", key)
+        assert str(paper.year) in key
+        assert paper.bibtex().count("{") == paper.bibtex().count("}")
+        assert paper.bibtex().isascii()
+
+
+def test_a_file_with_two_components_is_refused() -> None:
+    with pytest.raises(sf.SymformerError, match="should define one Component"):
+        defined_in("symformer.errors", Component)
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(sf.SymformerError, match="did you mean gpt2"):
+        architecture("gpt-2")
+    with pytest.raises(sf.SymformerError, match=r"unknown option 'teid' of|unknown option 'teid'; did you mean tied"):
+        architecture("gpt2", teid=False)
+    with pytest.raises(sf.SymformerError, match=r"unknown part 'h.atn'; did you mean h.attn"):
+        architecture("gpt2").params.part("h.atn")
+    with pytest.raises(sf.SymformerError, match="'llama-2-7b' is a llama, not a gpt2"):
+        architecture("gpt2").params.value("llama-2-7b")
+    with pytest.raises(sf.SymformerError, match="unknown quantity 'flosp'; did you mean flops"):
+        architecture("gpt2").formula("flosp")

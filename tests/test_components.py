@@ -1,0 +1,223 @@
+"""One row a component: its number worked by hand, and the torch module that stores the same weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+import torch
+from torch import nn
+from transformers import BertConfig, GPT2Config, LlamaConfig
+from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
+from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
+from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
+
+from symformer import component
+from symformer.components import component_class, names
+from symformer.components.post_norm_block import PostNormBlock
+from symformer.components.self_attention import SelfAttention
+from symformer.errors import SymformerError
+from symformer.sizes import Divides, assignment, close
+from symformer.symbols import SYMBOLS, A, E, H
+from symformer.witness.models.palm import ParallelLayer
+
+from .oracle import assert_same_weights, distinct
+
+
+@dataclass
+class Case:
+    """A component with some options, at some sizes."""
+
+    name: str
+    sizes: dict[str, int]
+    by_hand: int
+    torch: Callable[[], nn.Module] | None  # None: there is nothing to store
+    options: dict[str, bool | str] = field(default_factory=dict)
+    partial: dict[str, str] = field(default_factory=dict)  # relations given up or added
+
+    def __str__(self) -> str:
+        return " ".join([self.name, *(f"{k}={v}" for k, v in {**self.options, **self.partial}.items())])
+
+
+LLAMA = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10}
+GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
+BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
+
+
+CASES = [
+    Case("token-embedding", {"V": 11, "E": 5}, 55, lambda: nn.Embedding(11, 5)),  # 11*5
+    Case("position-embedding", {"P": 9, "E": 5}, 45, lambda: nn.Embedding(9, 5)),  # 9*5
+    Case("segment-embedding", {"V_type": 2, "E": 5}, 10, lambda: nn.Embedding(2, 5)),  # 2*5
+    Case("linear", {"E": 5, "H": 7}, 42, lambda: nn.Linear(5, 7)),  # 5*7 + 7
+    Case("linear", {"E": 5, "H": 7}, 35, lambda: nn.Linear(5, 7, bias=False), {"bias": False}),  # 5*7
+    Case("layer-norm", {"E": 5}, 10, lambda: nn.LayerNorm(5)),  # 5 + 5
+    Case("layer-norm", {"E": 5}, 5, lambda: nn.LayerNorm(5, bias=False), {"bias": False}),
+    Case("layer-norm", {"E": 5}, 0, None, {"bias": False, "scale": False}),
+    Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5)),
+    Case("rms-norm", {"E": 5}, 0, None, {"scale": False}),
+    Case("dropout", {"E": 5}, 0, None),
+    Case("sinusoidal-positions", {"E": 5}, 0, None),
+    Case("rotary-positions", {"A": 6, "G": 3, "D": 10}, 0, None),
+    # four 5x5 matrices and four biases of 5: the attention of the bare-bones transformer
+    Case("self-attention", {"E": 5, "A": 1}, 120, lambda: nn.ModuleList(nn.Linear(5, 5) for _ in range(4))),
+    # 4*12*12 + 4*12
+    Case("self-attention", {"E": 12, "A": 3}, 624, lambda: nn.MultiheadAttention(12, 3), partial={"FUSED": "in_proj"}),
+    # q and o 24x60 each, k and v 24x30 each: 2*1440 + 2*720
+    Case("self-attention", {"E": 24, "A": 6, "G": 3, "D": 10}, 4320,
+         lambda: LlamaAttention(LlamaConfig(**LLAMA), 0), {"bias": False, "output_bias": False}, {"G": "G", "D": "D"}),
+    # the same, and biases 60 + 30 + 30 + 24
+    Case("self-attention", {"E": 24, "A": 6, "G": 3, "D": 10}, 4464,
+         lambda: LlamaAttention(LlamaConfig(**LLAMA, attention_bias=True), 0), {}, {"G": "G", "D": "D"}),
+    # multi-query: q and o 24x60, k and v 24x10
+    Case("self-attention", {"E": 24, "A": 6, "D": 10}, 3360,
+         lambda: LlamaAttention(LlamaConfig(**{**LLAMA, "num_key_value_heads": 1}), 0),
+         {"bias": False, "output_bias": False}, {"G": "1", "D": "D"}),
+    Case("cross-attention", {"E": 12, "A": 3}, 624, lambda: nn.ModuleList(nn.Linear(12, 12) for _ in range(4))),
+    Case("mlp", {"E": 5, "H": 16}, 181, lambda: nn.Sequential(nn.Linear(5, 16), nn.Linear(16, 5))),  # 80+16+80+5
+    Case("mlp", {"E": 12, "H": 7}, 187, lambda: GPT2MLP(7, GPT2)),  # 84+7+84+12
+    Case("mlp", {"E": 5, "H": 16}, 160,
+         lambda: nn.Sequential(nn.Linear(5, 16, bias=False), nn.Linear(16, 5, bias=False)), {"bias": False}),
+    Case("gated-mlp", {"E": 24, "H": 7}, 504, lambda: LlamaMLP(LlamaConfig(**LLAMA))),  # 3*24*7
+    Case("gated-mlp", {"E": 24, "H": 7}, 542,  # the same, and 7 + 7 + 24
+         lambda: LlamaMLP(LlamaConfig(**LLAMA, mlp_bias=True)), {"bias": True}),
+    Case("gated-mlp", {"E": 24, "H": 7}, 504, lambda: LlamaMLP(LlamaConfig(**LLAMA)), {"activation": "gelu"}),
+    Case("lm-head", {"V": 11, "E": 5}, 55, lambda: nn.Linear(5, 11, bias=False)),
+    Case("lm-head", {"V": 11, "E": 5}, 66, lambda: nn.Linear(5, 11), {"bias": True}),
+    Case("lm-head", {"V": 11, "E": 5}, 0, None, {"tied": True}),
+    Case("pooler", {"E": 12}, 156, lambda: BertPooler(BERT)),  # 144 + 12
+    # dense 144 + 12, norm 24, decoder 29*12 and its bias 29, which transformers names twice and stores once when tied
+    Case("masked-lm-head", {"V": 29, "E": 12}, 557, lambda: _one_bias(BertOnlyMLMHead(BERT)), {"tied": False}),
+    Case("masked-lm-head", {"V": 29, "E": 12}, 209, lambda: _tied(BertOnlyMLMHead(BERT))),  # 557 - 348
+    # attention 624, MLP 187, two norms of 24
+    Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, 859, lambda: _split(GPT2Block(GPT2))),
+    Case("post-norm-block", {"E": 12, "H": 7, "A": 3}, 859, lambda: nn.TransformerEncoderLayer(12, 3, 7)),
+    # two attentions of 624, MLP 187, three norms of 24
+    Case("decoder-block", {"E": 12, "H": 7, "A": 3}, 1507, lambda: nn.TransformerDecoderLayer(12, 3, 7)),
+    # one norm 2*24 = 48, attention 4*24*24 + 4*24 = 2400, gated MLP 504
+    Case("parallel-block", {"E": 24, "H": 7, "A": 4}, 2952, _parallel),
+]  # fmt: skip
+
+
+def _one_bias(head: nn.Module) -> nn.Module:
+    head.predictions.decoder.bias = head.predictions.bias
+    return head
+
+
+def _tied(head: nn.Module) -> nn.Module:
+    """The head without the table, which the embedding stores."""
+    _one_bias(head).predictions.decoder.weight = None
+    return head
+
+
+def _split(block: nn.Module) -> nn.Module:
+    """GPT-2 stores queries, keys and values in one matrix; here are its three thirds."""
+    block.attn.c_attn = nn.ModuleList(nn.Linear(12, 12) for _ in range(3))
+    return block
+
+
+def _parallel() -> nn.Module:
+    """A PaLM layer with an attention of four heads and the usual biases instead of its multi-query one."""
+    layer = ParallelLayer(24, 7, heads=4, head_width=6, scales=True)
+    layer.norm = nn.LayerNorm(24)
+    layer.attention = nn.ModuleList(nn.Linear(24, 24) for _ in range(4))
+    return layer
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_component(case: Case) -> None:
+    numbers = distinct(case.sizes)
+    if case.partial.get("FUSED"):
+        formula = SelfAttention(fused="in_proj", output="out_proj").params
+    else:
+        formula = component(case.name, **case.options).params.partial(**case.partial)
+    assert formula.value(case.sizes) == case.by_hand
+    if case.torch is None:
+        assert formula.expanded == 0
+    else:
+        with torch.device("meta"):
+            module = case.torch()
+        assert_same_weights(formula, numbers, module)
+
+
+def test_every_component_has_a_row() -> None:
+    assert {case.name for case in CASES} == set(names())
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_component_says_what_it_is(name: str) -> None:
+    made_by = component_class(name)
+    assert made_by.title
+    assert "->" in made_by.shapes
+    assert ">>>" in (made_by.__doc__ or "")
+
+
+def test_published_sizes() -> None:
+    """torch.nn at the sizes people quote: MultiheadAttention(512, 8), its feed-forward, and BERT-large's embeddings."""
+    assert component("self-attention").params.value(E=512, A=8) == 1_050_624
+    assert component("mlp").params.value(E=512, H=2048) == 2_099_712
+    assert component("pre-norm-block").params.value(E=5, H=5, A=1) == 200  # attention 120, norms 20, MLP 60
+    assert component("layer-norm").params.value(E=5) == 10
+
+
+def test_attention_in_its_other_form() -> None:
+    """E·E + 3·E·(D·A), as some papers write it, is the same where E = A·D."""
+    attention = component("self-attention", bias=False, output_bias=False).params
+    assert attention.equals("E*E + 3*E*(D*A)")
+    assert not attention.equals("E*E + 3*E*(D*A) + 1")
+    assert attention.value(E=512, A=8) == 1_048_576  # 4*512*512
+
+
+def test_identities() -> None:
+    """Multi-head is grouped-query with G = A; multi-query with G = 1; grouped keeps the difference 2(A - G)(E + 1)D."""
+    general = component("self-attention").params.partial(G="G", D="D")
+    assert general.partial(G="A").equals("4*E*A*D + 3*A*D + E")
+    assert general.partial(G="1").equals("2*E*A*D + 2*E*D + A*D + 2*D + E")
+    assert component("mlp").params.partial(H="4*E").equals("8*E**2 + 5*E")
+
+
+def test_sizes_that_do_not_divide_are_refused() -> None:
+    with pytest.raises(SymformerError, match=r"E=13 is not a multiple of A=4"):
+        component("self-attention").params.value(E=13, A=4)
+    with pytest.raises(SymformerError, match=r"needs a number for H"):
+        component("mlp").params.value(E=5)
+    with pytest.raises(SymformerError, match=r"E is 5\.5"):
+        component("mlp").params.value(E=5.5, H=4)
+
+
+def test_a_relation_that_the_numbers_break_is_refused() -> None:
+    formula = component("mlp").params.partial(H="4*E")
+    assert formula.value(E=3) == 2 * 3 * 12 + 3 + 12
+    with pytest.raises(SymformerError, match=r"H = 4E, which is 12 and not 13"):
+        formula.value(E=3, H=13)
+
+
+def test_relations_in_a_circle_are_refused() -> None:
+    with pytest.raises(SymformerError, match="depends on itself"):
+        close({E: 2 * H, H: E + 1})
+
+
+def test_options_are_read_and_refused_by_name() -> None:
+    assert component("mlp", bias="false").params.equals("2*E*H")
+    with pytest.raises(SymformerError, match="unknown option 'bais'; did you mean bias"):
+        component("mlp", bais=False)
+    with pytest.raises(SymformerError, match="bias=maybe is not understood; bias is true or false"):
+        component("mlp", bias="maybe")
+    with pytest.raises(SymformerError, match="unknown component 'gated_mpl'; did you mean gated-mlp"):
+        component("gated_mpl")
+
+
+def test_blocks_take_other_parts() -> None:
+    """A part is an object passed in: a post-norm block with grouped attention and no biases."""
+    attention = SelfAttention(bias=False, output_bias=False)
+    parts = {**PostNormBlock().parts, "self_attn": attention}
+    formula = PostNormBlock(parts=parts).params
+    assert formula.equals(2 * E * A * SYMBOLS["D"] + 2 * E * SYMBOLS["G"] * SYMBOLS["D"] + 2 * E * H + H + 5 * E)
+
+
+def test_divides_names_both_sizes() -> None:
+    with pytest.raises(
+        SymformerError, match=r"E=10 is not a multiple of A=3 \(embedding \(model\) width, query heads\)"
+    ):
+        Divides(A, E).check({E: 10, A: 3})
+    assert assignment("A=3")[0] == A

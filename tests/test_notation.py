@@ -1,0 +1,72 @@
+"""Golden strings, one row each: an expression, and exactly what every language prints."""
+
+from __future__ import annotations
+
+import pytest
+from sympy import Integer, Rational, ceiling, expand, floor
+
+from symformer.arithmetic import parse
+from symformer.notation.latex import latex
+from symformer.notation.text import code, text
+from symformer.notation.tree import Label, Minus, Number, Product, Sum, Times, tree, value
+from symformer.notation.typst import typst
+from symformer.symbols import RANK, SYMBOLS, A, B, D, E, G, H, L, L_enc, P, S, V
+
+GOLDEN = [
+    # expression, code, text, LaTeX, Typst
+    (12 * L * E**2 + 13 * L * E + V * E + P * E + 2 * E,
+     "12*L*E**2 + 13*L*E + V*E + P*E + 2*E",
+     "12LE² + 13LE + VE + PE + 2E",
+     "12 L E^{2} + 13 L E + V E + P E + 2 E",
+     "12 L E^2 + 13 L E + V E + P E + 2 E"),
+    (L_enc * E, "L_enc*E", "L_enc·E", r"L_{\mathrm{enc}} E", 'L_"enc" E'),
+    (2 * L * E * A * D + 2 * L * E * G * D, "2*L*E*A*D + 2*L*E*G*D", "2LEAD + 2LEGD",
+     "2 L E A D + 2 L E G D", "2 L E A D + 2 L E G D"),
+    (E / A, "E/A", "E/A", r"\frac{E}{A}", "frac(E, A)"),
+    (S * (S + 1) / 2, "S*(S + 1)/2", "S(S + 1)/2", r"\frac{S (S + 1)}{2}", "frac(S (S + 1), 2)"),
+    (Integer(0), "0", "0", "0", "0"),
+    (-E, "-E", "-E", "-E", "-E"),
+    (V - E, "V - E", "V - E", "V - E", "V - E"),
+    (Rational(1, 2) * E, "E/2", "E/2", r"\frac{E}{2}", "frac(E, 2)"),
+    (Integer(50257) * E, "50257*E", "50,257E", "50{,}257 E", '"50,257" E'),
+    (ceiling(V / 64) * 64, "64*ceil(V/64)", "64ceil(V/64)", r"64 \left\lceil \frac{V}{64}\right\rceil", "64 ceil(frac(V, 64))"),  # noqa: E501
+    (floor(E / A), "floor(E/A)", "floor(E/A)", r"\left\lfloor \frac{E}{A}\right\rfloor", "floor(frac(E, A))"),
+    (B * S * (H + E), "B*S*(E + H)", "BS(E + H)", "B S (E + H)", "B S (E + H)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", GOLDEN, ids=lambda row: row[1])
+def test_golden(row: tuple) -> None:
+    expr, *expected = row
+    assert [code(expr), text(expr), latex(expr), typst(expr)] == expected
+
+
+@pytest.mark.parametrize("row", GOLDEN, ids=lambda row: row[1])
+def test_the_tree_stands_for_its_expression_and_the_code_reads_back(row: tuple) -> None:
+    expr = row[0]
+    assert expand(value(tree(expr)) - expr) == 0
+    assert expand(parse(code(expr)) - expr) == 0
+
+
+def test_structure_is_kept() -> None:
+    """3(E·E + E): SymPy would distribute it; the tree does not, and is still equal to the truth."""
+    shown = Product((Number(3), Sum((Times((tree(E), tree(E))), tree(E)))))
+    assert text(shown) == "3(E · E + E)"
+    assert latex(shown) == r"3 (E \cdot E + E)"
+    assert value(shown) == expand(3 * (E * E + E)) or expand(value(shown) - 3 * E * E - 3 * E) == 0
+
+
+def test_labels_and_subtraction() -> None:
+    shown = Sum((Label("N", "ln_1", 2 * E), Minus(Label("N", "", E))))
+    assert text(shown) == "N[ln_1] - N[]" or text(shown) == "N[ln_1] - N"
+    assert latex(shown) == r"N_{\mathrm{ln\_1}} - N"
+    assert typst(shown) == 'N_"ln_1" - N'
+    assert value(shown) == E
+
+
+def test_every_letter_is_a_positive_integer_made_once() -> None:
+    assert list(RANK) == list(SYMBOLS.values())
+    for name, symbol in SYMBOLS.items():
+        assert symbol.name == name
+        assert symbol.is_integer
+        assert symbol.is_positive

@@ -1,0 +1,163 @@
+"""The proof: every architecture, in every variant, row by row against torch; and faults planted to be found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sympy import Integer
+
+from symformer.architectures import architecture, names, presets, variants
+from symformer.architectures.base import Architecture
+from symformer.architectures.gpt2 import GPT2
+from symformer.architectures.llama import Llama
+from symformer.certificates import certificate_for, stored
+from symformer.components.mlp import MLP
+from symformer.components.self_attention import SelfAttention
+from symformer.errors import SymformerError
+from symformer.ledger import Operations, Tensor
+from symformer.model import Model
+from symformer.symbols import A, D, E, G, H, L
+from symformer.witness import verify
+from symformer.witness.certify import compare_rows
+from symformer.witness.measure import Stored, build, stored_rows
+
+VARIANTS = [variant for name in names() for variant in variants(architecture(name))]
+
+
+def spell(model: Model) -> str:
+    return " ".join([model.id, *(f"{name}={value}" for name, value in model.component.chosen.items())])
+
+
+@pytest.mark.parametrize("model", VARIANTS, ids=spell)
+def test_every_row_is_exact_and_certified(model: Model) -> None:
+    verdict = verify(model)
+    assert verdict.mismatches == ()
+    certificate = verdict.certificate
+    assert certificate is not None
+    assert certificate.bound <= 1e-12
+    assert certificate.rows == len(model.ledger.weights) > 0
+    assert certificate.points >= 3
+
+
+@pytest.mark.parametrize("model", VARIANTS, ids=spell)
+def test_the_stored_certificate_fits_and_repeats(model: Model) -> None:
+    """The seed in the stored certificate gives the same certificate again, word for word."""
+    kept = certificate_for(model, model.params)
+    assert kept is not None, "run: symformer verify --all --write"
+    assert verify(model, kept.seed).certificate == kept
+
+
+def test_no_certificate_is_left_over() -> None:
+    assert {kept.id for name in names() for kept in stored(name)} == {f"{name}.params" for name in names()}
+    assert sum(len(stored(name)) for name in names()) == len(VARIANTS)
+
+
+def test_every_preset_is_proved_at_full_size() -> None:
+    proved = {name: total for arch in names() for kept in stored(arch) for name, total in kept.presets.items()}
+    assert proved == {name: architecture(name).params.value() for name in presets()}
+
+
+def test_a_certificate_is_bound_to_its_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = architecture("gpt2")
+    assert certificate_for(model, model.params) is not None
+    monkeypatch.setattr(SelfAttention, "forward", _without_output_bias(SelfAttention.forward))
+    changed = architecture("gpt2")
+    assert certificate_for(changed, changed.params) is None
+
+
+# -- faults: each makes one row wrong, and that row is named --------------------------------------------------------
+
+
+def _without_output_bias(forward: Any) -> Any:
+    def broken(self: SelfAttention, ops: Operations, x: Tensor) -> Tensor:
+        return forward(replace(self, output_bias=False), ops, x)
+
+    return broken
+
+
+def _groups_in_the_output(self: SelfAttention, ops: Operations, x: Tensor) -> Tensor:
+    """G for A in the output projection; every other entry is right."""
+    q = ops.linear("q_proj", x, A * D, bias=False)
+    k = ops.linear("k_proj", x, G * D, bias=False)
+    ops.linear("v_proj", x, G * D, bias=False)
+    assert q.width == A * D
+    return ops.linear("o_proj", k, x.width, bias=False)
+
+
+def _hidden_for_width(forward: Any) -> Any:
+    def broken(self: MLP, ops: Operations, x: Tensor) -> Tensor:
+        hidden = ops.linear(self.up, ops.index("x", *x.shape[:-1], H), self.hidden, bias=self.bias)
+        return ops.linear(self.down, hidden, x.width, bias=self.bias)
+
+    return broken
+
+
+def test_a_dropped_bias_names_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SelfAttention, "forward", _without_output_bias(SelfAttention.forward))
+    verdict = verify(architecture("gpt2"))
+    assert not verdict.exact
+    assert {row.path for row in verdict.mismatches} == {"h.0.attn.c_proj.bias", "h.1.attn.c_proj.bias"}
+
+
+def test_groups_for_heads_names_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SelfAttention, "forward", _groups_in_the_output)
+    verdict = verify(architecture("llama-2-70b"))
+    assert {row.path for row in verdict.mismatches} == {"layers.*.self_attn.o_proj.weight"}
+    assert "GD" in verdict.mismatches[0].ours
+
+
+def test_hidden_for_width_names_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MLP, "forward", _hidden_for_width(MLP.forward))
+    verdict = verify(architecture("gpt2"))
+    assert {row.path for row in verdict.mismatches} == {"h.*.mlp.c_fc.weight"}
+    assert "H × H" in verdict.mismatches[0].ours
+
+
+def test_one_layer_too_many_names_every_row_of_the_layer() -> None:
+    model = architecture("gpt2")
+    component = model.component
+    assert isinstance(component, Architecture)
+    numbers = {**model.known, L: 3}
+    rows = stored_rows(component, build(component, numbers))
+    assert compare_rows(model, model.params, numbers, rows) == []
+    wrong = {row.path for row in compare_rows(model, model.params, {**numbers, L: 4}, rows)}
+    assert wrong == {weight.path for count, weight in model.ledger.weights if count == L}
+
+
+def test_nothing_compared_is_an_error() -> None:
+    model = architecture("gpt2")
+    with pytest.raises(SymformerError, match="nothing was checked"):
+        compare_rows(model, model.params, model.known, [])
+    extra = [Stored("h.0.surprise", (3,))]
+    paths = {row.path for row in compare_rows(model, model.params, model.known, extra)}
+    assert "h.0.surprise" in paths
+    assert "wte.weight" in paths
+
+
+def test_a_component_has_no_witness_of_its_own() -> None:
+    with pytest.raises(SymformerError, match="no torch model of its own"):
+        verify(Model(target="component:mlp", component=MLP()))
+
+
+def test_a_seed_repeats_and_sizes_all_differ() -> None:
+    one, other = (verify("gpt2", seed=5).certificate for _ in range(2))
+    assert one == other
+    assert one is not None
+    assert one.seed == 5
+    assert verify("gpt2").certificate != one
+
+
+def test_witness_classes_are_the_ones_named() -> None:
+    expected = {
+        "gpt2": "transformers.GPT2LMHeadModel",
+        "bert": "transformers.BertModel",
+        "llama": "transformers.LlamaForCausalLM",
+    }
+    for name, path in expected.items():
+        assert stored(name)[0].witness == path
+        assert stored(name)[0].versions == {"transformers": "5.23.0", "torch": "2.13.0"}
+    assert "symformer's own" in stored("palm")[0].author
+    assert Integer(E / A * A / E) == 1
+    assert {GPT2, Llama} < {type(architecture(name).component) for name in names()}
