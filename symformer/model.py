@@ -53,7 +53,8 @@ class Model:
         """The symbols of its shapes, in the order of the alphabet."""
         found: set[Symbol] = set()
         for count, entry in self.ledger:
-            for expr in (count, *(dim for weight in entry.weights for dim in weight.shape), *entry.output.shape):
+            tensors = (entry.output, *entry.inputs, *entry.weights, *entry.shared)
+            for expr in (count, *(dim for each in tensors for dim in each.shape)):
                 found |= expr.free_symbols
         for value in self.relations.values():
             found |= value.free_symbols

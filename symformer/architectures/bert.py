@@ -54,7 +54,7 @@ class BERT(Architecture):
             "BertForMaskedLM": {"head": "mlm"},
             "BertForPreTraining": {"head": "pretraining"},
         },
-        fixed={"add_cross_attention": False},
+        fixed={"add_cross_attention": False, "position_embedding_type": "absolute"},
     )
     witness = Witness("transformers", "BertConfig", prefix="bert.")
     variants = ({}, {"head": "mlm"}, {"head": "pretraining"}, {"head": "mlm", "tied": False})

@@ -1,0 +1,312 @@
+"""The command line by its contract: what it prints, what it refuses, and with which status."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from symformer.cli import cli
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments, prog_name="symformer")
+
+
+def shown(*arguments: str) -> dict[str, Any]:
+    result = run("show", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def test_the_contract_of_show_json() -> None:
+    document = shown("gpt2-xl")
+    assert list(document) == [
+        "target", "architecture", "quantity", "unit", "conventions",
+        "formula", "latex", "symbols", "value", "breakdown",
+    ]  # fmt: skip
+    assert document["target"] == "gpt2-xl"
+    assert document["architecture"] == "gpt2"
+    assert document["quantity"] == "params"
+    assert document["unit"] == "elements"
+    assert document["conventions"] == {}
+    assert document["formula"] == "12*L*E**2 + 13*L*E + V*E + P*E + 2*E"
+    assert document["latex"] == "12 L E^{2} + 13 L E + V E + P E + 2 E"
+    assert document["symbols"] == {"L": 48, "V": 50257, "P": 1024, "E": 1600, "H": 6400, "A": 25}
+    assert document["value"] == 1_557_611_200
+    assert document["breakdown"][0] == {"path": "wte", "count": "1", "formula": "V*E", "value": 80_411_200}
+    assert sum(row["value"] for row in document["breakdown"]) == document["value"]
+
+
+def test_the_formula_is_plain_arithmetic() -> None:
+    """Python itself evaluates it, row by row, to the values beside it."""
+    document = shown("llama-2-70b")
+    symbols = document["symbols"]
+    plain = {"__builtins__": {}}
+    assert eval(document["formula"], plain, symbols) == document["value"] == 68_976_648_192  # noqa: S307
+    for row in document["breakdown"]:
+        assert eval(f"({row['count']}) * ({row['formula']})", plain, symbols) == row["value"]  # noqa: S307
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        (["component:mlp", "--set", "E=5", "--set", "H=16"], 181),
+        (["component:mlp", "--set", "E=5", "--set", "H=16", "--option", "bias=false"], 160),
+        (["component:self-attention", "--set", "E=5", "--set", "A=1"], 120),
+        (["component:lm-head", "--option", "tied=true", "--set", "V=11", "--set", "E=5"], 0),
+        (["feed-forward-lm"], 1_461),
+        (["bare-bones-transformer-lm", "--set", "H=5"], 1_730),  # 1851 - (2*5*16 + 16) + (2*5*5 + 5)
+        (["gpt2", "--option", "tied=false"], 124_439_808 + 50_257 * 768),
+        (["gpt2", "--set", "L=13"], 124_439_808 + 12 * 768**2 + 13 * 768),
+        (["llama", "--set", "V=29", "--set", "E=24", "--set", "H=7", "--set", "L=5", "--set", "A=6", "--set", "G=3",
+          "--set", "D=10"], 5 * (2 * 24 * 60 + 2 * 24 * 30 + 3 * 24 * 7 + 2 * 24) + 2 * 29 * 24 + 24),
+        (["palm-540b", "--option", "norm_scales=true"], 540_356_474_880),
+        (["gpt2", "--quantity", "flops", "--set", "B=1", "--set", "S=1024"], 291_648_307_200),
+    ],
+)  # fmt: skip
+def test_values(arguments: list[str], value: int) -> None:
+    assert shown(*arguments)["value"] == value
+
+
+def test_without_numbers_the_value_is_null_and_the_formula_stands() -> None:
+    document = shown("llama")
+    assert document["value"] is None
+    assert document["formula"] == "2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*V*E + E"
+    assert all(row["value"] is None for row in document["breakdown"] if row["formula"] != "0")
+    assert "no number for B, S" in run("show", "gpt2", "--quantity", "flops").stdout
+
+
+def test_conventions_are_named() -> None:
+    assert shown("gpt2", "--quantity", "flops")["conventions"] == {"attention": "full"}
+    chosen = shown("gpt2", "--quantity", "flops", "--option", "attention=causal", "--option", "tied=false")
+    assert chosen["conventions"] == {"attention": "causal", "tied": "false"}
+
+
+def test_expressions_in_set_keep_symbols() -> None:
+    assert shown("component:mlp", "--set", "H=4*E")["formula"] == "8*E**2 + 5*E"
+    assert shown("gpt2", "--set", "V=2*E")["formula"] == "12*L*E**2 + 13*L*E + P*E + 2*E**2 + 2*E"
+
+
+# what was typed, what the sentence has to contain
+REFUSED = [
+    (["show", "gpt-2"], ["unknown target 'gpt-2'", "did you mean gpt2"]),
+    (["show", "zzz"], ["unknown target 'zzz'", "known: "]),
+    (["show", "component:mpl"], ["unknown component 'mpl'", "did you mean mlp"]),
+    (["show", "gpt2", "--set", "Q=3"], ["unknown symbol 'Q'"]),
+    (["show", "gpt2", "--set", "G=3"], ["unknown symbol of gpt2 'G'", "known: B, S, L, V, P, E, H, A"]),
+    (["show", "gpt2", "--set", "E=1.5"], ["E=1.5", "1.5 is not a whole number"]),
+    (["show", "gpt2", "--set", "E=3/2"], ["E=3/2", "3/2 is not a whole number"]),
+    (["show", "gpt2", "--set", "E=0"], ["E=0", "a size is at least 1"]),
+    (["show", "gpt2", "--set", "E=-3"], ["E=-3", "a size is at least 1"]),
+    (["show", "gpt2", "--set", "E=10**400"], ["E=10**400", "exponent 400"]),
+    (["show", "gpt2", "--set", "E=" + "9" * 401], ["a number of 401 digits"]),
+    (["show", "gpt2", "--set", "E=770"], ["E=770 is not a multiple of A=12", "query heads"]),
+    (["show", "llama-2-7b", "--set", "G=5"], ["A=32 is not a multiple of G=5"]),
+    (["show", "gpt2", "--set", "E"], ["'E' is not of the form NAME=VALUE"]),
+    (["show", "gpt2", "--set", "E=E+1"], ["depends on itself"]),
+    (["show", "gpt2", "--set", '__import__("os").system("x")'], ["not of the form NAME=VALUE"]),
+    (["show", "gpt2", "--set", 'E=__import__("os").system("x")'], ["E=__import__", "not plain arithmetic"]),
+    (["show", "gpt2", "--quantity", "parms"], ["unknown quantity 'parms'", "did you mean params"]),
+    (["show", "gpt2", "--option", "teid=false"], ["unknown option of gpt2 'teid'", "did you mean tied"]),
+    (["show", "gpt2", "--option", "tied=perhaps"], ["tied=perhaps is not understood", "true or false"]),
+    (["show", "gpt2", "--option", "head=tail"], ["head=tail is not understood", "lm or none"]),
+    (["show", "gpt2", "--option", "tied"], ["'tied' is not of the form KEY=VALUE"]),
+    (["show", "gpt2", "--option", "attention=causal"], ["unknown option of gpt2 'attention'"]),
+    (["show", "gpt2", "--quantity", "flops", "--option", "attention=half"], ["choose from full, causal"]),
+    (["show", "missing/config.json"], ["missing/config.json does not exist"]),
+    (["show", "hf:qwen3"], ["only a trace can read"]),
+    (["derive", "gpt2", "-o", "nowhere/gpt2.pdf"], ["the folder nowhere does not exist"]),
+    (["derive", "gpt2", "-o", "gpt2.doc"], ["written as .pdf, .tex, .md, .typ, not as .doc"]),
+    (["derive", "gpt2", "-o", "gpt2"], ["ends in none of these"]),
+    (["derive", "gpt2", "-o", "."], ["is a folder"]),
+    (["compare", "gpt2", "gpt3"], ["unknown target 'gpt3'"]),
+    (["cite", "gtp2.params"], ["unknown formula 'gtp2.params'", "did you mean gpt2.params"]),
+    (["cite", "gpt2.parms"], ["unknown quantity 'parms'"]),
+    (["cite", "gpt2.params.h.atn"], ["unknown part 'h.atn'", "did you mean h.attn"]),
+    (["verify", "component:mlp"], ["no torch model of its own"]),
+    (["gallery", "nowhere"], ["the folder nowhere does not exist"]),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=lambda value: " ".join(value)[:60])
+def test_refused_in_one_sentence(arguments: list[str], words: list[str], tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert len(result.stderr) < 1_400
+    for word in words:
+        assert word in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [["show"], ["derive", "gpt2"], ["verify"], ["nonsense"], ["show", "gpt2", "--foo"]]
+)
+def test_usage_errors_exit_with_2(arguments: list[str]) -> None:
+    assert run(*arguments).exit_code == 2
+
+
+def test_an_unwritable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "gpt2.md"
+    target.write_text("kept")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    result = run("derive", "gpt2", "-o", str(target))
+    assert result.exit_code == 2
+    assert "cannot be written: permission denied" in result.stderr
+    assert target.read_text() == "kept"
+
+
+def test_a_disk_that_fills_up_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "gpt2.md"
+    target.write_text("kept")
+
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    result = run("derive", "gpt2", "-o", str(target))
+    assert result.exit_code == 2
+    assert "No space left on device" in result.stderr
+    assert [place.name for place in tmp_path.iterdir()] == ["gpt2.md"]
+    assert target.read_text() == "kept"
+
+
+def test_list() -> None:
+    document = json.loads(run("list", "--json").stdout)
+    assert "gpt2" in document["architectures"]
+    assert document["presets"]["gpt2-xl"] == "gpt2"
+    assert "component:mlp" in document["components"]
+    assert document["quantities"]["params"] == "elements"
+    text = run("list").stdout
+    for name in [*document["architectures"], *document["presets"], *document["components"], *document["quantities"]]:
+        assert name in text
+
+
+def test_tree() -> None:
+    lines = run("tree", "gpt2").stdout.splitlines()
+    (block,) = [line for line in lines if "h: L × PreNormBlock" in line]
+    assert "12LE² + 13LE" in block
+    assert "85,054,464" in block  # 12*(12*768² + 13*768)
+    assert "68.3%" in block
+    facts = json.loads(run("tree", "bert-base-uncased", "--json").stdout)
+    assert facts["modules"][0]["value"] == 109_482_240
+    query = next(module for module in facts["modules"] if module["module"].endswith("query: Linear(E, E)"))
+    assert query["value"] == 12 * (768**2 + 768)
+
+
+def test_compare() -> None:
+    document = json.loads(run("compare", "gpt2", "llama-2-7b", "--json").stdout)
+    assert document["difference_leading"] == "-2*L*E*A*D - 2*L*E*G*D + 12*L*E**2 - 3*L*E*H"
+    assert document["ratio_leading"] == "12*E/(2*A*D + 2*G*D + 3*H)"
+    rows = {row["part"]: row for row in document["rows"]}
+    assert rows["attention"]["left"]["formula"] == "4*L*E**2 + 4*L*E"
+    assert rows["total"]["left"]["value"] == 124_439_808
+    assert rows["total"]["right"]["value"] == 6_738_415_616
+    for side in ("left", "right"):
+        assert sum(row[side]["value"] for part, row in rows.items() if part != "total") == rows["total"][side]["value"]
+    same = run("compare", "gpt2", "gpt2-xl").stdout
+    assert "difference  0" in same
+    assert "ratio       1" in same
+
+
+def test_cite() -> None:
+    entry, *papers = run("cite", "gpt2.params.h.attn").stdout.split("\n@")
+    assert entry.startswith("@misc{gpt2.params.h.attn,")
+    assert "$4 E^{2} + 4 E$" in entry
+    assert any(paper.startswith("techreport{radford2019,") for paper in papers)
+    assert run("cite", "llama-3.2-1b.params").stdout.startswith("@misc{llama.params,")
+
+
+def test_verify_prints_its_certificate() -> None:
+    (verdict,) = json.loads(run("verify", "gpt2-xl", "--seed", "7", "--json").stdout)
+    assert verdict["exact"] is True
+    assert verdict["certificate"]["seed"] == 7
+    assert verdict["certificate"]["presets"]["gpt2-xl"] == 1_557_611_200
+    text = run("verify", "gpt2", "--seed", "7").stdout
+    assert text.count("exact") == 4
+    assert "3 of 3 exact, with torch 2.13.0, transformers 5.23.0" in text
+
+
+def test_verify_reads_a_config_at_its_own_sizes(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "gpt2", "n_embd": 12, "n_head": 3, "n_inner": 7}))
+    (verdict,) = json.loads(run("verify", str(path), "--json").stdout)
+    assert verdict["certificate"]["presets"][str(path)] == json.loads(run("show", str(path), "--json").stdout)["value"]
+
+
+def test_a_row_that_differs_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    from symformer.components.layer_norm import LayerNorm
+
+    monkeypatch.setattr(LayerNorm, "forward", lambda self, ops, x: ops.norm("", x, "layer", bias=False))
+    result = run("verify", "gpt2-xl")
+    assert result.exit_code == 1
+    assert "DIFFERS" in result.stdout
+    assert "gpt2-xl: ln_f.bias: formula has no such row" in result.stdout
+
+
+def test_completion() -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert "_SYMFORMER_COMPLETE" in run("completion", shell).stdout
+    environment = {
+        **os.environ,
+        "_SYMFORMER_COMPLETE": "bash_complete",
+        "COMP_WORDS": "symformer show gpt2-",
+        "COMP_CWORD": "2",
+    }
+    code = "from symformer.cli import main; main()"
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    ).stdout
+    assert "gpt2-xl" in found
+
+
+def test_version_and_help_are_quick_to_import() -> None:
+    assert run("--version").stdout.startswith("symformer ")
+    for command in ("list", "show", "derive", "verify", "tree", "compare", "cite", "gallery", "completion"):
+        result = run(command, "--help")
+        assert result.exit_code == 0
+        assert "Usage: symformer" in result.stdout
+    code = """
+import sys
+sys.argv = ["symformer", "--help"]
+from symformer.cli import main
+try:
+    main()
+except SystemExit:
+    print([name for name in ("sympy", "rich", "jinja2", "typst", "torch") if name in sys.modules])
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.endswith("\n[]\n")
+
+
+def test_tables_are_plain_when_piped_and_drawn_on_a_terminal() -> None:
+    import pty
+
+    assert "\x1b" not in run("show", "gpt2").stdout
+    main, worker = pty.openpty()
+    command = [sys.executable, "-m", "symformer", "show", "gpt2"]
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
+    process = subprocess.Popen(command, stdout=worker, env=environment, close_fds=True)
+    os.close(worker)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(main, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        seen += piece
+    assert process.wait() == 0
+    assert b"\x1b[" in seen
+    assert b"124,439,808" in seen

@@ -1,0 +1,179 @@
+"""A config.json fills the sizes exactly, or one sentence names the wrong field, its value and what would be right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from symformer import SymformerError, from_config
+from symformer.architectures import architecture, architecture_class, names, presets
+from symformer.architectures.base import Architecture
+from symformer.symbols import SYMBOLS
+
+# A config by model type, with what it should come to: class, and sizes that all differ.
+CONFIGS: list[tuple[str, dict[str, Any]]] = [
+    ("GPT2LMHeadModel", {"vocab_size": 29, "n_positions": 13, "n_embd": 12, "n_layer": 5, "n_head": 3}),
+    ("GPT2LMHeadModel", {"vocab_size": 29, "n_positions": 13, "n_embd": 12, "n_layer": 5, "n_head": 3, "n_inner": 7}),
+    ("GPT2Model", {"vocab_size": 29, "n_positions": 13, "n_embd": 12, "n_layer": 5, "n_head": 3}),
+    ("GPT2LMHeadModel", {"n_embd": 24, "n_head": 4, "tie_word_embeddings": False}),
+    ("BertModel", {"vocab_size": 29, "hidden_size": 12, "num_attention_heads": 3, "intermediate_size": 7}),
+    ("BertForMaskedLM", {"vocab_size": 29, "hidden_size": 12, "num_attention_heads": 3, "type_vocab_size": 4}),
+    ("BertForPreTraining", {"max_position_embeddings": 29, "hidden_size": 12, "num_attention_heads": 3}),
+    ("LlamaForCausalLM", {"vocab_size": 29, "hidden_size": 24, "num_attention_heads": 6, "num_hidden_layers": 5}),
+    ("LlamaForCausalLM", {"hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10}),
+    ("LlamaForCausalLM", {"hidden_size": 24, "num_attention_heads": 6, "attention_bias": True, "mlp_bias": True}),
+    ("LlamaForCausalLM", {"hidden_size": 24, "num_attention_heads": 6, "tie_word_embeddings": True}),
+    ("LlamaModel", {"hidden_size": 24, "num_attention_heads": 6, "intermediate_size": 7}),
+]
+
+
+def torch_total(name: str, config: Any) -> int:
+    with torch.device("meta"):
+        model = getattr(transformers, name)(config)
+    model.tie_weights()
+    total = sum(parameter.numel() for parameter in model.parameters())
+    assert total > 0
+    return total
+
+
+@pytest.mark.parametrize(("name", "fields"), CONFIGS, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize("short", [False, True], ids=["whole", "differences only"])
+def test_what_transformers_writes_is_read(name: str, fields: dict[str, Any], short: bool, tmp_path: Path) -> None:
+    """Both ways transformers writes a config: every key, and only those that differ from the default."""
+    config = getattr(transformers, name).config_class(**fields, architectures=[name])
+    path = tmp_path / "config.json"
+    path.write_text(config.to_json_string(use_diff=short), "utf-8")
+    assert from_config(str(path)).params.value() == torch_total(name, config)
+
+
+OLD_NAMES = [
+    {"model_type": "gpt2", "n_embd": 12, "n_head": 3, "n_layer": 5, "n_positions": 13, "n_ctx": 13, "vocab_size": 29},
+    {"model_type": "gpt2", "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 5,
+     "max_position_embeddings": 13, "vocab_size": 29},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("config", OLD_NAMES)
+def test_old_and_new_names(config: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config), "utf-8")
+    # 12*5*144 + 13*5*12 + 29*12 + 13*12 + 2*12
+    assert from_config(str(path)).params.value() == 8640 + 780 + 348 + 156 + 24
+
+
+@pytest.mark.parametrize("name", [name for name in names() if architecture_class(name).fields.model_types])
+def test_left_out_keys_are_transformers_defaults(name: str, tmp_path: Path) -> None:
+    made_by = architecture_class(name)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": made_by.fields.model_types[0]}), "utf-8")
+    class_name = made_by.fields.class_for(made_by())
+    config = getattr(transformers, class_name).config_class()
+    assert from_config(str(path)).params.value() == torch_total(class_name, config)
+
+
+READABLE = [name for name, facts in presets().items() if architecture_class(facts["architecture"]).fields.model_types]
+
+
+@pytest.mark.parametrize("target", READABLE)
+def test_a_config_written_is_read_back(target: str) -> None:
+    model = architecture(target)
+    component = model.component
+    assert isinstance(component, Architecture)
+    options, numbers = component.fields.read(component.fields.write(component, model.known))
+    assert {**options, **component.fields.classes[component.fields.class_for(component)]}.items() >= options.items()
+    assert numbers == {name: model.known[name] for name in numbers}
+
+
+GPT2 = {"model_type": "gpt2", "n_embd": 12, "n_head": 3}
+LLAMA = {"model_type": "llama", "hidden_size": 24, "num_attention_heads": 6}
+BAD: list[tuple[Any, str]] = [
+    ("", "is empty"),
+    ("   \n", "is empty"),
+    ("{", "is not JSON"),
+    ("nonsense", "is not JSON"),
+    ("[1, 2]", "holds a list"),
+    ('"gpt2"', "holds a string"),
+    ("7", "holds a single value"),
+    ("null", "holds null"),
+    ({}, "'model_type' is None"),
+    ({"model_type": 7}, "'model_type' is 7"),
+    (
+        {"model_type": "mistral"},
+        "'model_type' is 'mistral', which no architecture here reads; known: bert, gpt2, llama",
+    ),
+    ({**GPT2, "n_embd": "12"}, "'n_embd' is '12', which is not a whole number"),
+    ({**GPT2, "n_embd": 12.0}, "'n_embd' is 12.0, which is not a whole number"),
+    ({**GPT2, "n_embd": True}, "'n_embd' is True, which is not a whole number"),
+    ({**GPT2, "n_embd": [12]}, "'n_embd' is [12], which is not a whole number"),
+    ({**GPT2, "n_layer": -3}, "'n_layer' is -3; a size is a whole number from 1"),
+    ({**GPT2, "n_layer": 0}, "'n_layer' is 0; a size"),
+    ({**GPT2, "vocab_size": 10**400}, "'vocab_size' is a number of 401 digits"),
+    ({**GPT2, "n_head": 5}, "E=12 is not a multiple of A=5"),
+    ({**GPT2, "hidden_size": 24}, "gives E (embedding (model) width) twice: 'n_embd' = 12 and 'hidden_size' = 24"),
+    ({**GPT2, "add_cross_attention": True}, "'add_cross_attention' is True in the config"),
+    ({"model_type": "bert", "position_embedding_type": "relative_key"}, "only 'absolute' is known"),
+    (
+        {**GPT2, "tie_word_embeddings": "yes"},
+        "'tie_word_embeddings' is 'yes' in the config, which is not true or false",
+    ),
+    (
+        {**GPT2, "architectures": ["GPT2ForSequenceClassification"]},
+        "'GPT2ForSequenceClassification', whose head is not",
+    ),
+    ({**GPT2, "architectures": "GPT2LMHeadModel"}, "it should be a list of one class name"),
+    ({**GPT2, "architectures": ["GPT2Model", "GPT2LMHeadModel"]}, "it should be a list of one class name"),
+    ({**LLAMA, "num_key_value_heads": 4}, "A=6 is not a multiple of G=4 (query heads, key/value heads)"),
+    ({**LLAMA, "hidden_size": 25}, "the config leaves D out, and E/A is not whole for A=6, E=25"),
+    ({**LLAMA, "head_dim": 7}, "D=7 is not a multiple of 2 (width of one head)"),
+]
+
+
+@pytest.mark.parametrize(("config", "sentence"), BAD, ids=lambda value: value[:40] if isinstance(value, str) else "")
+def test_bad_configs_get_one_sentence(config: Any, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(config if isinstance(config, str) else json.dumps(config), "utf-8")
+    with pytest.raises(SymformerError) as caught:
+        from_config(str(path))
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_field_without_a_default_is_named() -> None:
+    fields = architecture_class("palm").fields
+    with pytest.raises(
+        SymformerError, match=r"the config has no 'width', and E \(embedding \(model\) width\) has no default"
+    ):
+        fields.read({"vocabulary": 29})
+
+
+def test_files_that_are_no_config(tmp_path: Path) -> None:
+    binary = tmp_path / "weights.json"
+    binary.write_bytes(b"\xff\xfe\x00{}")
+    huge = tmp_path / "huge.json"
+    huge.write_text('{"a": "' + "x" * 1_000_001 + '"}')
+    for path, sentence in [
+        (tmp_path / "missing.json", "does not exist"),
+        (tmp_path / "folder.json", "is a folder"),
+        (binary, "is not text in UTF-8"),
+        (huge, "is larger than 1,000,000 bytes"),
+    ]:
+        if sentence == "is a folder":
+            path.mkdir()
+        with pytest.raises(SymformerError, match=sentence):
+            from_config(str(path))
+
+
+def test_a_config_keeps_a_width_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**GPT2, "n_inner": 7}), "utf-8")
+    model = from_config(str(path))
+    assert SYMBOLS["H"] in model.params.symbols
+    with pytest.raises(SymformerError, match="was simplified with H = 4E, which is 48 and not 7"):
+        architecture("gpt2").params.value(str(path))
+    path.write_text(json.dumps({**GPT2, "n_inner": 48}), "utf-8")
+    assert from_config(str(path)).params.code() == architecture("gpt2").params.code()
