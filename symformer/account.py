@@ -11,7 +11,7 @@ from sympy import Add, Expr, Mul
 from .ledger import ONE, Entry, Part
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Measure:
     """What a quantity is called and counted in."""
 
@@ -21,7 +21,7 @@ class Measure:
     unit: str  # "elements"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Term:
     """One product of a written-out sum: the shape of a weight multiplied out, or what a contraction costs."""
 

@@ -31,7 +31,7 @@ from .notation.tree import (
 from .sizes import Relations, evaluate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chain:
     """Labels and the lines that follow them: ``N = written = simplified = …``, each equal to the next."""
 
@@ -49,7 +49,7 @@ class Chain:
                 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Section:
     """What one part comes to."""
 
@@ -60,7 +60,7 @@ class Section:
     composite: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Derivation:
     """The sections, parts before what they are part of; the last one is the whole."""
 

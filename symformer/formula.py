@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property
-from hashlib import sha256
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sympy import Add, Expr, Integer, Symbol, expand
 
 from .account import Line, Measure
 from .arithmetic import parse, size
-from .derivation import Derivation, derive
 from .errors import SizeError, UnknownNameError
 from .notation.latex import latex
 from .notation.text import code, text
 from .notation.tree import growth
-from .notation.typst import typst
 from .sizes import Divides, Numbers, Relations, close, evaluate, whole
 from .symbols import RANK, symbol
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from .derivation import Derivation
 
 
 class Source(Protocol):
@@ -29,7 +30,7 @@ class Source(Protocol):
     def numbers_for(self, spec: object) -> Numbers: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Leading:
     """The terms that grow fastest with the model, and what they leave out."""
 
@@ -46,6 +47,8 @@ class Leading:
 
     def left_out(self, numbers: Mapping[Symbol, int]) -> Fraction:
         """The share of the whole that the leading terms leave out, exactly."""
+        from fractions import Fraction
+
         whole = evaluate(self.expr + self.rest, numbers, "the share left out")
         return Fraction(evaluate(self.rest, numbers, "the share left out"), whole)
 
@@ -53,7 +56,7 @@ class Leading:
         return code(self.expr)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Row:
     """One entry of the breakdown."""
 
@@ -99,6 +102,8 @@ class Formula:
     @cached_property
     def derivation(self) -> Derivation:
         """The steps from the shapes to the polynomial, each proved equal to the next."""
+        from .derivation import derive
+
         return derive(self.root, self.measure, self.relations)
 
     @property
@@ -194,6 +199,8 @@ class Formula:
     @property
     def digest(self) -> str:
         """A fingerprint of every term, before the model's relations are put in: what a certificate is bound to."""
+        from hashlib import sha256
+
         terms = [
             f"{term.label} x {code(count)} = {' * '.join(map(code, term.factors))}"
             for count, line in self.root.leaves()
@@ -207,6 +214,8 @@ class Formula:
 
     def typst(self) -> str:
         """Typst mathematics, in house order."""
+        from .notation.typst import typst
+
         return typst(self.expanded)
 
     def text(self) -> str:

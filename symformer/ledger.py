@@ -41,7 +41,7 @@ class Kind(StrEnum):
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Tensor:
     """An activation: its shape and the entry that made it. A view names the tensor whose storage it looks into."""
 
@@ -55,7 +55,7 @@ class Tensor:
         return self.shape[-1]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Weight:
     """A stored parameter, by its path as torch would name it."""
 
@@ -63,7 +63,7 @@ class Weight:
     shape: Shape
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Entry:
     """One operation."""
 
@@ -93,7 +93,7 @@ class Part(Protocol):
     def forward(self, ops: Operations, *inputs: Any) -> Any: ...
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class Scope:
     """A part inside another, with the entries and parts it wrote, in order."""
 

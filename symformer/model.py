@@ -11,7 +11,7 @@ from sympy import Expr, Integer, Symbol
 from .components.base import Component
 from .errors import SizeError, UnknownNameError
 from .formula import Formula
-from .ledger import Ledger
+from .ledger import Ledger, Tensor, Weight
 from .notation.text import text
 from .quantities import quantity as find_quantity
 from .sizes import Divides, Numbers, Relations, close, evaluate
@@ -53,7 +53,7 @@ class Model:
         """The symbols of its shapes, in the order of the alphabet."""
         found: set[Symbol] = set()
         for count, entry in self.ledger:
-            tensors = (entry.output, *entry.inputs, *entry.weights, *entry.shared)
+            tensors: list[Tensor | Weight] = [entry.output, *entry.inputs, *entry.weights, *entry.shared]
             for expr in (count, *(dim for each in tensors for dim in each.shape)):
                 found |= expr.free_symbols
         for value in self.relations.values():

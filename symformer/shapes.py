@@ -19,7 +19,7 @@ Shape = tuple[Expr, ...]
 _TENSOR = re.compile(r"(\w+)\[([^\]]*)\]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Axes:
     """One tensor of a shape line; ``leading`` says that any axes may stand before the ones named (``...``)."""
 
@@ -33,7 +33,7 @@ class Axes:
         return (B, S, *self.dims) if self.leading else self.dims
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShapeLine:
     """A parsed shape line."""
 

@@ -16,7 +16,7 @@ Numbers = dict[Symbol, int]
 Relations = dict[Symbol, Expr]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Divides:
     """A condition under which a formula holds: ``dividend`` is a whole multiple of ``divisor``."""
 

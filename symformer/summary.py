@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sympy import Expr, Integer, expand
 
@@ -15,6 +14,9 @@ from .ledger import ONE, ZERO, Entry, Kind
 from .model import Model
 from .notation.text import code, text
 from .sizes import evaluate
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 _TORCH = {Kind.LOOKUP: "Embedding", Kind.LINEAR: "Linear", Kind.DROPOUT: "Dropout", Kind.PARAMETER: "Parameter"}
 
@@ -54,7 +56,7 @@ def value_of(formula: Formula, model: Model) -> int | None:
     return formula.value() if set(formula.symbols) <= model.known.keys() else None
 
 
-@dataclass(slots=True)
+@dataclass
 class Node:
     """A module as torch names it, with all that stands below it."""
 
@@ -124,4 +126,6 @@ def describe(entry: Entry) -> str:
 
 def share(part: int, whole: int) -> Fraction:
     """A part of a whole, exactly."""
+    from fractions import Fraction
+
     return Fraction(part, whole) if whole else Fraction(0)

@@ -14,7 +14,7 @@ from sympy import Symbol
 from .errors import UnknownNameError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Letter:
     """One row of the alphabet."""
 

@@ -19,7 +19,7 @@ from ..sizes import evaluate
 ROLES = ("embeddings", "attention", "MLP", "norms", "head", "other")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Side:
     """One row of one model."""
 
@@ -31,7 +31,7 @@ class Side:
         return {"formula": code(self.expr), "value": self.value}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Comparison:
     """Two models, one quantity."""
 

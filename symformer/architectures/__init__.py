@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -36,7 +36,7 @@ def architecture_class(name: str) -> type[Architecture]:
 @cache
 def presets() -> dict[str, dict[str, Any]]:
     """Every preset by its name: architecture, options, sizes and the source of the numbers."""
-    loaded: dict[str, dict[str, Any]] = json.loads((files(__name__) / "presets.json").read_text("utf-8"))
+    loaded: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "presets.json").read_text("utf-8"))
     return loaded
 
 

@@ -14,7 +14,7 @@ from ..sizes import Divides, Numbers, evaluate, whole
 from ..symbols import letter
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Field:
     """Where a size stands in a config.json: its names, the first the current one, and what it is when left out."""
 
@@ -41,7 +41,7 @@ class Field:
         return next(iter(numbers.values()))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Switch:
     """Where an option stands in a config.json, and what it is when left out."""
 
@@ -49,7 +49,7 @@ class Switch:
     default: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fields:
     """How a config fills an architecture, and how an architecture is written back as a config."""
 
@@ -112,7 +112,7 @@ class Fields:
         raise ConfigError(f"no torch class stands for {component.name} with {chosen}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Witness:
     """The torch side of an architecture, by name; only :mod:`symformer.witness` imports it."""
 

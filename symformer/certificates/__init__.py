@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from ..errors import WitnessError
@@ -14,7 +13,7 @@ from ..formula import Formula
 from ..model import Model
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Certificate:
     """A formula, a torch class, and random points at which every row of both was the same.
 
@@ -57,7 +56,7 @@ def keep(architecture: str, certificates: Sequence[Certificate | None]) -> None:
 @cache
 def stored(architecture: str) -> tuple[Certificate, ...]:
     """The certificates kept for an architecture; none if nobody wrote any."""
-    place = files(__name__) / f"{architecture}.json"
+    place = Path(__file__).parent / f"{architecture}.json"
     if not place.is_file():
         return ()
     return tuple(

@@ -13,7 +13,7 @@ from ..notation.text import text
 from ..notation.tree import Sum, Tree, terms_tree, tree
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Math:
     """Mathematics within a line."""
 
@@ -25,21 +25,21 @@ class Math:
         return cls(tree(expr))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shape:
     """The shape of a tensor: ``V × E``."""
 
     dims: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Code:
     """A name from the code, or something to type."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Strong:
     """Words that matter more than the rest."""
 
@@ -50,7 +50,7 @@ Piece = str | Math | Shape | Code | Strong
 Line = Sequence[Piece]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Heading:
     """A section's heading. The anchor is the id of the formula derived below it."""
 
@@ -60,7 +60,7 @@ class Heading:
     kind: Literal["heading"] = "heading"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Paragraph:
     """A paragraph of prose."""
 
@@ -68,7 +68,7 @@ class Paragraph:
     kind: Literal["paragraph"] = "paragraph"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Equation:
     """A chain of equal lines, aligned at the equals signs. ``key`` marks the one that the document is about."""
 
@@ -84,7 +84,7 @@ class Equation:
         ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """A table. Alignment is one letter a column: l, r or c. ``total`` sets the last row apart."""
 
@@ -95,7 +95,7 @@ class Table:
     kind: Literal["table"] = "table"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class References:
     """Papers, numbered in the order given: byline, title, place."""
 
@@ -106,7 +106,7 @@ class References:
 Block = Heading | Paragraph | Equation | Table | References
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """A whole document."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from sympy import Expr, Symbol
 
 from .emitter import PRODUCT, Emitter
 from .tree import Power, Size, Tree, tree
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -89,11 +92,12 @@ def text(shown: Tree | Expr) -> str:
 def percent(share: Fraction) -> str:
     """A share in per cent, to one decimal, rounded on the exact fraction; a share below that is not shown as none.
 
+    >>> from fractions import Fraction
     >>> percent(Fraction(1, 3)), percent(Fraction(1, 10_000)), percent(Fraction(0))
     ('33.3%', '< 0.1%', '0%')
     """
     if share == 0:
         return "0%"
-    if 0 < share < Fraction(1, 2000):
+    if 0 < share * 2000 < 1:
         return "< 0.1%"
     return f"{float(round(share * 100, 1)):.1f}%"

@@ -16,24 +16,22 @@ from ..symbols import RANK, letter
 class Tree:
     """A node of the display tree."""
 
-    __slots__ = ()
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Number(Tree):
     """A whole number; emitters group its digits."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Size(Tree):
     """A symbol of the alphabet."""
 
     symbol: Symbol
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Label(Tree):
     """A name for a value shown elsewhere: the count of ``attn`` inside the sum of its block."""
 
@@ -42,35 +40,35 @@ class Label(Tree):
     stands_for: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sum(Tree):
     """Terms in the order given; a Minus among them prints as a subtraction."""
 
     terms: tuple[Tree, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Minus(Tree):
     """The negative of a tree."""
 
     operand: Tree
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Product(Tree):
     """Factors side by side, as in ``12LE²``."""
 
     factors: tuple[Tree, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Times(Tree):
     """Factors with a visible dot, as in ``E · 3E``: the shape of a matrix, multiplied out."""
 
     factors: tuple[Tree, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Power(Tree):
     """A base with a whole exponent."""
 
@@ -78,7 +76,7 @@ class Power(Tree):
     exponent: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fraction(Tree):
     """One tree over another."""
 
@@ -86,7 +84,7 @@ class Fraction(Tree):
     denominator: Tree
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call(Tree):
     """ceil, floor, max or min."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from ..errors import UnknownNameError
@@ -13,7 +13,7 @@ from ..errors import UnknownNameError
 _LATEX = {"ł": r"{\l}", "Ł": r"{\L}", "é": r"{\'e}", "ó": r"{\'o}", "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Paper:
     """One paper."""
 
@@ -69,7 +69,7 @@ def escape(text: str) -> str:
 @cache
 def papers() -> dict[str, Paper]:
     """Every paper by its key."""
-    loaded: dict[str, dict[str, Any]] = json.loads((files(__name__) / "papers.json").read_text("utf-8"))
+    loaded: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "papers.json").read_text("utf-8"))
     return {key: Paper(key=key, **{**facts, "authors": tuple(facts["authors"])}) for key, facts in loaded.items()}
 
 

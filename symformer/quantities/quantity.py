@@ -20,7 +20,7 @@ def nothing(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Convention:
     """A named choice. The first value is the one taken when nothing is said; each value says what it means."""
 
@@ -31,7 +31,7 @@ class Convention:
         return next(iter(self.meanings))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Quantity:
     """One question, the rules that answer it, and the conventions it is answered under."""
 

@@ -28,7 +28,7 @@ _ELEMENTS = 2**58  # of one tensor: its bytes still fit a signed 64-bit integer
 _LARGEST = 2**20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Mismatch:
     """A row in which the formula and the model differ, and at which sizes."""
 
@@ -42,7 +42,7 @@ class Mismatch:
         return f"{self.path}: formula {self.ours}, torch {self.theirs} (at {sizes})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Verdict:
     """What a check came to: a certificate, or the rows that differ."""
 
@@ -175,7 +175,7 @@ def _presets(model: Model) -> tuple[dict[str, int], list[Mismatch]]:
     return checked, []
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Plan:
     """How sizes are drawn: each size is a product of fresh variables, so that what must divide does."""
 

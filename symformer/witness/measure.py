@@ -21,7 +21,7 @@ from ..errors import WitnessError
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # a witness is built from its code alone
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stored:
     """One parameter of a torch model, by our name for it."""
 
