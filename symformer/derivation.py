@@ -157,9 +157,9 @@ def _shape_key(line: Line) -> object:
     )
 
 
-def _section(line: Line, labels: Mapping[str, Label], relations: Relations) -> Section:
+def _section(line: Line, labels: Mapping[int, Label], relations: Relations) -> Section:
     table = tuple((below, term) for below in line.lines if below.entry is not None for term in below.terms)
-    label = labels[line.key]
+    label = labels[id(line)]
     composite = _is_composite(line)
     general = expand(line.each)
     special = expand(general.xreplace(relations))
@@ -169,19 +169,27 @@ def _section(line: Line, labels: Mapping[str, Label], relations: Relations) -> S
     if composite:
         parts = [below for below in line.lines if below.each != 0]
         named = [
-            _times(below.count, labels[below.key]) if below.entry is None else _written(below.terms) for below in parts
+            _times(below.count, labels[id(below)]) if below.entry is None else _written(below.terms) for below in parts
         ]
         filled = [_times(below.count, tree(expand(below.each.xreplace(relations)))) for below in parts]
         steps = [terms_tree(named), terms_tree(filled), tree(special)]
     else:
         steps = [terms_tree([_written((term,)) for _, term in table]), tree(general), tree(special)]
-    kept = [step for index, step in enumerate(steps) if index == 0 or step != steps[index - 1]]
-    return Section(line, (line.path,), table, Chain((label,), tuple(kept)), composite)
+    return Section(line, (line.path,), table, Chain((label,), tuple(_telling(steps))), composite)
 
 
-def _merge(section: Section, line: Line, labels: Mapping[str, Label]) -> Section:
+def _telling(steps: list[Tree]) -> list[Tree]:
+    """The steps without those that the next one only repeats: ``V · E`` before ``VE`` tells nothing."""
+    return [step for step, after in zip(steps, [*steps[1:], None], strict=True) if _plain(step) != after]
+
+
+def _plain(shown: Tree) -> Tree:
+    return Product(shown.factors) if isinstance(shown, Times) else shown
+
+
+def _merge(section: Section, line: Line, labels: Mapping[int, Label]) -> Section:
     chain = section.chain
-    label = labels[line.key]
+    label = labels[id(line)]
     if chain is not None and label not in chain.labels:
         chain = Chain((*chain.labels, label), chain.steps)
     return Section(section.line, (*section.paths, line.path), section.terms, chain, section.composite)
@@ -200,15 +208,14 @@ def _times(count: Expr, shown: Tree) -> Tree:
     return shown if count == 1 else Product((tree(count), shown))
 
 
-def _labels(root: Line, measure: Measure, relations: Relations) -> dict[str, Label]:
+def _labels(root: Line, measure: Measure, relations: Relations) -> dict[int, Label]:
     """A label for each part: its own name, or as much of its key as tells it from a part that counts differently."""
-    truths = {line.key: expand(line.each.xreplace(relations)) for line in root.parts()}
-    labels: dict[str, Label] = {}
-    for key, truth in truths.items():
-        words = key.split(".")
+    parts = [(line, line.key.split("."), expand(line.each.xreplace(relations))) for line in root.parts()]
+    labels: dict[int, Label] = {}
+    for line, words, truth in parts:
         for length in range(1, len(words) + 1):
             tail = words[-length:]
-            if all(other.split(".")[-length:] != tail or truths[other] == truth for other in truths):
+            if all(other[-length:] != tail or amount == truth for _, other, amount in parts):
                 break
-        labels[key] = Label(measure.letter, ".".join(tail), truth)
+        labels[id(line)] = Label(measure.letter, ".".join(tail), truth)
     return labels

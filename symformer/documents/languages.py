@@ -115,6 +115,10 @@ class Latex(Language):
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
         "–": "--",
+        "<": "$<$",
+        ">": "$>$",
+        "|": "$|$",
+        '"': "''",
         **{character: "\\" + character for character in "{}$&#_%"},
     }
 

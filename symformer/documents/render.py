@@ -63,6 +63,15 @@ def _typst_pdf(source: str) -> bytes:
     return pdf
 
 
+def picture(document: Document) -> bytes:
+    """The first page of a document as a PNG."""
+    import typst
+
+    drawn = typst.compile(spell(document, "typ").encode(), format="png", ppi=100, ignore_system_fonts=True, timestamp=0)
+    first: bytes = drawn[0] if isinstance(drawn, list) else drawn
+    return first
+
+
 def _latex_pdf(source: str) -> bytes:
     command = shutil.which("pdflatex")
     if command is None:
