@@ -26,11 +26,11 @@ class Language(ABC):
         """One piece of a line."""
         match piece:
             case str():
-                return self.prose(piece)
+                return self.prose(printable(piece))
             case Code(text):
-                return self.code(text)
+                return self.code(printable(text))
             case Strong(text):
-                return self.strong(self.prose(text))
+                return self.strong(self.prose(printable(text)))
             case Math(shown):
                 return self.inline(self.math(shown))
             case Shape(dims):
@@ -175,6 +175,11 @@ class Typst(Language):
     def alignment(self, align: str) -> str:
         """Typst names alignments apart from columns."""
         return ", ".join({"r": "right", "c": "center"}.get(column, "left") for column in align)
+
+
+def printable(text: str) -> str:
+    """Text without control characters, which no language prints."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
 def _string(text: str) -> str:
