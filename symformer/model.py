@@ -70,16 +70,7 @@ class Model:
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
         """One quantity, in closed form. Raises UnknownNameError and OptionError."""
         question = find_quantity(quantity)
-        chosen = question.choose(conventions)
-        return Formula(
-            id=f"{self.id}.{quantity}",
-            measure=question.measure,
-            root=question.account(self.ledger, chosen),
-            relations=self.relations,
-            conventions=chosen,
-            constraints=self.constraints,
-            source=self,
-        )
+        return question.formula(self.ledger, self.id, conventions, self.relations, self.constraints, self)
 
     @property
     def known(self) -> Numbers:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from sympy import Integer, diff
 
 import symformer as sf
 from symformer.architectures import architecture, architecture_class, names, presets, presets_of, variants
-from symformer.components import component_class, defined_in
+from symformer.components import component_class
 from symformer.components import names as components
 from symformer.components.base import Component
 from symformer.papers import papers
+from symformer.registry import Registry
 from symformer.symbols import E, H, L, letter
 
 # target, options, total, where the total comes from
@@ -198,9 +200,10 @@ def test_every_paper_named_is_known() -> None:
         assert paper.bibtex().isascii()
 
 
-def test_a_file_with_two_components_is_refused() -> None:
-    with pytest.raises(sf.SymformerError, match="should define one Component"):
-        defined_in("symformer.errors", Component)
+def test_a_file_that_defines_no_component_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "errors.py").touch()
+    with pytest.raises(sf.SymformerError, match="should define one Component; it defines 0"):
+        Registry("symformer", str(tmp_path), Component).load("errors")
 
 
 def test_unknown_names() -> None:

@@ -7,30 +7,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any
 
 from sympy import Integer
 
-from ..components import defined_in
 from ..config import read_config
 from ..errors import ConfigError, UnknownNameError
 from ..model import Model
+from ..registry import Registry
 from ..symbols import symbol
 from .base import Architecture
+
+registry: Registry[Architecture] = Registry(__name__, str(Path(__file__).parent), Architecture)  # type: ignore[type-abstract]
 
 
 def names() -> list[str]:
     """Every architecture's name: the file's name with hyphens."""
-    return sorted(module.name.replace("_", "-") for module in iter_modules(__path__) if module.name != "base")
+    return registry.names
 
 
-@cache
 def architecture_class(name: str) -> type[Architecture]:
     """The class a name stands for. Raises UnknownNameError."""
-    if name not in names():
-        raise UnknownNameError("architecture", name, names())
-    return defined_in(f"{__name__}.{name.replace('-', '_')}", Architecture)  # type: ignore[type-abstract]
+    return registry.load(name)
 
 
 @cache

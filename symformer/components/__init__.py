@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
-from inspect import isabstract
-from pkgutil import iter_modules
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
 
-from ..errors import SymformerError, UnknownNameError
+from ..registry import Registry
 from .base import Component
 
-T = TypeVar("T")
+registry: Registry[Component] = Registry(__name__, str(Path(__file__).parent), Component)  # type: ignore[type-abstract]
 
 
 def names() -> list[str]:
     """Every component's name."""
-    return sorted(module.name.replace("_", "-") for module in iter_modules(__path__) if module.name != "base")
+    return registry.names
 
 
-@cache
 def component_class(name: str) -> type[Component]:
     """The class a name stands for. Raises UnknownNameError."""
-    if name not in names():
-        raise UnknownNameError("component", name, names())
-    return defined_in(f"{__name__}.{name.replace('-', '_')}", Component)  # type: ignore[type-abstract]
+    return registry.load(name)
 
 
 def component(name: str, **options: Any) -> Component:
@@ -35,16 +29,3 @@ def component(name: str, **options: Any) -> Component:
     """
     found = component_class(name)
     return found(**found.options_from(options))
-
-
-def defined_in(module: str, base: type[T]) -> type[T]:
-    """The one concrete subclass that a module defines."""
-    loaded = import_module(module)
-    found = [
-        item
-        for item in vars(loaded).values()
-        if isinstance(item, type) and issubclass(item, base) and item.__module__ == module and not isabstract(item)
-    ]
-    if len(found) != 1:
-        raise SymformerError(f"{module} should define one {base.__name__}; it defines {len(found)}")
-    return found[0]

@@ -49,15 +49,7 @@ class Component(ABC):
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
         """One quantity of this part alone. Raises UnknownNameError and OptionError."""
         question = find_quantity(quantity)
-        chosen = question.choose(conventions)
-        return Formula(
-            id=f"{self.name}.{quantity}",
-            measure=question.measure,
-            root=question.account(self.ledger, chosen),
-            relations=dict(self.relations),
-            conventions=chosen,
-            constraints=self.constraints,
-        )
+        return question.formula(self.ledger, self.name, conventions, dict(self.relations), self.constraints)
 
     @property
     def params(self) -> Formula:

@@ -296,13 +296,22 @@ def _presets(model: Model, formula: Formula) -> list[Block]:
             continue
         sibling = other.formula(formula.measure.name, **formula.conventions)
         spelt = ", ".join(f"{name}={value}" for name, value in other.component.chosen.items()) or "the usual form"
-        numbers = dict(shown.known)
-        number = sibling.value(numbers) if set(sibling.symbols) <= numbers.keys() else None
-        others.append([[Code(spelt)], [Math.of(sibling.expanded)], _integer(number)])
+        numbered = _with_sizes(other, sibling, shown)
+        amount = [f"{sibling.value(dict(numbered.known)):,}"] if numbered else []
+        if numbered and numbered.target != shown.target:
+            amount.append(f" ({numbered.target})")
+        others.append([[Code(spelt)], [Math.of(sibling.expanded)], amount])
     if others:
         head = [["Variant"], ["Formula"], [shown.target if shown.known else "Value"]]
         blocks += [Heading(1, ["Variants"]), Table(head, others, "lwr")]
     return blocks
+
+
+def _with_sizes(variant_: Model, formula: Formula, shown: Model) -> Model | None:
+    """Where a variant's example numbers come from: the model shown, or else the variant's own first preset."""
+    own = [architecture(name) for name in presets_of(variant_.id)]
+    candidates = [shown, *(model for model in own if model.component == variant_.component)]
+    return next((model for model in candidates if set(formula.symbols) <= model.known.keys()), None)
 
 
 def _integer(number: int | None) -> Line:

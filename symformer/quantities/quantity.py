@@ -9,7 +9,9 @@ from sympy import Integer
 
 from ..account import Line, Measure, Term
 from ..errors import OptionError, RuleError, UnknownNameError
+from ..formula import Formula, Source
 from ..ledger import Entry, Kind, Ledger, Scope
+from ..sizes import Divides, Relations
 
 Conventions = Mapping[str, str]
 Rule = Callable[[Entry, Conventions], tuple[Term, ...]]
@@ -50,6 +52,27 @@ class Quantity:
                 choices = ", ".join(self.conventions[name].meanings)
                 raise OptionError(f"{name}={value} is not a convention of {self.measure.name}; choose from {choices}")
         return {name: given.get(name, convention.default) for name, convention in self.conventions.items()}
+
+    def formula(
+        self,
+        ledger: Ledger,
+        stem: str,
+        given: Mapping[str, str],
+        relations: Relations,
+        constraints: tuple[Divides, ...],
+        source: Source | None = None,
+    ) -> Formula:
+        """The formula of a ledger, whose id starts with ``stem``. Raises OptionError, UnknownNameError, RuleError."""
+        chosen = self.choose(given)
+        return Formula(
+            id=f"{stem}.{self.measure.name}",
+            measure=self.measure,
+            root=self.account(ledger, chosen),
+            relations=relations,
+            conventions=chosen,
+            constraints=constraints,
+            source=source,
+        )
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """What every entry of a ledger comes to. Raises RuleError for a kind that has no rule."""
