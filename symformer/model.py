@@ -90,6 +90,11 @@ class Model:
         other = self.read_numbers(spec)
         if other.id != self.id:
             raise SizeError(f"{spec!r} is a {other.id}, not a {self.id}")
+        if other.component != self.component:
+            theirs, ours = (model.component.spell() for model in (other, self))
+            raise SizeError(
+                f"{spec!r} is a {self.id} with {theirs}, and this formula is for {ours}; make the model from it"
+            )
         return other.known
 
     def set(self, values: Mapping[Symbol, Expr]) -> Model:

@@ -215,5 +215,7 @@ def test_unknown_names() -> None:
         architecture("gpt2").params.part("h.atn")
     with pytest.raises(sf.SymformerError, match="'llama-2-7b' is a llama, not a gpt2"):
         architecture("gpt2").params.value("llama-2-7b")
+    with pytest.raises(sf.SymformerError, match=r"is a llama with head=lm, tied=true, .* for head=lm, tied=false"):
+        architecture("llama").params.value("llama-3.2-1b")
     with pytest.raises(sf.SymformerError, match="unknown quantity 'flosp'; did you mean flops"):
         architecture("gpt2").formula("flosp")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from sympy import Expr, Symbol
 
-from ..components.base import Component, spell_option
+from ..components.base import Component
 from ..errors import ConfigError, SizeError
 from ..sizes import Divides, Numbers, evaluate, whole
 from ..symbols import letter
@@ -108,8 +108,7 @@ class Fields:
         for name, options in self.classes.items():
             if all(getattr(component, option) == value for option, value in options.items()):
                 return name
-        chosen = ", ".join(f"{name}={spell_option(getattr(component, name))}" for name in component.choices())
-        raise ConfigError(f"no torch class stands for {component.name} with {chosen}")
+        raise ConfigError(f"no torch class stands for {component.name} with {component.spell()}")
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,10 @@ class Component(ABC):
             read[name] = value
         return read
 
+    def spell(self) -> str:
+        """Its options for a sentence: ``head=lm, tied=true``."""
+        return ", ".join(f"{name}={spell_option(getattr(self, name))}" for name in self.choices()) or "no options"
+
     @property
     def chosen(self) -> dict[str, str]:
         """The options that differ from this part's defaults, as text."""
