@@ -127,6 +127,7 @@ REFUSED = [
     (["derive", "gpt2", "-o", "gpt2.doc"], ["written as .pdf, .tex, .md, .typ, not as .doc"]),
     (["derive", "gpt2", "-o", "gpt2"], ["ends in none of these"]),
     (["derive", "gpt2", "-o", "."], ["is a folder"]),
+    (["derive", "gpt2", "-o", ""], ["the name of the file is empty"]),
     (["compare", "gpt2", "gpt3"], ["unknown target 'gpt3'"]),
     (["cite", "gtp2.params"], ["unknown formula 'gtp2.params'", "did you mean gpt2.params"]),
     (["cite", "gpt2.parms"], ["unknown quantity 'parms'"]),

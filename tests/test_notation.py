@@ -53,12 +53,12 @@ def test_structure_is_kept() -> None:
     shown = Product((Number(3), Sum((Times((tree(E), tree(E))), tree(E)))))
     assert text(shown) == "3(E · E + E)"
     assert latex(shown) == r"3 (E \cdot E + E)"
-    assert value(shown) == expand(3 * (E * E + E)) or expand(value(shown) - 3 * E * E - 3 * E) == 0
+    assert expand(value(shown) - 3 * E * E - 3 * E) == 0
 
 
 def test_labels_and_subtraction() -> None:
     shown = Sum((Label("N", "ln_1", 2 * E), Minus(Label("N", "", E))))
-    assert text(shown) == "N[ln_1] - N[]" or text(shown) == "N[ln_1] - N"
+    assert text(shown) == "N[ln_1] - N"
     assert latex(shown) == r"N_{\mathrm{ln\_1}} - N"
     assert typst(shown) == 'N_"ln_1" - N'
     assert value(shown) == E

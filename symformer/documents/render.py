@@ -99,6 +99,8 @@ def check_output(path: str) -> str:
     """The format a file's name asks for. Raises DocumentError before any work is done where it cannot be written."""
     target = Path(path)
     extension = target.suffix.removeprefix(".").lower()
+    if not path.strip():
+        raise DocumentError("the name of the file is empty; give one, such as derivation.pdf")
     if target.is_dir():
         raise DocumentError(f"{path} is a folder; give the name of a file, such as {path.rstrip('/')}/derivation.pdf")
     if extension not in FORMATS:

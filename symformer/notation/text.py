@@ -27,7 +27,7 @@ class CodeEmitter(Emitter):
         return str(symbol.name)
 
     def label(self, letter: str, name: str) -> str:
-        return f"{letter}[{name}]"
+        return f"{letter}[{name}]" if name else letter
 
     def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
         return "*".join(factors)
