@@ -218,16 +218,31 @@ def tree(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, 
 @cli.command()
 @click.argument("targets", nargs=-1, shell_complete=_complete_target)
 @click.option("--all", "everything", is_flag=True, help="Every architecture, in every variant.")
+@click.option(
+    "--quantity",
+    "-q",
+    "quantities",
+    multiple=True,
+    metavar="Q",
+    shell_complete=_complete_quantity,
+    help="What to prove; repeat for more. [default: all that torch settles]",
+)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Repeat a run; otherwise the seed is drawn.")
 @click.option("--write", is_flag=True, help="Keep the certificates in the package (of a checkout).")
 @_option
 @_json
 def verify(
-    targets: tuple[str, ...], everything: bool, seed: int | None, write: bool, options: tuple[str, ...], as_json: bool
+    targets: tuple[str, ...],
+    everything: bool,
+    quantities: tuple[str, ...],
+    seed: int | None,
+    write: bool,
+    options: tuple[str, ...],
+    as_json: bool,
 ) -> None:
-    """Prove formulas against torch models, row by row.
+    """Prove formulas against torch models.
 
-    The exit status is 1 where a row differs, and the rows that do are printed.
+    Parameters are compared row by row; the rows that differ are printed, and the exit status is then 1.
     """
     if bool(targets) == everything:
         raise click.UsageError("name one or more targets, or give --all")
@@ -237,6 +252,7 @@ def verify(
     from .certificates import keep
     from .targets import pairs, resolve
     from .terminal import say, table
+    from .witness import provable
     from .witness import verify as check
 
     gc.enable()  # this one builds hundreds of models
@@ -244,21 +260,29 @@ def verify(
     for name in architectures.names() if everything else targets:
         model, _ = resolve(name, pairs(options))
         whole = name in architectures.names() and not options
-        for variant in architectures.variants(model) if whole else [model]:
-            verdicts.append(check(variant, seed))
-        if write and whole:
-            keep(model.id, [verdict.certificate for verdict in verdicts if verdict.model.id == model.id])
+        found = [
+            check(variant, seed, quantity)
+            for variant in (architectures.variants(model) if whole else [model])
+            for quantity in (quantities or provable(variant) or ["params"])
+        ]
+        if write and whole and not quantities:
+            keep(model.id, [verdict.certificate for verdict in found])
+        verdicts += found
     if as_json:
         _print_json([verdict.to_json() for verdict in verdicts])
     else:
         rows = [verdict.row() for verdict in verdicts]
-        table(["target", "options", "torch class", "rows", "points", "degree", "bound", "seed", ""], rows, "lllrrrrrl")
+        table(
+            ["target", "options", "quantity", "torch class", "points", "degree", "bound", "seed", ""], rows, "llllrrrrl"
+        )
         for verdict in verdicts:
             for mismatch in verdict.mismatches:
                 say(f"{verdict.model.target}: {mismatch}")
         exact = sum(verdict.exact for verdict in verdicts)
-        found = {f"{key} {value}" for v in verdicts if v.certificate for key, value in v.certificate.versions.items()}
-        say(f"\n{exact} of {len(verdicts)} exact" + (f", with {', '.join(sorted(found))}" if found else ""))
+        libraries = {
+            f"{key} {value}" for v in verdicts if v.certificate for key, value in v.certificate.versions.items()
+        }
+        say(f"\n{exact} of {len(verdicts)} exact" + (f", with {', '.join(sorted(libraries))}" if libraries else ""))
     if not all(verdict.exact for verdict in verdicts):
         sys.exit(1)
 

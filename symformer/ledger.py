@@ -48,6 +48,7 @@ class Tensor:
     name: str
     shape: Shape
     base: Tensor | None = None
+    grad: Expr = ZERO  # whether training needs its gradient: 1, 0, or the share of a repeated layer's copies that do
 
     @property
     def width(self) -> Expr:
@@ -75,6 +76,7 @@ class Entry:
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
     function: str = ""  # which activation, norm or table
     mask: Mask = "none"  # which query-key pairs the attention needs
+    logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)
 
 
@@ -157,7 +159,9 @@ class Operations:
 
     def repeat(self, name: str, count: Expr, part: Part, x: Tensor, *context: Any) -> Tensor:
         """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically."""
-        y: Tensor = self._enter(Scope(f"{name}.*", part, count), (x, *context))
+        # Nothing asks for the gradient of the first layer's input if nothing below is trained; the others' is needed.
+        inner = x if x.grad != 0 else Tensor(x.name, x.shape, x, (count - 1) / count)
+        y: Tensor = self._enter(Scope(f"{name}.*", part, count), (inner, *context))
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
 
@@ -201,6 +205,7 @@ class Operations:
         bias: bool = True,
         shared: Mapping[str, Weight] = _OWN,
         module: bool = True,
+        logits: bool = False,
     ) -> Tensor:
         """x[…, in] -> y[…, out]: a matrix ``[out, in]`` and, if wanted, a bias ``[out]``.
 
@@ -210,7 +215,7 @@ class Operations:
         if bias:
             wanted["bias"] = (out,)
         stored = self._weights_of(name, wanted, shared)
-        facts = {"weights": stored, "shared": tuple(shared.values()), "module": module}
+        facts = {"weights": stored, "shared": tuple(shared.values()), "module": module, "logits": logits}
         return self._write(Kind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
 
     def parameter(self, name: str, **shapes: Shape) -> dict[str, Weight]:
@@ -279,16 +284,16 @@ class Operations:
     def split(self, x: Tensor, widths: Sequence[Expr]) -> list[Tensor]:
         """x[…, a+b+…] -> [x[…, a], x[…, b], …]."""
         self._same(self._path(""), "the pieces of a split", (sum(widths, Integer(0)),), x.shape[-1:])
-        return [Tensor(x.name, (*x.shape[:-1], width), x) for width in widths]
+        return [Tensor(x.name, (*x.shape[:-1], width), x, x.grad) for width in widths]
 
     def heads(self, x: Tensor, heads: Expr, width: Expr) -> Tensor:
         """x[B,S,A·D] -> x[B,A,S,D]."""
         self._same(self._path(""), "heads times head width", (heads * width,), x.shape[-1:])
-        return Tensor(x.name, (x.shape[0], heads, x.shape[1], width), x)
+        return Tensor(x.name, (x.shape[0], heads, x.shape[1], width), x, x.grad)
 
     def merge(self, x: Tensor) -> Tensor:
         """x[B,A,S,D] -> x[B,S,A·D]."""
-        return Tensor(x.name, (x.shape[0], x.shape[2], x.shape[1] * x.shape[3]), x)
+        return Tensor(x.name, (x.shape[0], x.shape[2], x.shape[1] * x.shape[3]), x, x.grad)
 
     # -- the writing itself --------------------------------------------------------------------------------------
 
@@ -317,7 +322,9 @@ class Operations:
 
     def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         path = self._path(name)
-        output = Tensor(path, shape)
+        trained = bool(facts.get("weights") or facts.get("shared"))
+        grad = ONE if trained else max((x.grad for x in inputs), key=_share, default=ZERO)
+        output = Tensor(path, shape, None, grad)
         self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))
         return output
 
@@ -336,6 +343,10 @@ class Operations:
     def _same(self, path: str, what: str, left: Shape, right: Shape) -> None:
         if len(left) != len(right) or not all(equal(a, b) for a, b in zip(left, right, strict=True)):
             raise ShapeError(f"{path}: {what} differ: {spell(left)} and {spell(right)}")
+
+
+def _share(grad: Expr) -> int:
+    return 0 if grad == 0 else 2 if grad == 1 else 1
 
 
 def equal(left: Expr, right: Expr) -> bool:

@@ -1,15 +1,12 @@
-"""What torch itself counts. Every helper asserts that it counted something."""
+"""Comparing a formula with a torch module. Every helper asserts that there was something to compare."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-import torch
 from sympy import Symbol
 from torch import nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.flop_counter import FlopCounterMode
 
 from symformer.formula import Formula
 from symformer.sizes import evaluate
@@ -40,20 +37,3 @@ def assert_same_weights(formula: Formula, numbers: Numbers, module: nn.Module) -
             ours[tuple(sorted(shape))] += evaluate(count.xreplace(formula.relations), numbers, term.label)
     assert ours == Counter(stored(module))
     assert formula.value(dict(numbers)) == sum(parameter.numel() for parameter in module.parameters())
-
-
-def counted_flops(module: nn.Module, *inputs: torch.Tensor, must: Iterable[str] = (), **keywords: object) -> int:
-    """The FLOPs of one forward, contractions only, by torch's own counter.
-
-    ``must`` names the operations that have to have counted more than nothing: the fused attention kernels of a CPU
-    count 0 in silence, so the plain ones are asked for.
-    """
-    counter = FlopCounterMode(display=False)
-    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), counter:
-        module(*inputs, **keywords)
-    by_operation = {str(name).split(".")[-1]: count for name, count in counter.get_flop_counts()["Global"].items()}
-    for name in must:
-        assert by_operation.get(name, 0) > 0, f"{name} counted nothing: {by_operation}"
-    total = counter.get_total_flops()
-    assert total > 0
-    return total

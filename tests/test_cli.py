@@ -85,9 +85,9 @@ def test_without_numbers_the_value_is_null_and_the_formula_stands() -> None:
 
 
 def test_conventions_are_named() -> None:
-    assert shown("gpt2", "--quantity", "flops")["conventions"] == {"attention": "full"}
+    assert shown("gpt2", "--quantity", "flops")["conventions"] == {"attention": "full", "logits": "all"}
     chosen = shown("gpt2", "--quantity", "flops", "--option", "attention=causal", "--option", "tied=false")
-    assert chosen["conventions"] == {"attention": "causal", "tied": "false"}
+    assert chosen["conventions"] == {"attention": "causal", "logits": "all", "tied": "false"}
 
 
 def test_expressions_in_set_keep_symbols() -> None:
@@ -132,6 +132,11 @@ REFUSED = [
     (["cite", "gtp2.params"], ["unknown formula 'gtp2.params'", "did you mean gpt2.params"]),
     (["cite", "gpt2.parms"], ["unknown quantity 'parms'"]),
     (["cite", "gpt2.params.h.atn"], ["unknown part 'h.atn'", "did you mean h.attn"]),
+    (
+        ["verify", "bert", "--quantity", "kv-cache"],
+        ["torch settles params, flops, train-flops of bert, not 'kv-cache'"],
+    ),
+    (["show", "bert", "--quantity", "kv-cache"], ["encoder.layer.*.attention.scores: this attention is not causal"]),
     (["verify", "component:mlp"], ["no torch model of its own"]),
     (["gallery", "nowhere"], ["the folder nowhere does not exist"]),
 ]
@@ -229,11 +234,11 @@ def test_cite() -> None:
 
 
 def test_verify_prints_its_certificate() -> None:
-    (verdict,) = json.loads(run("verify", "gpt2-xl", "--seed", "7", "--json").stdout)
+    (verdict,) = json.loads(run("verify", "gpt2-xl", "-q", "params", "--seed", "7", "--json").stdout)
     assert verdict["exact"] is True
     assert verdict["certificate"]["seed"] == 7
     assert verdict["certificate"]["presets"]["gpt2-xl"] == 1_557_611_200
-    text = run("verify", "gpt2", "--seed", "7").stdout
+    text = run("verify", "gpt2", "-q", "params", "--seed", "7").stdout
     assert text.count("exact") == 4
     assert "3 of 3 exact, with torch 2.13.0, transformers 5.23.0" in text
 
@@ -241,7 +246,7 @@ def test_verify_prints_its_certificate() -> None:
 def test_verify_reads_a_config_at_its_own_sizes(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps({"model_type": "gpt2", "n_embd": 12, "n_head": 3, "n_inner": 7}))
-    (verdict,) = json.loads(run("verify", str(path), "--json").stdout)
+    (verdict,) = json.loads(run("verify", str(path), "-q", "params", "--json").stdout)
     assert verdict["certificate"]["presets"][str(path)] == json.loads(run("show", str(path), "--json").stdout)["value"]
 
 
@@ -249,7 +254,7 @@ def test_a_row_that_differs_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> Non
     from symformer.components.layer_norm import LayerNorm
 
     monkeypatch.setattr(LayerNorm, "forward", lambda self, ops, x: ops.norm("", x, "layer", bias=False))
-    result = run("verify", "gpt2-xl")
+    result = run("verify", "gpt2-xl", "--quantity", "params")
     assert result.exit_code == 1
     assert "DIFFERS" in result.stdout
     assert "gpt2-xl: ln_f.bias: formula has no such row" in result.stdout

@@ -17,8 +17,9 @@ from symformer.components.self_attention import SelfAttention
 from symformer.errors import SymformerError
 from symformer.ledger import Operations, Tensor
 from symformer.model import Model
+from symformer.quantities import quantities
 from symformer.symbols import A, D, G, H, L
-from symformer.witness import verify
+from symformer.witness import provable, verify
 from symformer.witness.certify import compare_rows
 from symformer.witness.measure import Stored, build, stored_rows
 
@@ -29,6 +30,9 @@ def spell(model: Model) -> str:
     return " ".join([model.id, *(f"{name}={value}" for name, value in model.component.chosen.items())])
 
 
+PROVABLE = [(model, quantity) for model in VARIANTS for quantity in provable(model)]
+
+
 @pytest.mark.parametrize("model", VARIANTS, ids=spell)
 def test_every_row_is_exact_and_certified(model: Model) -> None:
     verdict = verify(model)
@@ -36,21 +40,24 @@ def test_every_row_is_exact_and_certified(model: Model) -> None:
     certificate = verdict.certificate
     assert certificate is not None
     assert certificate.bound <= 1e-12
-    assert certificate.rows == len(model.ledger.weights) > 0
+    assert certificate.compared.startswith(f"{len(model.ledger.weights)} stored weights")
     assert certificate.points >= 3
 
 
-@pytest.mark.parametrize("model", VARIANTS, ids=spell)
-def test_the_stored_certificate_fits_and_repeats(model: Model) -> None:
-    """The seed in the stored certificate gives the same certificate again, word for word."""
-    kept = certificate_for(model, model.params)
+@pytest.mark.parametrize(
+    ("model", "quantity"), PROVABLE, ids=lambda value: value if isinstance(value, str) else spell(value)
+)
+def test_the_stored_certificate_fits_and_repeats(model: Model, quantity: str) -> None:
+    """The seed in the stored certificate gives the same certificate again, word for word: the proof, made once more."""
+    kept = certificate_for(model, model.formula(quantity))
     assert kept is not None, "run: symformer verify --all --write"
-    assert verify(model, kept.seed).certificate == kept
+    assert kept.bound <= 1e-12
+    assert verify(model, kept.seed, quantity).certificate == kept
 
 
 def test_no_certificate_is_left_over() -> None:
-    assert {kept.id for name in names() for kept in stored(name)} == {f"{name}.params" for name in names()}
-    assert sum(len(stored(name)) for name in names()) == len(VARIANTS)
+    assert sum(len(stored(name)) for name in names()) == len(PROVABLE)
+    assert {quantity for _, quantity in PROVABLE} == set(quantities())
 
 
 def test_every_preset_is_proved_at_full_size() -> None:
@@ -114,6 +121,22 @@ def test_hidden_for_width_names_its_row(monkeypatch: pytest.MonkeyPatch) -> None
     assert "H × H" in verdict.mismatches[0].ours
 
 
+@pytest.mark.parametrize("quantity", ["flops", "train-flops", "decode-flops", "kv-cache"])
+def test_a_cost_that_is_wrong_is_found(quantity: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Heads that each keep keys of their own, in a model that groups them: every cost that sees it is refused."""
+    monkeypatch.setattr(SelfAttention, "forward", _without_groups(SelfAttention.forward))
+    verdict = verify("llama", quantity=quantity)
+    assert not verdict.exact
+    assert verdict.mismatches[0].path == "total"
+
+
+def _without_groups(forward: Any) -> Any:
+    def broken(self: SelfAttention, ops: Operations, x: Tensor) -> Tensor:
+        return forward(replace(self, kv_heads=self.heads), ops, x)
+
+    return broken
+
+
 def test_one_layer_too_many_names_every_row_of_the_layer() -> None:
     model = architecture("gpt2")
     component = model.component
@@ -138,6 +161,8 @@ def test_nothing_compared_is_an_error() -> None:
 def test_a_component_has_no_witness_of_its_own() -> None:
     with pytest.raises(SymformerError, match="no torch model of its own"):
         verify(Model(target="component:mlp", component=MLP()))
+    with pytest.raises(SymformerError, match="torch settles params, flops, train-flops of bert, not 'kv-cache'"):
+        verify("bert", quantity="kv-cache")
 
 
 def test_a_seed_repeats_and_sizes_all_differ() -> None:

@@ -119,6 +119,7 @@ class Witness:
     config: str = ""  # the class that a config is made with; empty where the sizes are keyword arguments
     prefix: str = ""  # what stands before every row in a class with a head
     rename: Mapping[str, str] = field(default_factory=dict)  # torch's word -> ours, inside parameter names
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # what else the class is made with
     conditions: tuple[Divides, ...] = ()  # what the class asks for beyond what the formula needs
     author: str = ""  # who wrote it, where that is not plain from the library's name
 

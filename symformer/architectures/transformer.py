@@ -50,6 +50,7 @@ class Transformer(Architecture):
         "torch.nn",
         prefix="transformer.",
         rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"},
+        arguments={"batch_first": True},
     )
     variants = ({}, {"bias": False}, {"embeddings": True})
 

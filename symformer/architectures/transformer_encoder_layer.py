@@ -29,7 +29,11 @@ class TransformerEncoderLayer(Architecture):
         {"bias": Switch("bias", True)},
         classes={"TransformerEncoderLayer": {}},
     )
-    witness = Witness("torch.nn", rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"})
+    witness = Witness(
+        "torch.nn",
+        rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"},
+        arguments={"batch_first": True},
+    )
     variants = ({}, {"bias": False})
 
     bias: bool = True

@@ -25,11 +25,12 @@ class Certificate:
 
     id: str  # the formula's: "gpt2.params"
     options: Mapping[str, str]
+    conventions: Mapping[str, str]
     digest: str  # of every row of the formula: the certificate holds for no other
     witness: str  # "transformers.GPT2LMHeadModel"
     author: str  # who wrote the class
     versions: Mapping[str, str]
-    rows: int  # weights compared by name and shape, at every point
+    compared: str  # what was compared at every point, and who counted
     depths: tuple[str, ...]  # the depths at which all points were drawn: "L=2"
     points: int  # random points at each of the depths
     degree: int
@@ -65,9 +66,14 @@ def stored(architecture: str) -> tuple[Certificate, ...]:
 
 
 def certificate_for(model: Model, formula: Formula) -> Certificate | None:
-    """The stored certificate that fits this very formula; None when there is none, or it is for another."""
+    """The stored certificate that fits a formula under the conventions torch counts by; None when there is none.
+
+    It may be for other conventions than the formula's own: compare ``certificate.conventions``.
+    """
     for kept in stored(model.id):
-        same = (kept.id, dict(kept.options)) == (formula.id, model.component.chosen)
-        if same and kept.digest == formula.digest:
+        if (kept.id, dict(kept.options)) != (formula.id, model.component.chosen):
+            continue
+        counted = model.formula(formula.measure.name, **kept.conventions)
+        if kept.digest == counted.digest:
             return kept
     return None

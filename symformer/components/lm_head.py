@@ -33,4 +33,4 @@ class LMHead(Component):
         shared = {"bias": bias} if bias else {}
         if self.tied:  # alone, it reads a table that somebody else stores
             shared["weight"] = embedding or Weight("embedding.weight", (self.rows, x.width))
-        return ops.linear("", x, self.rows, bias=self.bias, shared=shared)
+        return ops.linear("", x, self.rows, bias=self.bias, shared=shared, logits=True)

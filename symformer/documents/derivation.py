@@ -323,6 +323,9 @@ def _check(model: Model, formula: Formula) -> list[Block]:
     certificate = certificate_for(model, formula)
     if certificate is None:
         return [*blocks, Paragraph([Strong("Not certified."), " No stored certificate fits this formula."])]
+    if dict(certificate.conventions) != dict(formula.conventions):
+        counted = ", ".join(f"{name}={value}" for name, value in certificate.conventions.items())
+        blocks.append(Paragraph(["torch counts under ", Code(counted), "; under these the formula is certified."]))
     return [*blocks, *certificate_blocks(certificate)]
 
 
@@ -338,7 +341,7 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
     facts: list[tuple[str, Line]] = [
         ("Class", [Code(certificate.witness), author]),
         ("Versions", [libraries]),
-        ("Compared", [f"{certificate.rows} stored weights by name and shape, and the total"]),
+        ("Compared", [certificate.compared]),
         ("Points", [f"{certificate.points} random points{depths}"]),
         (
             "Sizes",
@@ -354,7 +357,7 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
     return [
         Paragraph(
             [
-                "Every row of this formula was compared with the parameters of a torch model on the meta device. "
+                f"This formula was compared with a torch model on the meta device: {certificate.compared}. "
                 "Two different polynomials of degree ",
                 degree,
                 " agree at a random point with sizes from 1 to ",
@@ -364,7 +367,7 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
                 " (Schwartz 1980, Zippel 1979), so a formula that differs from the class would have passed with "
                 "probability at most ",
                 Code(f"{certificate.bound:.1e}"),
-                ". The count is affine in each depth, so two values of each settle it.",
+                "." + (" The count is affine in each depth, so two values of each settle it." if depths else ""),
             ]
         ),
         Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw"),

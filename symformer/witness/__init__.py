@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import WitnessError
 from ..model import Model
@@ -11,15 +11,26 @@ if TYPE_CHECKING:
     from .certify import Verdict
 
 
-def verify(target: Model | str, seed: int | None = None) -> Verdict:
-    """Check a model, row by row, against its torch witness: a certificate, or the rows that differ.
+def verify(target: Model | str, seed: int | None = None, quantity: str = "params") -> Verdict:
+    """Check a quantity of a model against its torch witness: a certificate, or what differs.
 
     Raises WitnessError where torch is missing or the target has no witness. ``seed`` repeats a run.
     """
+    verdict: Verdict = _torch_side().verify(target, seed, quantity)
+    return verdict
+
+
+def provable(model: Model) -> list[str]:
+    """The quantities that the torch side of a model can settle. Raises WitnessError where torch is missing."""
+    found: list[str] = _torch_side().provable(model)
+    return found
+
+
+def _torch_side() -> Any:
     try:
         from . import certify
     except ModuleNotFoundError as error:
         raise WitnessError(
             f"{error.name} is not installed, and a check against torch needs it: pip install 'symformer[torch]'"
         ) from None
-    return certify.verify(target, seed)
+    return certify

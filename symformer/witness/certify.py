@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product
 
-from sympy import Expr, Integer, Poly, Symbol
+from sympy import Expr, Integer, Mul, Poly, Symbol, expand
 
 from ..architectures import architecture, presets_of
 from ..architectures.base import Architecture
@@ -20,8 +20,9 @@ from ..formula import Formula
 from ..model import Model
 from ..notation.text import text
 from ..sizes import Divides, Numbers, evaluate
-from ..symbols import RANK
+from ..symbols import RANK, C, P, S
 from .measure import Stored, build, class_path, stored_rows, versions
+from .oracles import ORACLES, keeps_cache
 
 TARGET = Fraction(1, 10**12)
 _ELEMENTS = 2**58  # of one tensor: its bytes still fit a signed 64-bit integer
@@ -47,6 +48,7 @@ class Verdict:
     """What a check came to: a certificate, or the rows that differ."""
 
     model: Model
+    quantity: str
     certificate: Certificate | None
     mismatches: tuple[Mismatch, ...]
 
@@ -55,19 +57,19 @@ class Verdict:
         return self.certificate is not None
 
     def row(self) -> list[str]:
-        """The cells of its line: target, options, class, rows, points, degree, bound, seed, verdict."""
+        """The cells of its line: target, options, quantity, class, points, degree, bound, seed, verdict."""
         options = ", ".join(f"{name}={value}" for name, value in self.model.component.chosen.items())
         if self.certificate is None:
-            return [self.model.target, options, "", "", "", "", "", "", "DIFFERS"]
+            return [self.model.target, options, self.quantity, "", "", "", "", "", "DIFFERS"]
         kept = self.certificate
-        points = kept.points * max(1, len(kept.depths))
-        numbers = [str(kept.rows), str(points), str(kept.degree), f"{kept.bound:.1e}", str(kept.seed)]
-        return [self.model.target, options, kept.witness, *numbers, "exact"]
+        numbers = [str(kept.points * len(kept.depths)), str(kept.degree), f"{kept.bound:.1e}", str(kept.seed)]
+        return [self.model.target, options, self.quantity, kept.witness, *numbers, "exact"]
 
     def to_json(self) -> dict[str, object]:
         """As ``verify --json`` prints it."""
         return {
             "target": self.model.target,
+            "quantity": self.quantity,
             "exact": self.exact,
             "certificate": self.certificate.to_json() if self.certificate else None,
             "mismatches": [
@@ -82,42 +84,51 @@ class Verdict:
         }
 
 
-def verify(target: Model | str, seed: int | None = None) -> Verdict:
-    """Check a model's parameter count, row by row, against its torch witness, and certify it.
+def provable(model: Model) -> list[str]:
+    """The quantities that the torch side of a model can settle."""
+    component = model.component
+    if not isinstance(component, Architecture):
+        return []
+    return ["params", *(name for name, oracle in ORACLES.items() if not oracle.cached or keeps_cache(component))]
 
-    Raises WitnessError for a target that has no witness. Pass ``seed`` to repeat a run; otherwise it is drawn.
+
+def verify(target: Model | str, seed: int | None = None, quantity: str = "params") -> Verdict:
+    """Check one quantity of a model against its torch witness, and certify it.
+
+    Raises WitnessError for a target or a quantity that has no witness. Pass ``seed`` to repeat a run; otherwise it is
+    drawn. The conventions are those under which torch counts.
     """
     model = architecture(target) if isinstance(target, str) else target
     component = model.component
     if not isinstance(component, Architecture):
         raise WitnessError(f"{model.target} has no torch model of its own; verify an architecture or a preset")
+    if quantity not in provable(model):
+        raise WitnessError(f"torch settles {', '.join(provable(model))} of {model.target}, not {quantity!r}")
     seed = random.SystemRandom().randrange(2**32) if seed is None else seed
     # The relations of a model (H = 4E) are given up: what holds for every H holds for that one.
     general = replace(model, relations={}, numbers={})
-    formula = general.params
+    formula = general.formula(quantity, **(ORACLES[quantity].conventions if quantity in ORACLES else {}))
     plan = _plan(general, formula, (*general.constraints, *component.witness.conditions))
     draw = random.Random(seed)
 
-    compared = 0
     for depth in plan.depths:
         for _ in range(plan.points):
-            numbers = plan.draw(draw, depth)
-            rows = stored_rows(component, build(component, numbers))
-            compared = len(general.ledger.weights)
-            if differences := compare_rows(general, formula, numbers, rows):
-                return Verdict(model, None, tuple(differences))
-    checked, differences = _presets(model)
+            if differences := _differences(general, formula, plan.draw(draw, depth)):
+                return Verdict(model, quantity, None, tuple(differences))
+    checked, differences = _presets(model) if quantity == "params" else ({}, [])
     if differences:
-        return Verdict(model, None, tuple(differences))
+        return Verdict(model, quantity, None, tuple(differences))
     module, name = class_path(component)
+    rows = f"{len(general.ledger.weights)} stored weights by name and shape, and the total"
     certificate = Certificate(
         id=formula.id,
         options=component.chosen,
+        conventions=dict(formula.conventions),
         digest=formula.digest,
         witness=f"{module}.{name}",
         author=component.witness.author if module.startswith("symformer") else "",
         versions=versions(component),
-        rows=compared,
+        compared=ORACLES[quantity].by if quantity in ORACLES else rows,
         depths=tuple(", ".join(f"{name}={number}" for name, number in depth.items()) for depth in plan.depths),
         points=plan.points,
         degree=plan.degree,
@@ -126,7 +137,17 @@ def verify(target: Model | str, seed: int | None = None) -> Verdict:
         seed=seed,
         presets=checked,
     )
-    return Verdict(model, certificate, ())
+    return Verdict(model, quantity, certificate, ())
+
+
+def _differences(model: Model, formula: Formula, numbers: Numbers) -> list[Mismatch]:
+    component = model.component
+    assert isinstance(component, Architecture)
+    if formula.measure.name == "params":
+        return compare_rows(model, formula, numbers, stored_rows(component, build(component, numbers)))
+    theirs = ORACLES[formula.measure.name].count(component, numbers)
+    ours = evaluate(formula.expanded, numbers, formula.id)
+    return [] if ours == theirs else [Mismatch("total", f"{ours:,}", f"{theirs:,}", numbers)]
 
 
 def compare_rows(model: Model, formula: Formula, numbers: Numbers, rows: list[Stored]) -> list[Mismatch]:
@@ -192,21 +213,28 @@ class _Plan:
         while True:
             values = {name: Integer(source.randint(1, self.largest)) for name in self.fresh}
             numbers = {size: int(expr.xreplace(values)) for size, expr in self.sizes.items()} | depth
+            if P in numbers:  # a position for every token; no formula of a run has P in it
+                numbers[P] += numbers.get(S, 0) + numbers.get(C, 0)
             if len(set(numbers.values())) == len(numbers):
                 return {size: numbers[size] for size in sorted(numbers, key=RANK.__getitem__)}
 
 
 def _plan(model: Model, formula: Formula, conditions: tuple[Divides, ...]) -> _Plan:
-    weights = model.ledger.weights
-    depths = sorted({name for count, _ in weights for name in count.free_symbols}, key=RANK.__getitem__)
-    needed = {name for _, weight in weights for dim in weight.shape for name in dim.free_symbols}
+    entries = list(model.ledger)
+    depths = sorted({name for count, _ in entries for name in count.free_symbols}, key=RANK.__getitem__)
+    needed = {name for _, weight in model.ledger.weights for dim in weight.shape for name in dim.free_symbols}
     needed |= {name for condition in conditions for name in _names(condition)}
+    products = [line.terms[index].factors for _, line in formula.root.leaves() for index in range(len(line.terms))]
+    tensors = [weight.shape for _, weight in model.ledger.weights]
+    if formula.measure.name in ORACLES:  # the model runs, so its batch, its lengths and its activations count too
+        shapes = [tensor.shape for _, entry in entries for tensor in (*entry.inputs, entry.output)]
+        needed |= {name for shape in (*products, *shapes) for dim in shape for name in dim.free_symbols}
+        tensors += shapes
     widths = sorted(needed - set(depths), key=RANK.__getitem__)
     sizes, fresh = _parametrise(widths, conditions)
 
-    degrees = [_degree(weight.shape, sizes, fresh) for _, weight in weights]
-    degree = max(degrees)
-    largest = min(_LARGEST, int(_ELEMENTS ** (1 / degree)))
+    degree = max(_degree(factors, sizes, fresh) for factors in products)
+    largest = min(_LARGEST, int(_ELEMENTS ** (1 / max(_degree(shape, sizes, fresh) for shape in tensors))))
     # A draw in which two sizes coincide is thrown away; that makes the rest likelier by no more than this.
     pairs = len(list(combinations(range(len(sizes) + len(depths)), 2)))
     once = Fraction(degree, largest) / (1 - Fraction(pairs * degree, largest))
@@ -240,10 +268,7 @@ def _parametrise(widths: list[Symbol], conditions: tuple[Divides, ...]) -> tuple
 
 
 def _degree(shape: tuple[Expr, ...], sizes: Mapping[Symbol, Expr], fresh: list[Symbol]) -> int:
-    elements: Expr = Integer(1)
-    for dim in shape:
-        elements = elements * dim
-    return int(Poly(elements.xreplace(dict(sizes)), *fresh).total_degree())
+    return int(Poly(expand(Mul(*shape).xreplace(dict(sizes))), *fresh).total_degree())
 
 
 def _pattern(path: str) -> re.Pattern[str]:

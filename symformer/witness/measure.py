@@ -49,7 +49,7 @@ def class_path(component: Architecture) -> tuple[str, str]:
 def build(component: Architecture, numbers: Mapping[Symbol, int]) -> nn.Module:
     """The witness at these sizes, on the meta device: no memory, whatever the sizes."""
     made_by = witness_class(component)
-    config: dict[str, Any] = component.fields.write(component, numbers)
+    config: dict[str, Any] = {**component.fields.write(component, numbers), **component.witness.arguments}
     with torch.device("meta"), torch.no_grad(), _without_initialisation(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # remarks on speed, from classes that are never run here
         if component.witness.config:

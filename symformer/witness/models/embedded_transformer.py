@@ -20,7 +20,7 @@ class EmbeddedTransformer(nn.Module):
     def __init__(self, vocabulary: int, d_model: int, **sizes: Any) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, d_model)
-        self.transformer = nn.Transformer(d_model, batch_first=True, **sizes)
+        self.transformer = nn.Transformer(d_model, **sizes)
         self.head = nn.Linear(d_model, vocabulary, bias=False)
         self.head.weight = self.embedding.weight
 

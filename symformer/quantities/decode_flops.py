@@ -1,0 +1,16 @@
+"""Decode FLOPs: one new token in each sequence, after C tokens in the cache."""
+
+from __future__ import annotations
+
+from ..account import Measure
+from .contractions import rules
+from .generation import one_token
+from .quantity import Quantity
+
+QUANTITY = Quantity(
+    Measure("decode-flops", "decode FLOPs", "F", "FLOPs"),
+    "One new token in each of B sequences, with C tokens in the cache; the new token attends to them and to itself. "
+    "Contractions (matrix products) only, 2 FLOPs a multiply-add.",
+    rules(one_token),
+    ("contraction", "multiplied out"),
+)

@@ -1,0 +1,17 @@
+"""Prefill FLOPs: the prompt, with its keys and values kept for the tokens that follow."""
+
+from __future__ import annotations
+
+from ..account import Measure
+from .contractions import ATTENTION, LOGITS, rules
+from .generation import prompt
+from .quantity import Quantity
+
+QUANTITY = Quantity(
+    Measure("prefill-flops", "prefill FLOPs", "F", "FLOPs"),
+    "One forward pass over a prompt of S tokens in each of B sequences, with an empty cache. Contractions (matrix "
+    "products) only, 2 FLOPs a multiply-add.",
+    rules(prompt),
+    ("contraction", "multiplied out"),
+    {"attention": ATTENTION, "logits": LOGITS},
+)

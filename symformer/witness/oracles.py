@@ -1,0 +1,148 @@
+"""What torch itself says of a model that runs: FLOPs by its own counter, and the bytes of its own cache.
+
+Everything runs on the meta device, so sizes cost nothing. Each oracle asserts that it counted what it is asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from sympy import Symbol
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from ..architectures.base import Architecture
+from ..errors import WitnessError
+from ..ledger import Kind
+from ..shapes import shape_line
+from ..sizes import evaluate
+from ..symbols import B, C, S
+from .measure import build
+
+Numbers = Mapping[Symbol, int]
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """What settles one quantity: the conventions under which torch counts, and the count."""
+
+    count: Callable[[Architecture, Numbers], int]
+    by: str  # what counts, in words
+    conventions: Mapping[str, str]
+    cached: bool = False  # whether it needs a class that keeps a cache
+
+
+def forward_flops(component: Architecture, numbers: Numbers) -> int:
+    """One forward pass."""
+    model = build(component, numbers).eval()
+    return _counted(component, lambda: _run(component, model, numbers), torch.no_grad())
+
+
+def train_flops(component: Architecture, numbers: Numbers) -> int:
+    """One forward and one backward pass."""
+    model = build(component, numbers).train().requires_grad_(True)
+    return _counted(component, lambda: _backward(_run(component, model, numbers)), nullcontext())
+
+
+def prefill_flops(component: Architecture, numbers: Numbers) -> int:
+    """A prompt of S tokens, its keys and values kept."""
+    model = build(component, numbers).eval()
+    return _counted(component, lambda: _run(component, model, numbers, cache=_cache(component)), torch.no_grad())
+
+
+def decode_flops(component: Architecture, numbers: Numbers) -> int:
+    """One token after C that are in the cache."""
+    model, cache = _filled(component, numbers)
+    one = {**numbers, S: 1}
+    return _counted(component, lambda: _run(component, model, one, cache=cache, before=numbers[C]), torch.no_grad())
+
+
+def cache_bytes(component: Architecture, numbers: Numbers) -> int:
+    """The bytes of the model's own cache object after C tokens."""
+    _, cache = _filled(component, numbers)
+    tensors = [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]
+    total = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    if not total:
+        raise WitnessError(f"the cache of {component.name} is empty: nothing was counted")
+    return int(total)
+
+
+_COUNTER = "the total, by torch's FlopCounterMode"
+
+ORACLES: dict[str, Oracle] = {
+    "flops": Oracle(forward_flops, _COUNTER, {"attention": "full", "logits": "all"}),
+    "train-flops": Oracle(train_flops, _COUNTER, {"attention": "full", "recompute": "none"}),
+    "prefill-flops": Oracle(prefill_flops, _COUNTER, {"attention": "full", "logits": "all"}, cached=True),
+    "decode-flops": Oracle(decode_flops, _COUNTER, {}, cached=True),
+    "kv-cache": Oracle(
+        cache_bytes, "the bytes of the model's own cache after a forward pass", {"dtype": "fp32"}, cached=True
+    ),
+}
+
+
+def _counted(component: Architecture, run: Callable[[], object], grad: AbstractContextManager[Any]) -> int:
+    counter = FlopCounterMode(display=False)
+    # The fused attention kernels count nothing in silence; the plain one is asked for.
+    with grad, sdpa_kernel(SDPBackend.MATH), counter:
+        run()
+    counts = {str(name): count for name, count in counter.get_flop_counts()["Global"].items()}
+    kinds = {entry.kind for _, entry in component.ledger}
+    if Kind.SCORES in kinds and not counts.get("aten.bmm"):
+        raise WitnessError(f"the attention of {component.name} counted no FLOPs: {counts}")
+    if not (counts.get("aten.mm") or counts.get("aten.addmm")):
+        raise WitnessError(f"the linear layers of {component.name} counted no FLOPs: {counts}")
+    return int(counter.get_total_flops())
+
+
+def _filled(component: Architecture, numbers: Numbers) -> tuple[nn.Module, Any]:
+    model, cache = build(component, numbers).eval(), _cache(component)
+    with torch.no_grad():
+        _run(component, model, {**numbers, S: numbers[C]}, cache=cache)
+    return model, cache
+
+
+def _cache(component: Architecture) -> Any:
+    if not keeps_cache(component):
+        raise WitnessError(f"the torch class of {component.name} keeps no cache, so none can be measured")
+    from transformers import DynamicCache
+
+    return DynamicCache()
+
+
+def keeps_cache(component: Architecture) -> bool:
+    """Whether the witness has a cache of its own and attention that can use one."""
+    masks = {entry.mask for _, entry in component.ledger if entry.kind in (Kind.SCORES, Kind.MIX)}
+    return component.witness.library == "transformers" and masks == {"causal"}
+
+
+def _run(component: Architecture, model: nn.Module, numbers: Numbers, *, cache: Any = None, before: int = 0) -> Any:
+    inputs = []
+    for axes in shape_line(component.shapes).inputs:
+        shape = [evaluate(dim, numbers, axes.name) for dim in axes.dims]
+        dtype = torch.long if len(shape) == 2 else torch.float32
+        inputs.append(torch.zeros(shape, dtype=dtype, device="meta"))
+    if component.witness.library != "transformers":
+        return model(*inputs)
+    config: Any = model.config
+    config._attn_implementation = "eager"
+    new = numbers[S]
+    facts: dict[str, Any] = {
+        "attention_mask": torch.zeros(numbers[B], 1, new, before + new, device="meta"),
+        "position_ids": torch.zeros(1, new, dtype=torch.long, device="meta"),
+    }
+    if keeps_cache(component):
+        facts |= {"use_cache": cache is not None, "past_key_values": cache}
+    return model(*inputs, **facts)
+
+
+def _backward(output: Any) -> None:
+    """Backward from a number that depends on everything the model is for, so that every gradient is asked for."""
+    names = ("logits", "prediction_logits", "seq_relationship_logits", "pooler_output")
+    named = [tensor for name in names if isinstance(tensor := getattr(output, name, None), Tensor)]
+    ends = [output] if isinstance(output, Tensor) else named or [output[0]]
+    torch.autograd.backward([tensor.sum() for tensor in ends])
