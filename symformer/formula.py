@@ -15,7 +15,7 @@ from .errors import SizeError, UnknownNameError
 from .notation.latex import latex
 from .notation.text import code, text
 from .notation.tree import growth
-from .sizes import Divides, Numbers, Relations, close, evaluate, whole
+from .sizes import Condition, Numbers, Relations, close, evaluate, whole
 from .symbols import RANK, symbol
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Formula:
     root: Line
     relations: Relations = field(default_factory=dict)
     conventions: Mapping[str, str] = field(default_factory=dict)
-    constraints: tuple[Divides, ...] = ()
+    constraints: tuple[Condition, ...] = ()
     source: Source | None = None
 
     @cached_property

@@ -102,6 +102,9 @@ class Scope:
     name: str
     part: Part
     count: Expr = ONE
+    loop: tuple[Tensor, Tensor, Tensor] | None = (
+        None  # of repeated layers: what goes in, what each reads, what it gives
+    )
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property
@@ -160,8 +163,10 @@ class Operations:
     def repeat(self, name: str, count: Expr, part: Part, x: Tensor, *context: Any) -> Tensor:
         """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically."""
         # Nothing asks for the gradient of the first layer's input if nothing below is trained; the others' is needed.
-        inner = x if x.grad != 0 else Tensor(x.name, x.shape, x, (count - 1) / count)
-        y: Tensor = self._enter(Scope(f"{name}.*", part, count), (inner, *context))
+        inner = Tensor(x.name, x.shape, None, x.grad if x.grad != 0 else (count - 1) / count)
+        scope = Scope(f"{name}.*", part, count)
+        y: Tensor = self._enter(scope, (inner, *context))
+        scope.loop = (x, inner, y)
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
 
@@ -252,12 +257,13 @@ class Operations:
         return self._write(Kind.MULTIPLY, name, (x, y), self._broadcast(name, x, y))
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
-        """A fixed table of positions, [1, length, width]."""
-        return self._write(Kind.POSITIONS, name, (), (Integer(1), length, width), function=function, module=True)
+        """A fixed table: [1, length, width] to add, or [2, length, width], cosines and sines, to rotate by."""
+        tables = Integer(2 if function == "rotary" else 1)
+        return self._write(Kind.POSITIONS, name, (), (tables, length, width), function=function, module=True)
 
-    def rotate(self, name: str, x: Tensor) -> Tensor:
-        """Rotary positions applied to x[B,A,S,D]."""
-        return self._write(Kind.ROTATE, name, (x,), x.shape)
+    def rotate(self, name: str, x: Tensor, angles: Tensor) -> Tensor:
+        """Rotary positions applied to x[B,A,S,D], by angles[2,S,D]."""
+        return self._write(Kind.ROTATE, name, (x, angles), x.shape)
 
     def select(self, name: str, x: Tensor) -> Tensor:
         """x[B,S,E] -> y[B,E]: one position of each sequence."""

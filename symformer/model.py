@@ -70,6 +70,8 @@ class Model:
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
         """One quantity, in closed form. Raises UnknownNameError and OptionError."""
         question = find_quantity(quantity)
+        witness = getattr(self.component, "witness", None)
+        question.check(witness.library if witness else "", conventions)
         return question.formula(self.ledger, self.id, conventions, self.relations, self.constraints, self)
 
     @property

@@ -34,6 +34,23 @@ class Divides:
             )
 
 
+@dataclass(frozen=True)
+class Excludes:
+    """A condition under which a formula holds: these sizes are not all 1."""
+
+    ones: tuple[Symbol, ...]
+    because: str
+
+    def check(self, numbers: Mapping[Symbol, int]) -> None:
+        """Raise SizeError when every one of the sizes is 1."""
+        if all(numbers.get(size) == 1 for size in self.ones):
+            both = " and ".join(f"{size}=1" for size in self.ones)
+            raise SizeError(f"the formula does not hold for {both}: {self.because}")
+
+
+Condition = Divides | Excludes
+
+
 def _meaning(divisor: Expr) -> str:
     return letter(divisor).meaning if isinstance(divisor, Symbol) else text(divisor)
 

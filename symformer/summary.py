@@ -120,7 +120,9 @@ def describe(entry: Entry) -> str:
     if entry.kind is Kind.NORM:
         return {"layer": "LayerNorm", "rms": "RMSNorm"}.get(entry.function, entry.function)
     if entry.kind is Kind.ACTIVATION:
-        return {"gelu": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh"}.get(entry.function, entry.function)
+        return {"gelu": "GELU", "gelu_new": "NewGELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh"}.get(
+            entry.function, entry.function
+        )
     return _TORCH.get(entry.kind, entry.kind.value)
 
 

@@ -88,6 +88,7 @@ ROWS = {
     },
     "llama-2-70b": {
         "embed_tokens": 32_000 * 8_192,
+        "rotary_emb": 0,
         "layers.*.input_layernorm": 8_192,
         "layers.*.self_attn.q_proj": 8_192 * 8_192,
         "layers.*.self_attn.k_proj": 8_192 * 1_024,

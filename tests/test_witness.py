@@ -161,7 +161,9 @@ def test_nothing_compared_is_an_error() -> None:
 def test_a_component_has_no_witness_of_its_own() -> None:
     with pytest.raises(SymformerError, match="no torch model of its own"):
         verify(Model(target="component:mlp", component=MLP()))
-    with pytest.raises(SymformerError, match="torch settles params, flops, train-flops of bert, not 'kv-cache'"):
+    with pytest.raises(
+        SymformerError, match="torch settles params, flops, train-flops of activations of bert, not 'kv-cache'"
+    ):
         verify("bert", quantity="kv-cache")
 
 

@@ -63,7 +63,7 @@ class GPT2(Architecture):
             weight_dropout="attn_dropout",
             output_dropout="resid_dropout",
         )
-        mlp = MLP(up="c_fc", down="c_proj", dropout="dropout")
+        mlp = MLP(activation="gelu_new", up="c_fc", down="c_proj", dropout="dropout")
         block = PreNormBlock(parts={"ln_1": LayerNorm(), "attn": attention, "ln_2": LayerNorm(), "mlp": mlp})
 
         places = ops.index("positions", 1, tokens.shape[1])

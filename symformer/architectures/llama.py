@@ -74,7 +74,8 @@ class Llama(Architecture):
             }
         )
         x = ops.call("embed_tokens", TokenEmbedding(), tokens)
-        x = ops.repeat("layers", L, block, x)
+        angles = ops.positions("rotary_emb", tokens.shape[1], D, "rotary")
+        x = ops.repeat("layers", L, block, x, angles)
         x = ops.call("norm", RMSNorm(), x)
         if self.head == "none":
             return x

@@ -57,6 +57,7 @@ class PaLM(Architecture):
         attention = SelfAttention(kv_heads=Integer(1), bias=False, output_bias=False, positions=RotaryPositions())
         block = ParallelBlock(parts={"norm": norm, "attention": attention, "mlp": GatedMLP()})
         x = ops.call("embedding", TokenEmbedding(), tokens)
-        x = ops.repeat("layers", L, block, x)
+        angles = ops.positions("rotary_emb", tokens.shape[1], D, "rotary")
+        x = ops.repeat("layers", L, block, x, angles)
         x = ops.call("norm", norm, x)
         return ops.call("head", LMHead(tied=True), x, ops.weight("embedding.weight"))

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from ..errors import OptionError, UnknownNameError
 from ..formula import Formula
-from ..ledger import Ledger, Operations, record
+from ..ledger import Ledger, Operations, Tensor, record
 from ..quantities import quantity as find_quantity
+from ..shapes import shape_line
 from ..sizes import Divides, Relations
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -99,3 +100,8 @@ class Component(ABC):
 def spell_option(value: object) -> str:
     """An option's value as it is written on the command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def read_by(part: Component, x: Tensor, context: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """What a part inside a block reads: x, and what the block was given beside it if the part has a second input."""
+    return (x, *context) if len(shape_line(part.shapes).inputs) > 1 else (x,)

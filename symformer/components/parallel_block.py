@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..ledger import Operations, Tensor
-from .base import Component
+from .base import Component, read_by
 from .gated_mlp import GatedMLP
 from .layer_norm import LayerNorm
 from .self_attention import SelfAttention
@@ -32,9 +32,9 @@ class ParallelBlock(Component):
         default_factory=lambda: {"norm": LayerNorm(), "attention": SelfAttention(), "mlp": GatedMLP()}
     )
 
-    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+    def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
         (norm, normalise), *sublayers = self.parts.items()
         normal = ops.call(norm, normalise, x)
         for name, sublayer in sublayers:
-            x = ops.add(f"{name}_residual", x, ops.call(name, sublayer, normal))
+            x = ops.add(f"{name}_residual", x, ops.call(name, sublayer, *read_by(sublayer, normal, context)))
         return x

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..ledger import Operations, Tensor
-from ..shapes import shape_line
 from ..sizes import Divides
 from ..symbols import A, E
-from .base import Component
+from .base import Component, read_by
 from .layer_norm import LayerNorm
 from .mlp import MLP
 from .self_attention import SelfAttention
@@ -47,11 +46,10 @@ class PostNormBlock(Component):
     parts: Mapping[str, Component] = field(default_factory=encoder_parts)
     dropouts: tuple[str, ...] = ("dropout1", "dropout2")  # on each sublayer's output; empty where the sublayer has it
 
-    def forward(self, ops: Operations, x: Tensor, *memory: Tensor) -> Tensor:
+    def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
         parts = list(self.parts.items())
         for index, ((name, sublayer), (norm, normalise)) in enumerate(zip(parts[::2], parts[1::2], strict=True)):
-            reads_memory = len(shape_line(sublayer.shapes).inputs) > 1
-            y = ops.call(name, sublayer, x, *(memory if reads_memory else ()))
+            y = ops.call(name, sublayer, *read_by(sublayer, x, context))
             if self.dropouts:
                 y = ops.dropout(self.dropouts[index], y)
             x = ops.call(norm, normalise, ops.add(f"{norm}_residual", x, y))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..ledger import Operations, Tensor
-from .base import Component
+from .base import Component, read_by
 from .layer_norm import LayerNorm
 from .mlp import MLP
 from .self_attention import SelfAttention
@@ -33,9 +33,9 @@ class PreNormBlock(Component):
     )
     dropout: str = ""  # on the output of each sublayer, where the block has it and not the sublayer
 
-    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+    def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
         parts = list(self.parts.items())
         for (norm, normalise), (name, sublayer) in zip(parts[::2], parts[1::2], strict=True):
-            y = ops.call(name, sublayer, ops.call(norm, normalise, x))
+            y = ops.call(name, sublayer, *read_by(sublayer, ops.call(norm, normalise, x), context))
             x = ops.add(f"{name}_residual", x, ops.dropout(self.dropout, y) if self.dropout else y)
         return x

@@ -18,8 +18,8 @@ class RotaryPositions(Component):
 
     title = "Rotary positions"
     role = "attention"
-    shapes = "q[B,A,S,D], k[B,G,S,D] -> q_rot[B,A,S,D], k_rot[B,G,S,D]"
+    shapes = "q[B,A,S,D], k[B,G,S,D], angles[2,S,D] -> q_rot[B,A,S,D], k_rot[B,G,S,D]"
     papers = ("su2021",)
 
-    def forward(self, ops: Operations, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        return ops.rotate("query", q), ops.rotate("key", k)
+    def forward(self, ops: Operations, q: Tensor, k: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:
+        return ops.rotate("query", q, angles), ops.rotate("key", k, angles)

@@ -28,7 +28,6 @@ class SelfAttention(Component):
 
     title = "Self-attention"
     role = "attention"
-    shapes = "x[B,S,E] -> y[B,S,E]"
     papers = ("vaswani2017",)
     relations = {G: A, D: E / A}
     constraints = (Divides(A, E), Divides(G, A))
@@ -48,7 +47,11 @@ class SelfAttention(Component):
     weight_dropout: str = ""  # dropout on the attention weights, where the model names one
     output_dropout: str = ""
 
-    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+    @property
+    def shapes(self) -> str:  # type: ignore[override]  # rotary positions are one more input
+        return "x[B,S,E], angles[2,S,D] -> y[B,S,E]" if self.positions else "x[B,S,E] -> y[B,S,E]"
+
+    def forward(self, ops: Operations, x: Tensor, *angles: Tensor) -> Tensor:
         queries, keys = self.heads * self.head_width, self.kv_heads * self.head_width
         if self.fused:
             joint = ops.linear(self.fused, x, queries + 2 * keys, bias=self.bias)
@@ -60,7 +63,7 @@ class SelfAttention(Component):
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
         if self.positions is not None:
-            q, k = ops.call("rotary", self.positions, q, k)
+            q, k = ops.call("rotary", self.positions, q, k, *angles)
         mask: Mask = "causal" if self.causal else "none"
         weights = ops.softmax("softmax", ops.scores("scores", q, k, mask))
         if self.weight_dropout:

@@ -21,6 +21,7 @@ from ..notation.tree import Fraction as Quotient
 from ..notation.tree import Label, tree
 from ..papers import paper
 from ..quantities import quantity as find_quantity
+from ..sizes import Divides
 from ..symbols import SYMBOLS, letter
 from .blocks import (
     Block,
@@ -117,14 +118,22 @@ def _counted(model: Model, formula: Formula, shown: Model) -> list[Block]:
     notes: list[Line] = []
     for target, value in formula.relations.items():
         notes.append([Math(tree(target)), " = ", Math.of(value)])
-    for constraint in model.constraints:
-        notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
+    for constraint in formula.constraints:
+        if isinstance(constraint, Divides):
+            notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
+        else:
+            notes.append([*_listed(*([Math.of(size)] for size in constraint.ones)), " are not all 1"])
     if notes:
-        joined: list[Piece] = ["The formula holds where "]
-        for index, note in enumerate(notes):
-            joined += [" and " if index and index == len(notes) - 1 else ", " if index else "", *note]
-        blocks.append(Paragraph([*joined, "."]))
+        blocks.append(Paragraph(["The formula holds where ", *_listed(*notes), "."]))
     return blocks
+
+
+def _listed(*notes: Line) -> list[Piece]:
+    """Notes in a sentence: a, b and c."""
+    joined: list[Piece] = []
+    for index, note in enumerate(notes):
+        joined += [" and " if index and index == len(notes) - 1 else ", " if index else "", *note]
+    return joined
 
 
 def _about(component: Component) -> list[Piece]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-
-from sympy import Integer
+from typing import TypeVar
 
 from ..account import Line, Measure, Term
 from ..errors import OptionError, RuleError, UnknownNameError
 from ..formula import Formula, Source
-from ..ledger import Entry, Kind, Ledger, Scope
-from ..sizes import Divides, Relations
+from ..ledger import ONE, Entry, Kind, Ledger, Scope
+from ..sizes import Condition, Relations
 
 Conventions = Mapping[str, str]
+R = TypeVar("R")
 Rule = Callable[[Entry, Conventions], tuple[Term, ...]]
 
 
@@ -59,7 +59,7 @@ class Quantity:
         stem: str,
         given: Mapping[str, str],
         relations: Relations,
-        constraints: tuple[Divides, ...],
+        constraints: tuple[Condition, ...],
         source: Source | None = None,
     ) -> Formula:
         """The formula of a ledger, whose id starts with ``stem``. Raises OptionError, UnknownNameError, RuleError."""
@@ -70,30 +70,40 @@ class Quantity:
             root=self.account(ledger, chosen),
             relations=relations,
             conventions=chosen,
-            constraints=constraints,
+            constraints=(*constraints, *self.conditions(ledger, chosen)),
             source=source,
         )
 
+    def check(self, library: str, given: Mapping[str, str]) -> None:
+        """Raise RuleError where the conventions ask for an implementation that a model's library does not have."""
+
+    def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
+        """What has to hold for the formula, beyond what the model asks for."""
+        return ()
+
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """What every entry of a ledger comes to. Raises RuleError for a kind that has no rule."""
-        return self._scope(ledger.root, "", "", conventions)
+        return tally(ledger.root, lambda entry: rule_for(self.rules, entry, self.measure)(entry, conventions))
 
-    def _scope(self, scope: Scope, path: str, key: str, conventions: Conventions) -> Line:
-        lines = []
-        for item in scope.items:
-            if isinstance(item, Scope):
-                name = item.name.removesuffix(".*") or item.part.name
-                lines.append(self._scope(item, _join(path, item.name), _join(key, name), conventions))
-            else:
-                lines.append(self._entry(item, key, conventions))
-        return Line(path, key, scope.count, part=scope.part, lines=tuple(lines))
 
-    def _entry(self, entry: Entry, key: str, conventions: Conventions) -> Line:
-        rule = self.rules.get(entry.kind)
-        if rule is None:
-            raise RuleError(f"{entry.path}: {self.measure.name} has no rule for the operation {entry.kind.value!r}")
-        own = _join(key, entry.path.rpartition(".")[2])
-        return Line(entry.path, own, Integer(1), entry=entry, terms=rule(entry, conventions))
+def rule_for(rules: Mapping[Kind, R], entry: Entry, measure: Measure) -> R:
+    """The rule for an entry's kind. Raises RuleError: unknown never counts as nothing."""
+    if entry.kind not in rules:
+        raise RuleError(f"{entry.path}: {measure.name} has no rule for the operation {entry.kind.value!r}")
+    return rules[entry.kind]
+
+
+def tally(scope: Scope, terms_of: Callable[[Entry], tuple[Term, ...]], path: str = "", key: str = "") -> Line:
+    """The account of a scope: its entries with their terms, its parts with their own accounts."""
+    lines = []
+    for item in scope.items:
+        if isinstance(item, Scope):
+            name = item.name.removesuffix(".*") or item.part.name
+            lines.append(tally(item, terms_of, _join(path, item.name), _join(key, name)))
+        else:
+            own = _join(key, item.path.rpartition(".")[2])
+            lines.append(Line(item.path, own, ONE, entry=item, terms=terms_of(item)))
+    return Line(path, key, scope.count, part=scope.part, lines=tuple(lines))
 
 
 def _join(*names: str) -> str:

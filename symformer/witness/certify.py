@@ -89,7 +89,14 @@ def provable(model: Model) -> list[str]:
     component = model.component
     if not isinstance(component, Architecture):
         return []
-    return ["params", *(name for name, oracle in ORACLES.items() if not oracle.cached or keeps_cache(component))]
+    return [
+        "params",
+        *(
+            name
+            for name, oracle in ORACLES.items()
+            if (not oracle.cached or keeps_cache(component)) and oracle.library in ("", component.witness.library)
+        ),
+    ]
 
 
 def verify(target: Model | str, seed: int | None = None, quantity: str = "params") -> Verdict:

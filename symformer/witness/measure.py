@@ -46,11 +46,11 @@ def class_path(component: Architecture) -> tuple[str, str]:
     return (module, name) if colon else (component.witness.library, named)
 
 
-def build(component: Architecture, numbers: Mapping[Symbol, int]) -> nn.Module:
-    """The witness at these sizes, on the meta device: no memory, whatever the sizes."""
+def build(component: Architecture, numbers: Mapping[Symbol, int], device: str = "meta") -> nn.Module:
+    """The witness at these sizes; on the meta device it takes no memory, whatever the sizes."""
     made_by = witness_class(component)
     config: dict[str, Any] = {**component.fields.write(component, numbers), **component.witness.arguments}
-    with torch.device("meta"), torch.no_grad(), _without_initialisation(), warnings.catch_warnings():
+    with torch.device(device), torch.no_grad(), _without_initialisation(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # remarks on speed, from classes that are never run here
         if component.witness.config:
             library = import_module(component.witness.library)

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from sympy import Symbol
 from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -21,7 +22,7 @@ from ..errors import WitnessError
 from ..ledger import Kind
 from ..shapes import shape_line
 from ..sizes import evaluate
-from ..symbols import B, C, S
+from ..symbols import B, C, S, V_type
 from .measure import build
 
 Numbers = Mapping[Symbol, int]
@@ -35,6 +36,7 @@ class Oracle:
     by: str  # what counts, in words
     conventions: Mapping[str, str]
     cached: bool = False  # whether it needs a class that keeps a cache
+    library: str = ""  # whether it counts what this library's code does, and no other's
 
 
 def forward_flops(component: Architecture, numbers: Numbers) -> int:
@@ -62,6 +64,33 @@ def decode_flops(component: Architecture, numbers: Numbers) -> int:
     return _counted(component, lambda: _run(component, model, one, cache=cache, before=numbers[C]), torch.no_grad())
 
 
+def activation_bytes(
+    component: Architecture,
+    numbers: Numbers,
+    implementation: str = "eager",
+    dropout: str = "off",
+    device: str = "meta",
+) -> int:
+    """The bytes of every storage that a forward pass keeps for the backward pass, weights left out."""
+    model = build(component, numbers, device).train().requires_grad_(True)
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.1 if dropout == "on" else 0.0
+    weights = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
+    kept: dict[int, Tensor] = {}  # holds the tensors too, so that no storage is freed and its place used again
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept.setdefault(tensor.untyped_storage()._cdata, tensor)
+        return tensor
+
+    with saved_tensors_hooks(keep, lambda tensor: tensor):
+        output = _run(component, model, numbers, implementation=implementation)
+    total = sum(tensor.untyped_storage().nbytes() for storage, tensor in kept.items() if storage not in weights)
+    if not total or output is None:
+        raise WitnessError(f"{component.name} keeps nothing for the backward pass: nothing was counted")
+    return total
+
+
 def cache_bytes(component: Architecture, numbers: Numbers) -> int:
     """The bytes of the model's own cache object after C tokens."""
     _, cache = _filled(component, numbers)
@@ -79,6 +108,12 @@ ORACLES: dict[str, Oracle] = {
     "train-flops": Oracle(train_flops, _COUNTER, {"attention": "full", "recompute": "none"}),
     "prefill-flops": Oracle(prefill_flops, _COUNTER, {"attention": "full", "logits": "all"}, cached=True),
     "decode-flops": Oracle(decode_flops, _COUNTER, {}, cached=True),
+    "activations": Oracle(
+        activation_bytes,
+        "the bytes of every unique storage that torch's saved_tensors_hooks are given",
+        {"implementation": "eager", "dropout": "off"},
+        library="transformers",
+    ),
     "kv-cache": Oracle(
         cache_bytes, "the bytes of the model's own cache after a forward pass", {"dtype": "fp32"}, cached=True
     ),
@@ -120,21 +155,33 @@ def keeps_cache(component: Architecture) -> bool:
     return component.witness.library == "transformers" and masks == {"causal"}
 
 
-def _run(component: Architecture, model: nn.Module, numbers: Numbers, *, cache: Any = None, before: int = 0) -> Any:
+def _run(
+    component: Architecture,
+    model: nn.Module,
+    numbers: Numbers,
+    *,
+    cache: Any = None,
+    before: int = 0,
+    implementation: str = "eager",
+) -> Any:
+    device = next(model.parameters()).device
     inputs = []
     for axes in shape_line(component.shapes).inputs:
         shape = [evaluate(dim, numbers, axes.name) for dim in axes.dims]
         dtype = torch.long if len(shape) == 2 else torch.float32
-        inputs.append(torch.zeros(shape, dtype=dtype, device="meta"))
+        inputs.append(torch.zeros(shape, dtype=dtype, device=device))
     if component.witness.library != "transformers":
         return model(*inputs)
     config: Any = model.config
-    config._attn_implementation = "eager"
+    config._attn_implementation = implementation
     new = numbers[S]
-    facts: dict[str, Any] = {
-        "attention_mask": torch.zeros(numbers[B], 1, new, before + new, device="meta"),
-        "position_ids": torch.zeros(1, new, dtype=torch.long, device="meta"),
-    }
+    facts: dict[str, Any] = {}
+    if implementation == "eager":  # on meta no mask can be made, and the fused kernel is quickest, and usual, without
+        facts["attention_mask"] = torch.zeros(numbers[B], 1, new, before + new, device=device)
+    if implementation == "eager" or not keeps_cache(component):  # a causal model would make a mask from positions
+        facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
+    if V_type in component.fields.sizes:
+        facts["token_type_ids"] = torch.zeros(numbers[B], new, dtype=torch.long, device=device)
     if keeps_cache(component):
         facts |= {"use_cache": cache is not None, "past_key_values": cache}
     return model(*inputs, **facts)
