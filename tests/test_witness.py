@@ -83,7 +83,7 @@ def _without_output_bias(forward: Any) -> Any:
     return broken
 
 
-def _groups_in_the_output(self: SelfAttention, ops: Operations, x: Tensor) -> Tensor:
+def _groups_in_the_output(self: SelfAttention, ops: Operations, x: Tensor, *angles: Tensor) -> Tensor:
     """G for A in the output projection; every other entry is right."""
     q = ops.linear("q_proj", x, A * D, bias=False)
     k = ops.linear("k_proj", x, G * D, bias=False)
@@ -131,8 +131,8 @@ def test_a_cost_that_is_wrong_is_found(quantity: str, monkeypatch: pytest.Monkey
 
 
 def _without_groups(forward: Any) -> Any:
-    def broken(self: SelfAttention, ops: Operations, x: Tensor) -> Tensor:
-        return forward(replace(self, kv_heads=self.heads), ops, x)
+    def broken(self: SelfAttention, ops: Operations, x: Tensor, *angles: Tensor) -> Tensor:
+        return forward(replace(self, kv_heads=self.heads), ops, x, *angles)
 
     return broken
 
@@ -162,7 +162,7 @@ def test_a_component_has_no_witness_of_its_own() -> None:
     with pytest.raises(SymformerError, match="no torch model of its own"):
         verify(Model(target="component:mlp", component=MLP()))
     with pytest.raises(
-        SymformerError, match="torch settles params, flops, train-flops of activations of bert, not 'kv-cache'"
+        SymformerError, match="torch settles params, flops, train-flops, activations of bert, not 'kv-cache'"
     ):
         verify("bert", quantity="kv-cache")
 
