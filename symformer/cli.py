@@ -334,6 +334,39 @@ def cite(formula_id: str) -> None:
 
 
 @cli.command()
+@_json
+def papers(as_json: bool) -> None:
+    """Set published formulas against ours.
+
+    Each is shown with its difference from the formula derived here, and with what explains it.
+    """
+    from .algebra.published import published
+    from .notation.text import code, text
+
+    entries = published()
+    if as_json:
+        facts = [
+            {
+                "id": entry.id,
+                "paper": entry.paper,
+                "where": entry.where,
+                "about": entry.about,
+                "formula": entry.formula,
+                "ours": code(entry.derived),
+                "difference": code(entry.difference),
+                "because": entry.because,
+            }
+            for entry in entries
+        ]
+        _print_json(facts)
+        return
+    from .terminal import table
+
+    rows = [[entry.id, entry.where, entry.about, text(entry.difference), entry.because] for entry in entries]
+    table(["formula", "where", "about", "ours less theirs", "because"], rows, "lllll")
+
+
+@cli.command()
 @click.argument("folder")
 @click.option("--check", is_flag=True, help="Write nothing; exit status 1 where a file is not what would be written.")
 def gallery(folder: str, check: bool) -> None:
