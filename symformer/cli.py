@@ -252,22 +252,21 @@ def verify(
     from .certificates import keep
     from .targets import pairs, resolve
     from .terminal import say, table
-    from .witness import provable
-    from .witness import verify as check
+    from .witness import provable, verify_all
 
     gc.enable()  # this one builds hundreds of models
-    verdicts = []
+    tasks, wholes = [], set()
     for name in architectures.names() if everything else targets:
         model, _ = resolve(name, pairs(options))
         whole = name in architectures.names() and not options
-        found = [
-            check(variant, seed, quantity)
-            for variant in (architectures.variants(model) if whole else [model])
-            for quantity in (quantities or provable(variant) or ["params"])
-        ]
-        if write and whole and not quantities:
-            keep(model.id, [verdict.certificate for verdict in found])
-        verdicts += found
+        for variant in architectures.variants(model) if whole else [model]:
+            tasks += [(variant, quantity) for quantity in quantities or provable(variant) or ["params"]]
+        if whole and not quantities:
+            wholes.add(model.id)
+    verdicts = verify_all(tasks, seed)
+    if write:
+        for name in sorted(wholes):
+            keep(name, [verdict.certificate for verdict in verdicts if verdict.model.id == name])
     if as_json:
         _print_json([verdict.to_json() for verdict in verdicts])
     else:

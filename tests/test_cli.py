@@ -134,7 +134,7 @@ REFUSED = [
     (["cite", "gpt2.params.h.atn"], ["unknown part 'h.atn'", "did you mean h.attn"]),
     (
         ["verify", "bert", "--quantity", "kv-cache"],
-        ["torch settles params, flops, train-flops, activations of bert, not 'kv-cache'"],
+        ["torch settles params, flops, train-flops, activations, train-memory of bert, not 'kv-cache'"],
     ),
     (["show", "bert", "--quantity", "kv-cache"], ["encoder.layer.*.attention.scores: this attention is not causal"]),
     (["verify", "component:mlp"], ["no torch model of its own"]),

@@ -162,7 +162,8 @@ def test_a_component_has_no_witness_of_its_own() -> None:
     with pytest.raises(SymformerError, match="no torch model of its own"):
         verify(Model(target="component:mlp", component=MLP()))
     with pytest.raises(
-        SymformerError, match="torch settles params, flops, train-flops, activations of bert, not 'kv-cache'"
+        SymformerError,
+        match="torch settles params, flops, train-flops, activations, train-memory of bert, not 'kv-cache'",
     ):
         verify("bert", quantity="kv-cache")
 

@@ -7,9 +7,26 @@ from sympy import Expr, Integer
 from ..account import Term
 from ..errors import RuleError
 from ..ledger import Entry, Kind
-from ..symbols import C, S
+from ..symbols import C, S, W
 from .contractions import contraction
 from .quantity import Conventions
+
+SIZES: dict[str, Expr] = {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
+DTYPE = {
+    "bf16": "2 bytes an element",
+    "fp16": "2 bytes an element",
+    "fp32": "4 bytes an element",
+    "fp8": "1 byte an element",
+    "symbolic": "W bytes an element",
+}
+
+
+def keys_and_values(entry: Entry, size: Expr) -> list[Term]:
+    """What attention keeps of C tokens: the keys [B,G,C,D] that the scores read, or the values that the mix reads."""
+    cached(entry)
+    batch, heads, length, width = entry.inputs[1].shape
+    what = "keys" if entry.kind is Kind.SCORES else "values"
+    return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace({S: C}), width, size))]
 
 
 def cached(entry: Entry) -> None:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from sympy import Expr, Integer
-
 from ..account import Measure, Term
 from ..ledger import Entry, Kind
-from ..symbols import C, S, W
-from .generation import cached
+from .generation import DTYPE, SIZES, keys_and_values
 from .quantity import Convention, Conventions, Quantity, nothing
-
-_BYTES: dict[str, Expr] = {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
 
 
 def kept(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The keys [B,G,C,D] that the scores read, or the values [B,G,C,D] that the mix reads."""
-    cached(entry)
-    batch, heads, length, width = entry.inputs[1].shape
-    what = "keys" if entry.kind is Kind.SCORES else "values"
-    tokens = length.xreplace({S: C})
-    return (Term(f"{entry.path} ({what})", (batch, heads, tokens, width, _BYTES[conventions["dtype"]])),)
+    """The keys that the scores read, or the values that the mix reads."""
+    return tuple(keys_and_values(entry, SIZES[conventions["dtype"]]))
 
 
 QUANTITY = Quantity(
@@ -47,15 +38,5 @@ QUANTITY = Quantity(
         ),
     },
     ("what is kept", "multiplied out"),
-    {
-        "dtype": Convention(
-            {
-                "bf16": "2 bytes an element",
-                "fp16": "2 bytes an element",
-                "fp32": "4 bytes an element",
-                "fp8": "1 byte an element",
-                "symbolic": "W bytes an element",
-            }
-        )
-    },
+    {"dtype": Convention(DTYPE)},
 )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 from ..errors import WitnessError
@@ -9,6 +13,8 @@ from ..model import Model
 
 if TYPE_CHECKING:
     from .certify import Verdict
+
+FEW = 20  # checks that are done before another process would have started
 
 
 def verify(target: Model | str, seed: int | None = None, quantity: str = "params") -> Verdict:
@@ -18,6 +24,18 @@ def verify(target: Model | str, seed: int | None = None, quantity: str = "params
     """
     verdict: Verdict = _torch_side().verify(target, seed, quantity)
     return verdict
+
+
+def verify_all(tasks: Sequence[tuple[Model, str]], seed: int | None = None) -> list[Verdict]:
+    """Many checks, each of a model and a quantity, in the order given; many at once where there are cores for it."""
+    models, quantities = [model for model, _ in tasks], [quantity for _, quantity in tasks]
+    seeds = [seed] * len(tasks)
+    workers = min(os.cpu_count() or 1, 8)
+    if workers == 1 or len(tasks) < FEW:
+        return list(map(verify, models, seeds, quantities))
+    # Each worker imports torch for itself: a process that has used torch is not safe to fork.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(verify, models, seeds, quantities))
 
 
 def provable(model: Model) -> list[str]:

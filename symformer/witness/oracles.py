@@ -91,14 +91,59 @@ def activation_bytes(
     return total
 
 
+def train_bytes(
+    component: Architecture,
+    numbers: Numbers,
+    optimizer: str = "adam",
+    implementation: str = "none",
+    device: str = "meta",
+) -> int:
+    """Parameters, gradients and the optimizer's own state after a real step; and the activations, if asked for."""
+    model = build(component, numbers, device).train().requires_grad_(True)
+    parameters = list(model.parameters())
+    for parameter in parameters:
+        parameter.grad = torch.zeros_like(parameter)
+    makes: dict[str, Callable[[], Any]] = {
+        "adam": lambda: torch.optim.AdamW(parameters, foreach=False),
+        "sgd": lambda: torch.optim.SGD(parameters, foreach=False),
+        "momentum": lambda: torch.optim.SGD(parameters, momentum=0.9, foreach=False),
+        "adafactor": lambda: torch.optim.Adafactor(parameters, foreach=False),
+    }
+    stepped = makes[optimizer]()
+    stepped.step()
+    states = [value for state in stepped.state.values() for value in state.values() if isinstance(value, Tensor)]
+    if optimizer != "sgd" and not states:
+        raise WitnessError(f"{optimizer} keeps no state for {component.name}: nothing was counted")
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    total = sum(tensor.untyped_storage().nbytes() for tensor in (*parameters, *gradients, *states))
+    if implementation == "none":
+        return total
+    return total + activation_bytes(component, numbers, implementation, device=device)
+
+
+def inference_bytes(component: Architecture, numbers: Numbers) -> int:
+    """Parameters, the cache after C tokens, and the logits of one more."""
+    model, cache = _filled(component, numbers)
+    held = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
+    before = _bytes_of(cache)
+    with torch.no_grad():
+        output = _run(component, model, {**numbers, S: 1}, cache=cache, before=numbers[C])
+    logits = getattr(output, "logits", None)
+    return held + before + (logits.untyped_storage().nbytes() if logits is not None else 0)
+
+
+def _bytes_of(cache: Any) -> int:
+    tensors = [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+
 def cache_bytes(component: Architecture, numbers: Numbers) -> int:
     """The bytes of the model's own cache object after C tokens."""
     _, cache = _filled(component, numbers)
-    tensors = [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]
-    total = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    total = _bytes_of(cache)
     if not total:
         raise WitnessError(f"the cache of {component.name} is empty: nothing was counted")
-    return int(total)
+    return total
 
 
 _COUNTER = "the total, by torch's FlopCounterMode"
@@ -113,6 +158,17 @@ ORACLES: dict[str, Oracle] = {
         "the bytes of every unique storage that torch's saved_tensors_hooks are given",
         {"implementation": "eager", "dropout": "off"},
         library="transformers",
+    ),
+    "train-memory": Oracle(
+        train_bytes,
+        "the bytes of the parameters, of their gradients and of a real optimizer's state after a real step",
+        {"recipe": "fp32", "optimizer": "adam", "implementation": "none", "dropout": "off"},
+    ),
+    "inference-memory": Oracle(
+        inference_bytes,
+        "the bytes of the parameters, of the model's own cache and of the logits it returns",
+        {"weights": "fp32", "cache": "fp32", "logits": "fp32"},
+        cached=True,
     ),
     "kv-cache": Oracle(
         cache_bytes, "the bytes of the model's own cache after a forward pass", {"dtype": "fp32"}, cached=True

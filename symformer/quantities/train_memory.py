@@ -1,0 +1,129 @@
+"""Training memory: weights, gradients, the optimizer's state, and the activations kept for the backward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sympy import Expr, Integer
+
+from ..account import Line, Measure, Term
+from ..errors import RuleError
+from ..ledger import Entry, Ledger, Weight
+from ..sizes import Condition
+from .kept import DROPOUT, activation_terms, implemented, kept_conditions
+from .quantity import Convention, Conventions, Quantity, tally
+
+SINGLE = Integer(4)  # bytes of a number in single precision
+STEP = Integer(4)  # bytes in which torch counts the steps, for each weight apart
+
+# The bytes of one parameter: its weight, its gradient, and a master copy in single precision where there is one.
+RECIPES: dict[str, tuple[tuple[str, int], ...]] = {
+    "fp32": (("weight", 4), ("gradient", 4)),
+    "bf16": (("weight", 2), ("gradient", 2), ("master weight", 4)),
+    "bf16-fp32-gradients": (("weight", 2), ("gradient", 4), ("master weight", 4)),
+}
+
+State = Callable[[Weight], tuple[tuple[str, tuple[Expr, ...]], ...]]
+
+
+def sgd(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
+    """Nothing but the weights themselves."""
+    return ()
+
+
+def momentum(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
+    """One running mean of the gradient."""
+    return (("momentum", (*weight.shape, SINGLE)),)
+
+
+def adam(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
+    """Running means of the gradient and of its square, and the count of steps; AdamW is the same."""
+    means = (("first moment", (*weight.shape, SINGLE)), ("second moment", (*weight.shape, SINGLE)))
+    return (*means, ("step", (STEP,)))
+
+
+def adafactor(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
+    """For a matrix one mean for each row and each column, for a vector one for each element; and the count of steps."""
+    if len(weight.shape) == 1:
+        return (("second moment", (*weight.shape, SINGLE)), ("step", (STEP,)))
+    *before, rows, columns = weight.shape
+    return (("row means", (*before, rows, SINGLE)), ("column means", (*before, columns, SINGLE)), ("step", (STEP,)))
+
+
+OPTIMIZERS: dict[str, State] = {"adam": adam, "sgd": sgd, "momentum": momentum, "adafactor": adafactor}
+
+
+def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """The bytes that the weights stored in an entry need while they are trained."""
+    terms: list[Term] = []
+    for weight in entry.weights:
+        for what, size in RECIPES[conventions["recipe"]]:
+            terms.append(Term(f"{weight.path} ({what})", (*weight.shape, Integer(size))))
+        for what, factors in OPTIMIZERS[conventions["optimizer"]](weight):
+            terms.append(Term(f"{weight.path} ({what})", factors))
+    return tuple(terms)
+
+
+@dataclass(frozen=True)
+class TrainMemory(Quantity):
+    """What an entry's weights need, and what is kept of its tensors."""
+
+    def check(self, library: str, given: Mapping[str, str]) -> None:
+        """The activations of an implementation are in the precision that it computes in."""
+        chosen = self.choose(given)
+        single = chosen["recipe"] == "fp32"
+        if chosen["implementation"] == "none":
+            return
+        if single != (chosen["implementation"] != "megatron"):
+            raise RuleError(
+                f"recipe={chosen['recipe']} and implementation={chosen['implementation']} differ in precision: "
+                "eager and sdpa are known with recipe=fp32, megatron with the bf16 recipes"
+            )
+        implemented(library, chosen["implementation"])
+
+    def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
+        """What has to hold for the copies to be copies."""
+        return kept_conditions(ledger, conventions)
+
+    def account(self, ledger: Ledger, conventions: Conventions) -> Line:
+        """Weights, gradients and optimizer with the entry that stores the weight; activations with their maker."""
+        none = conventions["implementation"] == "none"
+        kept = {} if none else activation_terms(ledger, conventions, self.measure)
+        return tally(ledger.root, lambda entry: (*state(entry, conventions), *kept.get(id(entry), ())))
+
+
+QUANTITY = TrainMemory(
+    Measure("train-memory", "bytes of training memory", "M", "bytes"),
+    "Every weight with its gradient and the state that torch's optimizer keeps for it, and the activations kept from "
+    "one forward pass over B sequences of S tokens. What an allocator adds, and what is needed only for a "
+    "moment, is not counted.",
+    {},
+    ("what is kept", "multiplied out"),
+    {
+        "recipe": Convention(
+            {
+                "fp32": "single precision throughout: 4 bytes a weight and 4 a gradient",
+                "bf16": "half precision with a master copy: 2 bytes a weight, 2 a gradient, 4 a master weight",
+                "bf16-fp32-gradients": "the same with gradients of 4 bytes",
+            }
+        ),
+        "optimizer": Convention(
+            {
+                "adam": "Adam and AdamW: two means of 4 bytes for each element",
+                "sgd": "SGD: nothing",
+                "momentum": "SGD with momentum: one mean of 4 bytes for each element",
+                "adafactor": "Adafactor: one mean of 4 bytes for each row and column of a matrix",
+            }
+        ),
+        "implementation": Convention(
+            {
+                "eager": "activations of transformers in single precision on the CPU, with attention written out",
+                "sdpa": "activations of transformers in single precision on the CPU, with torch's fused attention",
+                "megatron": "activations of the kernels of Korthikanti et al. 2022, in half precision",
+                "none": "no activations: weights, gradients and optimizer alone",
+            }
+        ),
+        "dropout": DROPOUT,
+    },
+)

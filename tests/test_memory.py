@@ -1,0 +1,71 @@
+"""Memory, byte by byte: real optimizers after a real step, real caches, and the sums that people quote."""
+
+from __future__ import annotations
+
+import pytest
+
+from symformer import SymformerError, architecture
+from symformer.architectures.base import Architecture
+from symformer.quantities.train_memory import OPTIMIZERS, RECIPES
+from symformer.sizes import Numbers
+from symformer.symbols import SYMBOLS
+from symformer.witness.oracles import train_bytes
+
+SIZES = {"B": 2, "S": 7, "V": 29, "P": 18, "V_type": 4, "E": 24, "H": 11, "L": 5, "A": 6, "G": 3, "D": 10}
+
+
+def numbers(target: str) -> tuple[Architecture, Numbers, dict[str, int]]:
+    model = architecture(target)
+    component = model.component
+    assert isinstance(component, Architecture)
+    names = {str(size) for size in model.sizes} | {"B", "S"}
+    sizes = {name: number for name, number in SIZES.items() if name in names}
+    return component, {SYMBOLS[name]: number for name, number in sizes.items()}, sizes
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("target", ["gpt2", "llama", "bert", "bare-bones-transformer-lm"])
+def test_a_real_optimizer_after_a_real_step(target: str, optimizer: str) -> None:
+    component, where, sizes = numbers(target)
+    formula = architecture(target).formula("train-memory", optimizer=optimizer, implementation="none").partial(H="H")
+    assert formula.value(sizes) == train_bytes(component, where, optimizer, device="cpu") > 0
+
+
+@pytest.mark.parametrize("target", ["gpt2", "llama", "bert"])
+def test_with_the_activations_that_the_hooks_see(target: str) -> None:
+    component, where, sizes = numbers(target)
+    formula = architecture(target).formula("train-memory").partial(H="H")
+    assert formula.value(sizes) == train_bytes(component, where, "adam", "eager")
+
+
+def test_bytes_of_a_parameter() -> None:
+    """Rajbhandari et al. 2020, arXiv:1910.02054, section 3.1: 2 + 2 + 12 = 16 with Adam; 18 with gradients of 4."""
+    model = architecture("llama-2-7b")
+    count = model.params.value()
+    steps = 4 * (32 * 9 + 3)  # torch counts the steps for each of nine weights a layer, and three more
+    for recipe, each in (("fp32", 16), ("bf16", 16), ("bf16-fp32-gradients", 18)):
+        formula = model.formula("train-memory", recipe=recipe, implementation="none")
+        assert formula.value() == each * count + steps
+    assert set(RECIPES) == {"fp32", "bf16", "bf16-fp32-gradients"}
+
+
+def test_megatrons_layer_beside_its_states() -> None:
+    """34sbh + 5as²b of activations, beside 16 bytes of each of 12h² + 13h parameters and 12 counts of steps."""
+    model = architecture("gpt2")
+    layer = model.formula("train-memory", recipe="bf16", implementation="megatron", dropout="on").part("h")
+    assert layer.equals("34*B*S*E + 5*B*A*S**2 + 16*(12*E**2 + 13*E) + 4*12")
+
+
+def test_precisions_are_not_mixed() -> None:
+    with pytest.raises(SymformerError, match="recipe=bf16 and implementation=eager differ in precision"):
+        architecture("gpt2").formula("train-memory", recipe="bf16")
+    with pytest.raises(SymformerError, match="recipe=fp32 and implementation=megatron differ"):
+        architecture("gpt2").formula("train-memory", implementation="megatron")
+    with pytest.raises(SymformerError, match="transformers does not have this model"):
+        architecture("palm").formula("train-memory")
+
+
+def test_inference() -> None:
+    """Llama-2-70B: 2 bytes of each parameter, 1.25 GiB of cache, 4 bytes of each of 32,000 logits."""
+    memory = architecture("llama-2-70b").formula("inference-memory")
+    assert memory.value("llama-2-70b", B=1, C=4096) == 2 * 68_976_648_192 + 5 * 2**28 + 4 * 32_000
