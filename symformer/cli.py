@@ -134,7 +134,8 @@ def show(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, 
 
     value = value_of(formula, model)
     say(f"{model.title} ({model.target}): {formula.measure.title}")
-    say(f"{formula.measure.letter} = {formula.text()}" + ("" if value is None else f" = {value:,}"))
+    closed = f"{formula.measure.letter} = {formula.text()}"
+    say(closed if value is None or not formula.symbols else f"{closed} = {value:,}")
     missing = [str(name) for name in formula.symbols if name not in model.known]
     if model.known:
         say("with " + ", ".join(f"{name} = {number:,}" for name, number in model.known.items()))

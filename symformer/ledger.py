@@ -39,6 +39,7 @@ class Kind(StrEnum):
     POSITIONS = "positions"  # a fixed table of positions
     SELECT = "select"  # one position of each sequence
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
+    MOVE = "move"  # from rank to rank: nothing is computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +75,7 @@ class Entry:
     output: Tensor
     weights: tuple[Weight, ...] = ()  # stored here
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
-    function: str = ""  # which activation, norm or table
+    function: str = ""  # which activation, norm, table or collective
     mask: Mask = "none"  # which query-key pairs the attention needs
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)

@@ -59,7 +59,7 @@ class Model:
         for value in self.relations.values():
             found |= value.free_symbols
         for constraint in self.constraints:
-            found |= constraint.divisor.free_symbols | {constraint.dividend}
+            found |= constraint.divisor.free_symbols | constraint.dividend.free_symbols
         return tuple(sorted(found, key=RANK.__getitem__))
 
     @property
@@ -72,7 +72,7 @@ class Model:
         question = find_quantity(quantity)
         witness = getattr(self.component, "witness", None)
         question.check(witness.library if witness else "", conventions)
-        return question.formula(self.ledger, self.id, conventions, self.relations, self.constraints, self)
+        return question.formula(self.component, self.id, conventions, self.relations, self.constraints, self)
 
     @property
     def known(self) -> Numbers:

@@ -21,17 +21,16 @@ class Divides:
     """A condition under which a formula holds: ``dividend`` is a whole multiple of ``divisor``."""
 
     divisor: Expr
-    dividend: Symbol
+    dividend: Expr
+    remedy: str = "choose sizes that divide"
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError when both sizes have a number and it does not divide."""
         divisor, dividend = self.divisor.xreplace(numbers), self.dividend.xreplace(numbers)
         if isinstance(divisor, int | Integer) and isinstance(dividend, int | Integer) and int(dividend) % int(divisor):
             by = text(self.divisor) if self.divisor.is_Integer else f"{text(self.divisor)}={int(divisor)}"
-            names = letter(self.dividend).meaning + ("" if self.divisor.is_Integer else f", {_meaning(self.divisor)}")
-            raise SizeError(
-                f"{self.dividend}={int(dividend)} is not a multiple of {by} ({names}); choose sizes that divide"
-            )
+            names = _meaning(self.dividend) + ("" if self.divisor.is_Integer else f", {_meaning(self.divisor)}")
+            raise SizeError(f"{text(self.dividend)}={int(dividend)} is not a multiple of {by} ({names}); {self.remedy}")
 
 
 @dataclass(frozen=True)
@@ -48,11 +47,27 @@ class Excludes:
             raise SizeError(f"the formula does not hold for {both}: {self.because}")
 
 
-Condition = Divides | Excludes
+@dataclass(frozen=True)
+class Below:
+    """A condition under which a formula holds: one size is smaller than another."""
+
+    lower: Symbol
+    upper: Expr
+
+    def check(self, numbers: Mapping[Symbol, int]) -> None:
+        """Raise SizeError when both have a number and the first is not the smaller."""
+        lower, upper = self.lower.xreplace(numbers), self.upper.xreplace(numbers)
+        if isinstance(lower, int | Integer) and isinstance(upper, int | Integer) and not int(lower) < int(upper):
+            raise SizeError(
+                f"{self.lower}={int(lower)} ({letter(self.lower).meaning}) is not below {text(self.upper)}={int(upper)}"
+            )
 
 
-def _meaning(divisor: Expr) -> str:
-    return letter(divisor).meaning if isinstance(divisor, Symbol) else text(divisor)
+Condition = Divides | Excludes | Below
+
+
+def _meaning(size: Expr) -> str:
+    return letter(size).meaning if isinstance(size, Symbol) else text(size)
 
 
 def assignment(argument: str) -> tuple[Symbol, Expr]:

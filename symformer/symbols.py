@@ -24,6 +24,7 @@ class Letter:
     config: tuple[str, ...] = ()  # the usual names of this size in a config.json
     growth: int = 1  # how it grows as a model widens or deepens: a head keeps its width, so D has 0
     run: bool = False  # a size of the run (batch, lengths), not of the model
+    ranks: bool = False  # a number of ranks, which house order passes over: 12LE²/N_tp is of degree 3
 
     @property
     def base(self) -> str:
@@ -58,6 +59,12 @@ _TABLE = (
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
     Letter("D", "width of one head", "elements", ("head_dim",), growth=0),
     Letter("W", "bytes of one element", "bytes", growth=0, run=True),
+    Letter("N_tp", "tensor-parallel ranks", "ranks", growth=0, run=True, ranks=True),
+    Letter("N_pp", "pipeline stages", "stages", growth=0, run=True, ranks=True),
+    Letter("I_pp", "pipeline stages before this one", "stages", growth=0, run=True, ranks=True),
+    Letter("N_dp", "data-parallel ranks", "ranks", growth=0, run=True, ranks=True),
+    Letter("N_cp", "context-parallel ranks", "ranks", growth=0, run=True, ranks=True),
+    Letter("N_ep", "expert-parallel ranks", "ranks", growth=0, run=True, ranks=True),
 )
 
 LETTERS: dict[str, Letter] = {letter.name: letter for letter in _TABLE}
@@ -69,6 +76,8 @@ L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 V, V_type, P = (SYMBOLS[name] for name in ("V", "V_type", "P"))
 E, H = (SYMBOLS[name] for name in ("E", "H"))
 A, G, D, W = (SYMBOLS[name] for name in ("A", "G", "D", "W"))
+N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))
+N_dp, N_cp, N_ep = (SYMBOLS[name] for name in ("N_dp", "N_cp", "N_ep"))
 
 
 def symbol(name: str) -> Symbol:

@@ -39,7 +39,7 @@ def resolve(
     Raises SymformerError of the kind that fits: unknown names, options and sizes that it does not take.
     """
     given = dict(options or {})
-    known = {name for question in quantities for name in quantity(question).conventions}
+    known = {name for question in quantities for name in quantity(question).choices}
     conventions = {name: given.pop(name) for name in list(given) if name in known}
     try:
         model = _model(target, given)

@@ -18,7 +18,7 @@ FLOORS = [
     ["arithmetic", "notation"],
     ["shapes", "sizes", "config"],
     ["ledger"],
-    ["account"],
+    ["account", "placement"],
     ["derivation"],
     ["formula"],
     ["quantities"],

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 from ..errors import OptionError, UnknownNameError
 from ..formula import Formula
 from ..ledger import Ledger, Operations, Tensor, record
+from ..placement import Cut
 from ..quantities import quantity as find_quantity
 from ..shapes import shape_line
 from ..sizes import Divides, Relations
@@ -37,6 +38,10 @@ class Component(ABC):
     def forward(self, ops: Operations, *inputs: Any) -> Any:
         """Write this part's entries and return its output."""
 
+    def split(self, cut: Cut) -> Component:
+        """This part as one of several ranks has it. What is not divided stands on every rank."""
+        return self
+
     @cached_property
     def ledger(self) -> Ledger:
         """This part alone, on inputs of the shapes its shape line names."""
@@ -50,7 +55,7 @@ class Component(ABC):
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
         """One quantity of this part alone. Raises UnknownNameError and OptionError."""
         question = find_quantity(quantity)
-        return question.formula(self.ledger, self.name, conventions, dict(self.relations), self.constraints)
+        return question.formula(self, self.name, conventions, dict(self.relations), self.constraints)
 
     @property
     def params(self) -> Formula:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr
 
 from ..ledger import Operations, Tensor, Weight
+from ..placement import Cut
 from ..shapes import Shape
 from ..sizes import Divides
 from ..symbols import A, D, E, G
@@ -38,6 +39,9 @@ class CrossAttention(Component):
     value: str = "v_proj"
     fused: str = ""  # the one matrix that stores all three projections, where there is one
     output: str = "o_proj"
+
+    def split(self, cut: Cut) -> CrossAttention:
+        return replace(self, heads=cut.share(self.heads), kv_heads=cut.share(self.kv_heads))
 
     def forward(self, ops: Operations, x: Tensor, memory: Tensor) -> Tensor:
         queries, keys = self.heads * self.head_width, self.kv_heads * self.head_width

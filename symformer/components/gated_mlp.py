@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sympy import Expr
 
 from ..ledger import Operations, Tensor
+from ..placement import Cut
 from ..symbols import H
 from .base import Component
 
@@ -32,6 +33,9 @@ class GatedMLP(Component):
     up: str = "up_proj"
     act: str = "act_fn"
     down: str = "down_proj"
+
+    def split(self, cut: Cut) -> GatedMLP:
+        return replace(self, hidden=cut.share(self.hidden))
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         gate = ops.activation(self.act, ops.linear(self.gate, x, self.hidden, bias=self.bias), self.activation)

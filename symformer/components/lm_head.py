@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr
 
 from ..ledger import Operations, Tensor, Weight
+from ..placement import Cut
 from ..symbols import V
 from .base import Component
 
@@ -26,6 +27,9 @@ class LMHead(Component):
     rows: Expr = V
     tied: bool = False
     bias: bool = False
+
+    def split(self, cut: Cut) -> LMHead:
+        return replace(self, rows=cut.rows(self.rows))
 
     def forward(
         self, ops: Operations, x: Tensor, embedding: Weight | None = None, bias: Weight | None = None

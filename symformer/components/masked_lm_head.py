@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr
 
 from ..ledger import Operations, Tensor, Weight
+from ..placement import Cut
 from ..symbols import V
 from .base import Component
 from .layer_norm import LayerNorm
@@ -34,6 +35,9 @@ class MaskedLMHead(Component):
     act: str = "transform.transform_act_fn"
     norm: str = "transform.LayerNorm"
     decoder: str = "decoder"
+
+    def split(self, cut: Cut) -> MaskedLMHead:
+        return replace(self, rows=cut.rows(self.rows))
 
     def forward(self, ops: Operations, x: Tensor, embedding: Weight | None = None) -> Tensor:
         x = ops.activation(self.act, ops.linear(self.dense, x, x.width), "gelu")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr
 
 from ..ledger import Operations, Tensor
+from ..placement import Cut
 from ..symbols import H
 from .base import Component
 
@@ -32,6 +33,9 @@ class MLP(Component):
     inner_dropout: str = ""  # dropout on the hidden layer, where the model names one
     down: str = "down"
     dropout: str = ""
+
+    def split(self, cut: Cut) -> MLP:
+        return replace(self, hidden=cut.share(self.hidden))
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         hidden = ops.activation(self.act, ops.linear(self.up, x, self.hidden, bias=self.bias), self.activation)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr
 
 from ..ledger import Mask, Operations, Tensor
+from ..placement import Cut
 from ..sizes import Divides
 from ..symbols import A, D, E, G
 from .base import Component
@@ -50,6 +51,9 @@ class SelfAttention(Component):
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary positions are one more input
         return "x[B,S,E], angles[2,S,D] -> y[B,S,E]" if self.positions else "x[B,S,E] -> y[B,S,E]"
+
+    def split(self, cut: Cut) -> SelfAttention:
+        return replace(self, heads=cut.share(self.heads), kv_heads=cut.share(self.kv_heads))
 
     def forward(self, ops: Operations, x: Tensor, *angles: Tensor) -> Tensor:
         queries, keys = self.heads * self.head_width, self.kv_heads * self.head_width

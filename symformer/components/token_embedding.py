@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr
 
 from ..ledger import Operations, Tensor, Weight
+from ..placement import Cut
 from ..symbols import E, V
 from .base import Component
 
@@ -26,6 +27,9 @@ class TokenEmbedding(Component):
 
     rows: Expr = V
     width: Expr = E
+
+    def split(self, cut: Cut) -> TokenEmbedding:
+        return replace(self, rows=cut.rows(self.rows))
 
     def forward(self, ops: Operations, tokens: Tensor, table: Weight | None = None) -> Tensor:
         return ops.lookup("", tokens, self.rows, self.width, shared={"weight": table} if table else {})

@@ -21,7 +21,7 @@ from ..notation.tree import Fraction as Quotient
 from ..notation.tree import Label, tree
 from ..papers import paper
 from ..quantities import quantity as find_quantity
-from ..sizes import Divides
+from ..sizes import Below, Divides
 from ..symbols import SYMBOLS, letter
 from .blocks import (
     Block,
@@ -44,7 +44,7 @@ def document(model: Model, quantities: Sequence[str], version: str, **convention
     """The derivation of a model, one chapter a quantity. Raises UnknownNameError and OptionError."""
     chosen = {name: find_quantity(name) for name in quantities}
     formulas = [
-        model.formula(name, **{k: v for k, v in conventions.items() if k in question.conventions})
+        model.formula(name, **{k: v for k, v in conventions.items() if k in question.choices})
         for name, question in chosen.items()
     ]
     blocks: list[Block] = []
@@ -103,7 +103,7 @@ def _counted(model: Model, formula: Formula, shown: Model) -> list[Block]:
         Paragraph([*_about(model.component), " ", question.statement]),
     ]
     for name, value in formula.conventions.items():
-        blocks.append(Paragraph([Code(f"{name}={value}"), f": {question.conventions[name].meanings[value]}."]))
+        blocks.append(Paragraph([Code(f"{name}={value}"), f": {question.choices[name].meanings[value]}."]))
     if model.component.chosen:
         options = ", ".join(f"{name}={value}" for name, value in model.component.chosen.items())
         blocks.append(Paragraph(["Options of the model that differ from its usual form: ", Code(options), "."]))
@@ -121,6 +121,8 @@ def _counted(model: Model, formula: Formula, shown: Model) -> list[Block]:
     for constraint in formula.constraints:
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
+        elif isinstance(constraint, Below):
+            notes.append([Math.of(constraint.lower), " is less than ", Math.of(constraint.upper)])
         else:
             notes.append([*_listed(*([Math.of(size)] for size in constraint.ones)), " are not all 1"])
     if notes:

@@ -150,10 +150,11 @@ def ordered_terms(expr: Expr) -> list[Expr]:
     return sorted(Add.make_args(expr), key=house_key)
 
 
-def house_key(expr: Expr) -> tuple[int, list[tuple[int, int]], str]:
+def house_key(expr: Expr) -> tuple[int, int, list[tuple[int, int]], str]:
     """The sort key of house order: degree from high to low, then the alphabet, then the coefficient's sign and text."""
     powers = leading_powers(expr)
     return (
+        -sum(power for symbol, power in powers.items() if not letter(symbol).ranks),
         -sum(powers.values()),
         sorted((RANK[symbol], -power) for symbol, power in powers.items()),
         str(expr),

@@ -62,7 +62,7 @@ def contraction(entry: Entry, conventions: Conventions) -> Contraction:
     width = left.width if entry.kind is Kind.SCORES else entry.output.width
     pairs: tuple[Expr, ...] = (queries, keys)
     if conventions.get("attention") == "causal" and entry.mask == "causal":
-        pairs = (queries * (queries + 1) / 2,)
+        pairs = (queries * (keys + 1) / 2,)
     names = ("the queries", "the keys") if entry.kind is Kind.SCORES else ("the weights", "the values")
     return Contraction((TWO, batch, heads, *pairs, width), ((names[0], left.grad), (names[1], right.grad)))
 
@@ -89,6 +89,7 @@ def rules(counted: Rule) -> Mapping[Kind, Rule]:
         Kind.POSITIONS: nothing,
         Kind.SELECT: nothing,
         Kind.PARAMETER: nothing,
+        Kind.MOVE: nothing,
     }
 
 

@@ -14,6 +14,7 @@ from sympy import Expr, Integer, Symbol
 from ..account import Measure, Term
 from ..errors import RuleError
 from ..ledger import ONE, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..placement import CHOICES, in_flight
 from ..sizes import Condition, Excludes
 from ..symbols import B
 from .quantity import Convention, Conventions, rule_for
@@ -124,6 +125,7 @@ _COMMON: dict[Kind, Saver] = {
     Kind.POSITIONS: none,
     Kind.SELECT: none,
     Kind.PARAMETER: none,
+    Kind.MOVE: none,
 }
 
 
@@ -159,6 +161,7 @@ _MEGATRON: dict[Kind, Saver] = {
     Kind.SCORES: reads,
     Kind.SOFTMAX: softmax,
     Kind.MIX: reads,
+    Kind.MOVE: none,
 }
 IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
     "eager": {**_COMMON, Kind.SCORES: eager_scores, Kind.SOFTMAX: softmax, Kind.MIX: eager_mix},
@@ -216,7 +219,13 @@ class Kept:
 
 def activation_terms(ledger: Ledger, conventions: Conventions, measure: Measure) -> dict[int, tuple[Term, ...]]:
     """The bytes kept of what each entry makes, by the entry's identity. Raises RuleError for a kind without a rule."""
-    table = IMPLEMENTATIONS[conventions["implementation"]]
+    implementation = conventions["implementation"]
+    if implementation != "megatron" and (shared := [name for name in CHOICES if name in conventions]):
+        raise RuleError(
+            f"{shared[0]}={conventions[shared[0]]} and implementation={implementation}: what one rank of many keeps is "
+            "known for implementation=megatron only"
+        )
+    table = IMPLEMENTATIONS[implementation]
     entries = [entry for _, entry in ledger if entry.output.grad != 0]
     makers = {id(entry.output): entry for _, entry in ledger}
     kept = Kept(conventions, makers, {id(scope.loop[1]): scope for scope in _scopes(ledger.root) if scope.loop})
@@ -231,6 +240,8 @@ def activation_terms(ledger: Ledger, conventions: Conventions, measure: Measure)
         if (share := kept.share(entry)) != 0:
             factors = (*entry.output.shape, size, *((share,) if share != 1 else ()))
             terms[id(entry)] = (Term(f"{entry.path} (output)", factors), *terms.get(id(entry), ()))
+    if (copies := in_flight(conventions.get("pipeline", "off"))) != 1:
+        return {key: tuple(Term(term.label, (*term.factors, copies)) for term in some) for key, some in terms.items()}
     return terms
 
 

@@ -33,6 +33,7 @@ QUANTITY = Quantity(
                 Kind.POSITIONS,
                 Kind.SELECT,
                 Kind.PARAMETER,
+                Kind.MOVE,
             ),
             nothing,
         ),

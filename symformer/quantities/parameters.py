@@ -31,6 +31,7 @@ QUANTITY = Quantity(
         Kind.POSITIONS: nothing,
         Kind.SELECT: nothing,
         Kind.PARAMETER: stored,
+        Kind.MOVE: nothing,
     },
     ("weight", "shape"),
 )

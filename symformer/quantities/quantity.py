@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from ..account import Line, Measure, Term
 from ..errors import OptionError, RuleError, UnknownNameError
 from ..formula import Formula, Source
 from ..ledger import ONE, Entry, Kind, Ledger, Scope
-from ..sizes import Condition, Relations
+from ..placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
+from ..sizes import Condition, Divides, Relations
+from ..symbols import N_cp, S
 
 Conventions = Mapping[str, str]
 R = TypeVar("R")
@@ -33,6 +35,17 @@ class Convention:
         return next(iter(self.meanings))
 
 
+# Which rank's share is counted: understood by every quantity, and printed only where it is not the whole.
+PLACEMENT: Mapping[str, Convention] = {name: Convention(meanings) for name, meanings in CHOICES.items()}
+
+
+class Counted(Divisible, Protocol):
+    """A part that knows its ledger."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+
 @dataclass(frozen=True)
 class Quantity:
     """One question, the rules that answer it, and the conventions it is answered under."""
@@ -43,27 +56,46 @@ class Quantity:
     columns: tuple[str, str]  # what the table of a derivation calls a term and its factors
     conventions: Mapping[str, Convention] = field(default_factory=dict)
 
+    @property
+    def choices(self) -> Mapping[str, Convention]:
+        """Its conventions, and those of which rank's share is counted."""
+        return {**self.conventions, **PLACEMENT}
+
     def choose(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Every convention with the value chosen for it. Raises OptionError or UnknownNameError."""
+        """Every convention with the value chosen for it; of a rank's share, only what is not the whole.
+
+        Raises OptionError or UnknownNameError.
+        """
+        known = self.choices
         for name, value in given.items():
-            if name not in self.conventions:
-                raise UnknownNameError(f"convention of {self.measure.name}", name, self.conventions)
-            if value not in self.conventions[name].meanings:
-                choices = ", ".join(self.conventions[name].meanings)
+            if name not in known:
+                raise UnknownNameError(f"convention of {self.measure.name}", name, known)
+            if value not in known[name].meanings:
+                choices = ", ".join(known[name].meanings)
                 raise OptionError(f"{name}={value} is not a convention of {self.measure.name}; choose from {choices}")
-        return {name: given.get(name, convention.default) for name, convention in self.conventions.items()}
+        chosen = {name: given.get(name, convention.default) for name, convention in known.items()}
+        return {
+            name: value for name, value in chosen.items() if name in self.conventions or value != known[name].default
+        }
 
     def formula(
         self,
-        ledger: Ledger,
+        part: Counted,
         stem: str,
         given: Mapping[str, str],
         relations: Relations,
         constraints: tuple[Condition, ...],
         source: Source | None = None,
     ) -> Formula:
-        """The formula of a ledger, whose id starts with ``stem``. Raises OptionError, UnknownNameError, RuleError."""
+        """The formula of a part, whose id starts with ``stem``. Raises OptionError, UnknownNameError, RuleError."""
         chosen = self.choose(given)
+        placement = Placement.of(chosen)
+        ledger = part.ledger
+        if placement != WHOLE:
+            ledger = place(part, placement)
+            constraints = (*constraints, *conditions(ledger, placement, constraints))
+            if placement.context == "on" and chosen.get("attention") == "causal":
+                constraints = (*constraints, Divides(2 * N_cp, S))  # an early and a late piece each: equal work
         return Formula(
             id=f"{stem}.{self.measure.name}",
             measure=self.measure,

@@ -10,7 +10,9 @@ from sympy import Expr, Integer
 from ..account import Line, Measure, Term
 from ..errors import RuleError
 from ..ledger import Entry, Ledger, Weight
+from ..placement import evenly
 from ..sizes import Condition
+from ..symbols import N_dp
 from .kept import DROPOUT, activation_terms, implemented, kept_conditions
 from .quantity import Convention, Conventions, Quantity, tally
 
@@ -54,14 +56,26 @@ def adafactor(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
 OPTIMIZERS: dict[str, State] = {"adam": adam, "sgd": sgd, "momentum": momentum, "adafactor": adafactor}
 
 
+# What each stage of ZeRO divides among the data-parallel ranks; a count of steps is on every rank.
+DIVIDED: dict[str, tuple[str, ...]] = {
+    "off": (),
+    "zero1": ("state", "master weight"),
+    "zero2": ("state", "master weight", "gradient"),
+    "zero3": ("state", "master weight", "gradient", "weight"),
+}
+
+
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The bytes that the weights stored in an entry need while they are trained."""
+    divided = DIVIDED[conventions["data"]]
     terms: list[Term] = []
     for weight in entry.weights:
         for what, size in RECIPES[conventions["recipe"]]:
-            terms.append(Term(f"{weight.path} ({what})", (*weight.shape, Integer(size))))
+            share = (1 / N_dp,) if what in divided else ()
+            terms.append(Term(f"{weight.path} ({what})", (*weight.shape, Integer(size), *share)))
         for what, factors in OPTIMIZERS[conventions["optimizer"]](weight):
-            terms.append(Term(f"{weight.path} ({what})", factors))
+            share = (1 / N_dp,) if "state" in divided and what != "step" else ()
+            terms.append(Term(f"{weight.path} ({what})", (*factors, *share)))
     return tuple(terms)
 
 
@@ -84,7 +98,8 @@ class TrainMemory(Quantity):
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """What has to hold for the copies to be copies."""
-        return kept_conditions(ledger, conventions)
+        weights = [weight for _, weight in ledger.weights] if conventions["data"] != "off" else []
+        return (*kept_conditions(ledger, conventions), *evenly(weights, N_dp))
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Weights, gradients and optimizer with the entry that stores the weight; activations with their maker."""
@@ -125,5 +140,14 @@ QUANTITY = TrainMemory(
             }
         ),
         "dropout": DROPOUT,
+        "data": Convention(
+            {
+                "off": "every rank has all of it",
+                "zero1": "the optimizer's state and the master weights are divided among N_dp ranks, Rajbhandari et "
+                "al. 2020, arXiv:1910.02054, section 5.1",
+                "zero2": "the gradients too, section 5.2",
+                "zero3": "the weights too, section 5.3",
+            }
+        ),
     },
 )

@@ -257,7 +257,8 @@ def _plan(model: Model, formula: Formula, conditions: tuple[Divides, ...]) -> _P
 
 
 def _names(condition: Divides) -> set[Symbol]:
-    return {*condition.divisor.free_symbols, condition.dividend}
+    found: set[Symbol] = condition.divisor.free_symbols | condition.dividend.free_symbols
+    return found
 
 
 def _parametrise(widths: list[Symbol], conditions: tuple[Divides, ...]) -> tuple[dict[Symbol, Expr], list[Symbol]]:

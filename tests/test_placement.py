@@ -1,0 +1,292 @@
+"""One rank's share, against torch's own ways of sharing: DTensor and FSDP2 over a process group that is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    PrepareModuleInput,
+    RowwiseParallel,
+    SequenceParallel,
+    parallelize_module,
+)
+from torch.testing._internal.distributed.fake_pg import FakeStore
+from torch.utils._python_dispatch import TorchDispatchMode
+from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+
+import symformer as sf
+from symformer.errors import OptionError, RuleError, SizeError
+from symformer.symbols import N_cp, N_tp
+
+RANKS = 2
+# Every size another number, and what must divide does: RANKS | V, H, A, G; and E = 48 | rows for FSDP2.
+LLAMA = {"V": 52, "E": 48, "H": 44, "L": 3, "A": 8, "G": 4, "D": 10}
+BERT = {"V": 58, "V_type": 3, "P": 17, "E": 24, "H": 38, "L": 5, "A": 6}
+
+
+@pytest.fixture(scope="module")
+def mesh() -> Iterator[DeviceMesh]:
+    """Ranks that answer nothing: enough to see what one of them holds and would send."""
+    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=RANKS)
+    yield init_device_mesh("cpu", (RANKS,))
+    dist.destroy_process_group()
+
+
+def llama(layers: int = LLAMA["L"]) -> LlamaForCausalLM:
+    config = LlamaConfig(
+        vocab_size=LLAMA["V"],
+        hidden_size=LLAMA["E"],
+        intermediate_size=LLAMA["H"],
+        num_hidden_layers=layers,
+        num_attention_heads=LLAMA["A"],
+        num_key_value_heads=LLAMA["G"],
+        head_dim=LLAMA["D"],
+        attn_implementation="eager",
+    )
+    return LlamaForCausalLM(config)
+
+
+def divided_llama(mesh: DeviceMesh, sequence: bool) -> LlamaForCausalLM:
+    """Llama by torch's own styles: columns, then rows, and between them whole or along the sequence."""
+    model = llama()
+    between = Shard(1) if sequence else Replicate()
+    plan: dict[str, Any] = {
+        "model.embed_tokens": RowwiseParallel(input_layouts=Replicate(), output_layouts=between),
+        "lm_head": ColwiseParallel(input_layouts=between, use_local_output=False),
+    }
+    norms = ["model.norm"]
+    for layer in range(LLAMA["L"]):
+        path = f"model.layers.{layer}."
+        norms += [path + "input_layernorm", path + "post_attention_layernorm"]
+        facts = {"hidden_states": between}, {"hidden_states": Replicate()}
+        plan[path + "self_attn"] = PrepareModuleInput(
+            input_kwarg_layouts=facts[0], desired_input_kwarg_layouts=facts[1]
+        )
+        plan[path + "mlp"] = PrepareModuleInput(input_layouts=(between,), desired_input_layouts=(Replicate(),))
+        for name in ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.up_proj"):
+            plan[path + name] = ColwiseParallel()
+        for name in ("self_attn.o_proj", "mlp.down_proj"):
+            plan[path + name] = RowwiseParallel(output_layouts=between)
+    if sequence:
+        plan |= {name: SequenceParallel(use_local_output=True) for name in norms}
+    return parallelize_module(model, mesh, plan)
+
+
+def local(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
+def held(model: torch.nn.Module) -> int:
+    """The elements of a model on this rank."""
+    parameters = list(model.parameters())
+    assert any(isinstance(parameter, DTensor) for parameter in parameters)
+    return sum(local(parameter).numel() for parameter in parameters)
+
+
+# -- tensor parallelism -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tensor", ["on", "sequence"])
+def test_parameters_of_a_rank_of_llama(mesh: DeviceMesh, tensor: str) -> None:
+    ours = sf.architecture("llama").formula("params", tensor=tensor)
+    assert ours.value(**LLAMA, N_tp=RANKS) == held(divided_llama(mesh, tensor == "sequence"))
+
+
+def test_parameters_of_a_rank_of_bert(mesh: DeviceMesh) -> None:
+    config = BertConfig(
+        vocab_size=BERT["V"],
+        type_vocab_size=BERT["V_type"],
+        max_position_embeddings=BERT["P"],
+        hidden_size=BERT["E"],
+        intermediate_size=BERT["H"],
+        num_hidden_layers=BERT["L"],
+        num_attention_heads=BERT["A"],
+    )
+    model = BertForMaskedLM(config)
+    plan: dict[str, Any] = {
+        "bert.embeddings.word_embeddings": RowwiseParallel(input_layouts=Replicate()),
+        "cls.predictions.decoder": ColwiseParallel(),
+    }
+    for layer in range(BERT["L"]):
+        path = f"bert.encoder.layer.{layer}."
+        columns = ("attention.self.query", "attention.self.key", "attention.self.value", "intermediate.dense")
+        plan |= {path + name: ColwiseParallel() for name in columns}
+        plan |= {path + name: RowwiseParallel() for name in ("attention.output.dense", "output.dense")}
+    parallelize_module(model, mesh, plan)
+    head = model.cls.predictions  # the decoder's bias is stored a second time, under the head
+    head.bias = torch.nn.Parameter(distribute_tensor(head.bias, mesh, [Shard(0)]))
+    model.tie_weights()
+    ours = sf.architecture("bert", head="mlm").formula("params", tensor="on")
+    assert ours.value(**BERT, N_tp=RANKS) == held(model)
+
+
+class Collectives(TorchDispatchMode):
+    """What torch hands to each functional collective."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        name = str(func)
+        if name.startswith("_c10d_functional.") and "wait" not in name and "wrap" not in name:
+            self.elements += max(args[0].numel(), out.numel())
+        return out
+
+
+@pytest.mark.parametrize("tensor", ["on", "sequence"])
+@pytest.mark.parametrize("step", ["forward", "training"])
+def test_what_a_rank_of_llama_moves(mesh: DeviceMesh, tensor: str, step: str) -> None:
+    model, (batch, length) = divided_llama(mesh, tensor == "sequence"), (3, 14)
+    with Collectives() as moved:
+        logits = model(
+            torch.zeros(batch, length, dtype=torch.long),
+            use_cache=False,
+            position_ids=torch.arange(length)[None],
+            attention_mask=torch.zeros(batch, 1, length, length),
+        ).logits
+        if step == "training":
+            local(logits).sum().backward()
+            for parameter in model.parameters():
+                gradient = parameter.grad
+                if isinstance(gradient, DTensor) and any(isinstance(each, Partial) for each in gradient.placements):
+                    gradient.redistribute(mesh, [Replicate()])
+    formula = sf.architecture("llama").formula(
+        "communication", tensor=tensor, step=step, count="payload", gather="once", dtype="fp32"
+    )
+    assert moved.elements > 0
+    assert formula.value(**LLAMA, N_tp=RANKS, B=batch, S=length) == 4 * moved.elements
+
+
+# -- data parallelism -------------------------------------------------------------------------------------------------
+
+
+def test_zero_3_against_fsdp2(mesh: DeviceMesh) -> None:
+    model = llama()
+    for layer in model.model.layers:
+        fully_shard(layer, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
+    optimizer.step()
+    states = [each for state in optimizer.state.values() for each in state.values()]
+    assert len(states) == 3 * len(list(model.parameters()))
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    total = sum(local(each).numel() * 4 for each in (*model.parameters(), *gradients, *states))
+    ours = sf.architecture("llama").formula("train-memory", recipe="fp32", implementation="none", data="zero3")
+    assert ours.value(**LLAMA, N_dp=RANKS) == total
+
+
+# Rajbhandari et al. 2020, section 3.1 and figure 1: 16, 4 + 12/N, 2 + 14/N and 16/N bytes a parameter.
+@pytest.mark.parametrize(
+    ("data", "whole", "divided"), [("off", 16, 0), ("zero1", 4, 12), ("zero2", 2, 14), ("zero3", 0, 16)]
+)
+def test_zero_as_published(data: str, whole: int, divided: int) -> None:
+    llama = sf.architecture("llama")
+    formula = llama.formula("train-memory", recipe="bf16", implementation="none", data=data)
+    # Nine matrices and norms a layer, and three weights outside, have a count of steps of 4 bytes each.
+    steps = "4*(9*L + 3)"
+    assert formula.equals(f"({whole} + {divided}/N_dp)*({llama.params.code()}) + {steps}")
+
+
+# -- pipelines --------------------------------------------------------------------------------------------------------
+
+
+def test_stages_hold_what_their_layers_hold() -> None:
+    """GPT-2 by hand from the real class: two stages of three have the table, one has the last norm."""
+    config = GPT2Config(vocab_size=53, n_positions=19, n_embd=24, n_inner=38, n_layer=6, n_head=4)
+    with torch.device("meta"):
+        model = GPT2LMHeadModel(config).transformer
+
+    def count(*modules: torch.nn.Module) -> int:
+        return sum(parameter.numel() for module in modules for parameter in module.parameters())
+
+    numbers = {"V": 53, "P": 19, "E": 24, "L": 6, "A": 4, "N_pp": 3}
+    stages = {
+        "first": count(model.wte, model.wpe, *model.h[:2]),
+        "middle": count(*model.h[2:4]),
+        "last": count(*model.h[4:], model.ln_f, model.wte),
+    }
+    for stage, theirs in stages.items():
+        formula = sf.architecture("gpt2").formula("params", pipeline=stage).partial(H="H")
+        assert formula.value(**numbers, H=38, **({"I_pp": 1} if stage == "middle" else {})) == theirs
+
+
+def test_activations_in_flight() -> None:
+    """Korthikanti et al. 2022, section 4.2.3: under 1F1B the first stage keeps p micro-batches, as many as L layers."""
+    gpt2 = sf.architecture("gpt2")
+    facts = {"implementation": "megatron", "dropout": "on", "tensor": "sequence", "vocab": "padded"}
+    first = gpt2.formula("activations", pipeline="first", **facts)
+    # L layers of sbh(34 + 5as/h)/t, and sbhp/t of noise for the embedding's dropout.
+    assert first.equals("(34*B*S*L*E + 5*B*S**2*L*A + B*S*E*N_pp)/N_tp")
+    last = gpt2.formula("activations", pipeline="last", **facts)
+    # L/p layers, and 4sbh/t: the input of the last norm and of the output layer.
+    assert last.equals("(34*B*S*L*E + 5*B*S**2*L*A)/(N_tp*N_pp) + 4*B*S*E/N_tp")
+    middle = gpt2.formula("activations", pipeline="middle", **facts)
+    assert middle.equals("(34*B*S*L*E + 5*B*S**2*L*A)/N_tp*(N_pp - I_pp)/N_pp")
+
+
+@pytest.mark.parametrize(
+    ("tensor", "layer"),
+    [
+        ("off", "34*B*S*E + 5*B*S**2*A"),  # eq. 1
+        ("on", "B*S*E*(10 + 24/N_tp + 5*A*S/(E*N_tp))"),  # eq. 2
+        ("sequence", "B*S*E/N_tp*(34 + 5*A*S/E)"),  # eq. 4
+    ],
+)
+def test_a_layer_of_korthikanti(tensor: str, layer: str) -> None:
+    formula = sf.architecture("gpt2").formula("activations", implementation="megatron", dropout="on", tensor=tensor)
+    assert formula.part("h").equals(layer)
+
+
+# -- all ranks together, and refusals ---------------------------------------------------------------------------------
+
+
+def test_ranks_share_the_work() -> None:
+    """The FLOPs of all ranks are those of the model: nothing but the vocabulary's padding is computed twice."""
+    for name, attention in (("llama", "full"), ("llama", "causal"), ("gpt2", "causal")):
+        model = sf.architecture(name)
+        whole = model.formula("flops", attention=attention)
+        rank = model.formula("flops", attention=attention, tensor="sequence", context="on")
+        assert whole.equals(rank.expr * N_tp * N_cp)
+
+
+def test_sizes_that_do_not_divide_are_refused() -> None:
+    with pytest.raises(SizeError, match=r"A=12 is not a multiple of N_tp=8 \(query heads, tensor-parallel ranks\)"):
+        sf.architecture("gpt2").formula("params", tensor="on", vocab="padded").value("gpt2", N_tp=8)
+    with pytest.raises(SizeError, match=r"V=50257 is not a multiple of N_tp=2 .*, or vocab=padded"):
+        sf.architecture("gpt2").formula("params", tensor="on").value("gpt2", N_tp=2)
+    llama = sf.architecture("llama")
+    with pytest.raises(SizeError, match=r"S=30 is not a multiple of 2·N_cp=4"):
+        llama.formula("flops", attention="causal", context="on").value(**LLAMA, B=1, S=30, N_cp=2)
+    with pytest.raises(SizeError, match=r"I_pp=3 \(pipeline stages before this one\) is not below N_pp - 1=3"):
+        llama.formula("params", pipeline="middle").value(**LLAMA | {"L": 8}, N_pp=4, I_pp=3)
+
+
+def test_padding_as_megatron_does() -> None:
+    # 50257 rows to a multiple of 128·4 = 512: 99 · 512 = 50,688 rows, 12,672 on each of 4 ranks.
+    rank = sf.architecture("gpt2").formula("params", tensor="on", vocab="padded")
+    assert rank.part("wte").value("gpt2", N_tp=4) == 12_672 * 768
+
+
+def test_what_cannot_be_placed_is_refused() -> None:
+    with pytest.raises(RuleError, match="Transformer has 2 stacks of equal layers"):
+        sf.architecture("transformer").formula("params", pipeline="first")
+    with pytest.raises(RuleError, match="one rank of many keeps is known for implementation=megatron only"):
+        sf.architecture("gpt2").formula("activations", tensor="on")
+    with pytest.raises(RuleError, match="one key/value head for all is not known with tensor=sequence"):
+        sf.architecture("palm").formula("flops", tensor="sequence")
+    with pytest.raises(RuleError, match="reads one position, which one rank has where the sequence is divided"):
+        sf.architecture("bert").formula("params", tensor="sequence")
+    with pytest.raises(OptionError, match="tensor=maybe is not a convention of params; choose from off, on, sequence"):
+        sf.architecture("gpt2").formula("params", tensor="maybe")
