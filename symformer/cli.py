@@ -124,6 +124,7 @@ def list_(as_json: bool) -> None:
 @_json
 def show(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
     """Show a formula, its value and its breakdown."""
+    from .notation.text import number
     from .summary import conventions, show_json, value_of
 
     model, formula = _formula(target, quantity, sets, options)
@@ -135,10 +136,10 @@ def show(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, 
     value = value_of(formula, model)
     say(f"{model.title} ({model.target}): {formula.measure.title}")
     closed = f"{formula.measure.letter} = {formula.text()}"
-    say(closed if value is None or not formula.symbols else f"{closed} = {value:,}")
+    say(closed if value is None or not formula.symbols else f"{closed} = {number(value)}")
     missing = [str(name) for name in formula.symbols if name not in model.known]
     if model.known:
-        say("with " + ", ".join(f"{name} = {number:,}" for name, number in model.known.items()))
+        say("with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items()))
     if missing:
         say(f"no number for {', '.join(missing)}: give one with --set, or name a preset")
     for name, choice in conventions(model, formula).items():
@@ -412,19 +413,20 @@ def _formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[s
 
 
 def _breakdown(model: Model, formula: Formula, value: int | None, table: Any) -> None:
-    from .notation.text import percent, text
-    from .sizes import evaluate
+    from .notation.text import number, percent, text
     from .summary import share
 
     rows = []
     for row in formula.rows:
         cells = [row.path, text(row.count), text(row.each)]
         if value is not None:
-            amount = evaluate(row.total, model.known, row.path)
-            cells += [f"{amount:,}", percent(share(amount, value))]
+            amount = formula.of_row(row, model.known)
+            cells += [number(amount), *([percent(share(amount, value))] if formula.additive else [])]
         rows.append(cells)
     if value is None:
         table(["row", "copies", "each"], rows, "lrl")
+    elif not formula.additive:
+        table(["row", "copies", "each", formula.measure.unit], rows, "lrlr")
     else:
         rows.append(["total", "", "", f"{value:,}", percent(share(value, value))])
         table(["row", "copies", "each", formula.measure.unit, "share"], rows, "lrlrr", total=True)

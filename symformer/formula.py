@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from sympy import Add, Expr, Integer, Symbol, expand
+from sympy import Add, Expr, Integer, Mul, Symbol, expand, igcd
 
 from .account import Line, Measure
 from .arithmetic import parse, size
@@ -83,6 +83,7 @@ class Formula:
     conventions: Mapping[str, str] = field(default_factory=dict)
     constraints: tuple[Condition, ...] = ()
     source: Source | None = None
+    additive: ClassVar[bool] = True  # whether it is the sum of its rows
 
     @cached_property
     def expr(self) -> Expr:
@@ -119,6 +120,10 @@ class Formula:
             found[line.path] = Row(line.path, count.xreplace(self.relations), each)
         return list(found.values())
 
+    def of_row(self, row: Row, numbers: Numbers) -> int | Fraction:
+        """What a row comes to in all its copies."""
+        return evaluate(row.total, numbers, row.path)
+
     def leading(self) -> Leading:
         """The terms of highest growth. The width of a head stays put as models grow, so ``D`` does not count.
 
@@ -149,7 +154,10 @@ class Formula:
                     )
         for constraint in self.constraints:
             constraint.check(given)
-        return evaluate(self.expanded, given, self.id)
+        return self._at(given)
+
+    def _at(self, numbers: Numbers) -> int:
+        return evaluate(self.expanded, numbers, self.id)
 
     def _numbers(self, spec: object, extra: Mapping[str, int]) -> Numbers:
         if isinstance(spec, Mapping):
@@ -241,3 +249,66 @@ class Formula:
 
     def __hash__(self) -> int:
         return hash(self.expanded)
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio(Formula):
+    """One formula over another: FLOPs for each byte. Its rows are ratios too, and do not add up.
+
+    ``value`` is an exact :class:`fractions.Fraction`.
+    """
+
+    counts: Measure = field(kw_only=True)  # what stands above
+    over: Formula = field(kw_only=True)
+    additive: ClassVar[bool] = False
+
+    @property
+    def above(self) -> Formula:
+        """The numerator, as a formula of its own."""
+        return replace(self.over, id=f"{self.id}.{self.counts.name}", measure=self.counts, root=self.root)
+
+    @cached_property
+    def expr(self) -> Expr:
+        """The quotient in lowest terms, as far as whole numbers and powers of single symbols go."""
+        return _lowest(expand(self.root.each.xreplace(self.relations)), self.over.expanded)
+
+    @property
+    def expanded(self) -> Expr:
+        """The quotient."""
+        return self.expr
+
+    @property
+    def rows(self) -> list[Row]:
+        """Each operation's own ratio, where it has a denominator."""
+        below = {row.path: row for row in self.over.rows}
+        rows = super().rows
+        return [
+            replace(row, each=_lowest(row.each, below[row.path].each))
+            for row in rows
+            if row.path in below and below[row.path].each != 0
+        ]
+
+    def of_row(self, row: Row, numbers: Numbers) -> Fraction:
+        """A row's own ratio, which is that of each of its copies."""
+        return _quotient(row.each, numbers, row.path)
+
+    def _at(self, numbers: Numbers) -> Any:
+        return _quotient(self.expr, numbers, self.id)
+
+
+def _quotient(expr: Expr, numbers: Numbers, what: str) -> Fraction:
+    from fractions import Fraction
+
+    above, below = expr.as_numer_denom()
+    return Fraction(evaluate(above, numbers, what), evaluate(below, numbers, what))
+
+
+def _lowest(above: Expr, below: Expr) -> Expr:
+    """A quotient of two polynomials without the whole numbers and powers that every term of both has."""
+    terms = [term.as_coeff_Mul() for side in (above, below) for term in Add.make_args(side)]
+    if above == 0:
+        return above
+    shared = Integer(igcd(*(abs(int(number)) for number, _ in terms)))
+    powers = [powers_of.as_powers_dict() for _, powers_of in terms]
+    common = Mul(shared, *(base ** min(each.get(base, 0) for each in powers) for base in powers[0] if base != 1))
+    return expand(above / common) / expand(below / common)

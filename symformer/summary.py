@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from sympy import Expr, Integer, expand
 
 from .account import Line
+from .errors import OptionError
 from .formula import Formula
 from .ledger import ONE, ZERO, Entry, Kind
 from .model import Model
 from .notation.text import code, text
-from .sizes import evaluate
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -22,7 +22,10 @@ _TORCH = {Kind.LOOKUP: "Embedding", Kind.LINEAR: "Linear", Kind.DROPOUT: "Dropou
 
 
 def show_json(model: Model, formula: Formula) -> dict[str, Any]:
-    """The document that ``show --json`` prints. In the breakdown, ``value`` is ``count`` times ``formula``."""
+    """The document that ``show --json`` prints. In the breakdown, ``value`` is ``count`` times ``formula``.
+
+    A ratio that is not whole is a string of two integers, "p/q"; its rows are ratios of their own.
+    """
     numbers = model.known
     return {
         "target": model.target,
@@ -33,17 +36,21 @@ def show_json(model: Model, formula: Formula) -> dict[str, Any]:
         "formula": formula.code(),
         "latex": formula.latex(),
         "symbols": {str(name): number for name, number in numbers.items()},
-        "value": value_of(formula, model),
+        "value": _exact(value_of(formula, model)),
         "breakdown": [
             {
                 "path": row.path,
                 "count": code(row.count),
                 "formula": code(row.each),
-                "value": evaluate(row.total, numbers, row.path) if row.total.free_symbols <= numbers.keys() else None,
+                "value": _exact(formula.of_row(row, numbers)) if row.total.free_symbols <= numbers.keys() else None,
             }
             for row in formula.rows
         ],
     }
+
+
+def _exact(value: int | Fraction | None) -> int | str | None:
+    return value if value is None or isinstance(value, int) else int(value) if value.denominator == 1 else str(value)
 
 
 def conventions(model: Model, formula: Formula) -> dict[str, str]:
@@ -79,6 +86,10 @@ class Node:
 
 def module_tree(model: Model, formula: Formula) -> Node:
     """The modules of a model as ``print(model)`` nests them, each with what it comes to in all its copies."""
+    if not formula.additive:
+        raise OptionError(
+            f"{formula.measure.name} is a ratio, which does not add up over modules; see `symformer show`"
+        )
     root = Node(model.target)
     _grow(root, formula.root, Integer(1), formula)
     for _, node in root.lines():
@@ -126,8 +137,8 @@ def describe(entry: Entry) -> str:
     return _TORCH.get(entry.kind, entry.kind.value)
 
 
-def share(part: int, whole: int) -> Fraction:
+def share(part: int | Fraction, whole: int) -> Fraction:
     """A part of a whole, exactly."""
     from fractions import Fraction
 
-    return Fraction(part, whole) if whole else Fraction(0)
+    return Fraction(part) / whole if whole else Fraction(0)

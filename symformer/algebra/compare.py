@@ -10,6 +10,7 @@ from sympy import Expr, Integer, cancel, expand, fraction
 from ..account import Line
 from ..architectures import architecture
 from ..components.base import Component
+from ..errors import OptionError
 from ..formula import Formula, Leading
 from ..model import Model
 from ..notation.text import code
@@ -85,6 +86,8 @@ def compare(a: Model | str, b: Model | str, quantity: str = "params", **conventi
     """
     left, right = (architecture(each) if isinstance(each, str) else each for each in (a, b))
     formulas = (left.formula(quantity, **conventions), right.formula(quantity, **conventions))
+    if not formulas[0].additive:
+        raise OptionError(f"{quantity} is a ratio, which does not add up over parts; compare its two sides")
     sides = [_by_role(formula) for formula in formulas]
     for side, formula in zip(sides, formulas, strict=True):
         side["total"] = formula.expanded

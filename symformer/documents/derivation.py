@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from fractions import Fraction
 
 from sympy import Integer, Mul, expand
 
@@ -14,14 +13,15 @@ from ..certificates import Certificate, certificate_for
 from ..citations import papers_of
 from ..components.base import Component
 from ..derivation import Chain, Section, substitution
-from ..formula import Formula
+from ..formula import Formula, Ratio
 from ..model import Model
-from ..notation.text import percent
+from ..notation.text import number, percent
 from ..notation.tree import Fraction as Quotient
 from ..notation.tree import Label, tree
 from ..papers import paper
 from ..quantities import quantity as find_quantity
 from ..sizes import Below, Divides
+from ..summary import share
 from ..symbols import SYMBOLS, letter
 from .blocks import (
     Block,
@@ -62,6 +62,8 @@ def document(model: Model, quantities: Sequence[str], version: str, **convention
 def _chapter(model: Model, formula: Formula) -> list[Block]:
     shown = with_numbers(model)
     numbered = bool(shown.known) and set(formula.symbols) <= shown.known.keys()
+    if isinstance(formula, Ratio):
+        return _ratio(model, formula, shown, numbered)
     blocks: list[Block] = [*_result(formula, shown, numbered), *_counted(model, formula, shown)]
     blocks += _parts(model, formula)
     blocks += _leading(formula, shown, numbered)
@@ -71,6 +73,36 @@ def _chapter(model: Model, formula: Formula) -> list[Block]:
     blocks += _presets(model, formula)
     blocks += _check(model, formula)
     return blocks
+
+
+def _ratio(model: Model, formula: Ratio, shown: Model, numbered: bool) -> list[Block]:
+    """Both sides as ratios are printed: what each comes to, the quotient, and that of every operation."""
+    above, below = formula.above, formula.over
+    quotient = Chain((_label(formula),), (Quotient(_label(above), _label(below)),))
+    blocks: list[Block] = [Equation(quotient, key=True)]
+    blocks += [Equation(Chain((_label(side),), (tree(side.expanded),))) for side in (above, below)]
+    if numbered:
+        value = number(formula.value(dict(shown.known)))
+        blocks.append(Paragraph([f"For {shown.target} this is ", Strong(value), f" {formula.measure.unit}."]))
+    blocks += _counted(model, formula, shown)
+    for side in (above, below):
+        blocks.append(Heading(1, [_capital(side.measure.title)], side.id))
+        rows: list[Sequence[Line]] = [
+            [[Code(row.path)], [Math.of(row.count)], [Math.of(row.each)]] for row in side.rows if row.each != 0
+        ]
+        blocks.append(Table([["Row"], ["Copies"], ["Each"]], rows, "lrw"))
+    head: list[Line] = [["Row"], ["Each"], *([[formula.measure.unit]] if numbered else [])]
+    rows = []
+    for row in formula.rows:
+        if row.each == 0:
+            continue
+        value_cell: list[Line] = [[number(formula.of_row(row, shown.known))]] if numbered else []
+        rows.append([[Code(row.path)], [Math.of(row.each)], *value_cell])
+    return [*blocks, Heading(1, ["Row by row"]), Table(head, rows, "lwr" if numbered else "lw")]
+
+
+def _capital(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def with_numbers(model: Model) -> Model:
@@ -181,7 +213,7 @@ def _parts(model: Model, formula: Formula) -> list[Block]:
     whole = sections[-1]
     blocks.append(Heading(1, ["The model"], formula.id))
     if not whole.composite and whole.terms:
-        blocks.append(_term_table(whole, question.columns, formula.measure.unit.capitalize()))
+        blocks.append(_term_table(whole, question.columns, _capital(formula.measure.unit)))
     if whole.chain:
         blocks.append(Equation(whole.chain))
     return blocks
@@ -199,7 +231,7 @@ def _part(formula: Formula, section: Section, columns: tuple[str, str]) -> list[
     blocks: list[Block] = [Heading(2, [_title(section.line)], f"{formula.id}.{section.line.key}")]
     if isinstance(part, Component):
         blocks.append(Paragraph([*places, ". ", *_about(part)]))
-    blocks.append(_term_table(section, columns, formula.measure.unit.capitalize()))
+    blocks.append(_term_table(section, columns, _capital(formula.measure.unit)))
     if section.chain:
         blocks.append(Equation(section.chain))
     return blocks
@@ -276,11 +308,11 @@ def _breakdown(formula: Formula, shown: Model, numbered: bool) -> list[Block]:
         cells: list[Line] = [[Code(row.path)], [Math.of(row.count)], [Math.of(row.each)]]
         if numbered:
             value = int(row.total.xreplace(shown.known))
-            cells += [_integer(value), [percent(Fraction(value, total))]]
+            cells += [_integer(value), [percent(share(value, total))]]
         rows.append(cells)
     last: list[Line] = [["Total"], [], []]
     if numbered:
-        last += [_integer(total), [percent(Fraction(1))]]
+        last += [_integer(total), [percent(share(1, 1))]]
         rows.append(last)
     return [Heading(1, ["Row by row"]), Table(head, rows, align, total=numbered)]
 
@@ -297,7 +329,7 @@ def _presets(model: Model, formula: Formula) -> list[Block]:
             value = formula.value(dict(preset.known))
             rows.append([[Code(name)], _integer(value), [presets()[name]["source"]]])
     if rows:
-        head: list[Line] = [["Preset"], [formula.measure.unit.capitalize()], ["Sizes from"]]
+        head: list[Line] = [["Preset"], [_capital(formula.measure.unit)], ["Sizes from"]]
         blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw")]
     shown = with_numbers(model)
     others: list[Sequence[Line]] = []

@@ -101,3 +101,15 @@ def percent(share: Fraction) -> str:
     if 0 < share * 2000 < 1:
         return "< 0.1%"
     return f"{float(round(share * 100, 1)):.1f}%"
+
+
+def number(value: int | Fraction) -> str:
+    """A value for people: a whole number with its digits grouped, or a fraction with two decimals beside it.
+
+    >>> from fractions import Fraction
+    >>> number(124439808), number(Fraction(1000, 3))
+    ('124,439,808', '1,000/3 ≈ 333.33')
+    """
+    if isinstance(value, int) or value.denominator == 1:
+        return f"{int(value):,}"
+    return f"{value.numerator:,}/{value.denominator:,} ≈ {float(round(value, 2)):,.2f}"

@@ -1,0 +1,127 @@
+"""What operations read and write: the bytes of every tensor and weight that an operation touches, once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sympy import Expr, Integer
+
+from ..account import Term
+from ..ledger import Entry, Kind, Tensor
+from ..symbols import C, S
+from .generation import SIZES, cached
+from .quantity import Convention, Conventions, Rule, nothing
+
+LONG = Integer(8)  # bytes of an index
+Shape = tuple[Expr, ...]
+
+
+def whole(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """An operation reads its inputs and its weights, and writes its output."""
+    tensors = [(tensor.name, _run(tensor.shape, conventions)) for tensor in entry.inputs]
+    return _terms(entry, conventions, tensors, _run(entry.output.shape, conventions))
+
+
+def lookup(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Indices, and the rows they name."""
+    index, rows = _run(entry.inputs[0].shape, conventions), _run(entry.output.shape, conventions)
+    size = SIZES[conventions["dtype"]]
+    return (
+        Term(f"{entry.path} (reads indices)", (*index, LONG)),
+        Term(f"{entry.path} (reads rows)", (*rows, size)),
+        Term(f"{entry.path} (writes)", (*rows, size)),
+    )
+
+
+def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """X and the weights in, y out; logits at the last position read and write that one."""
+    x, y = (_run(tensor.shape, conventions) for tensor in (entry.inputs[0], entry.output))
+    if entry.logits and conventions["logits"] == "last":
+        x, y = (x[0], x[-1]), (y[0], y[-1])
+    return _terms(entry, conventions, [(entry.inputs[0].name, x)], y)
+
+
+def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Queries and all keys in, a score for each pair out; in one kernel for all of attention the scores stay inside."""
+    q, k = entry.inputs
+    reads = [(q.name, _run(q.shape, conventions)), (k.name, _cached(entry, k, conventions))]
+    return _terms(entry, conventions, reads, None if _fused(conventions) else _run(entry.output.shape, conventions))
+
+
+def mix(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Weights and all values in, one mixed value for each query out."""
+    p, v = entry.inputs
+    weights = [] if _fused(conventions) else [(p.name, _run(p.shape, conventions))]
+    reads = [*weights, (v.name, _cached(entry, v, conventions))]
+    return _terms(entry, conventions, reads, _run(entry.output.shape, conventions))
+
+
+def softmax(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """A score in and a weight out, for each pair."""
+    return () if _fused(conventions) else whole(entry, conventions)
+
+
+def _fused(conventions: Conventions) -> bool:
+    return conventions["kernels"] == "fused"
+
+
+def _run(shape: Shape, conventions: Conventions) -> Shape:
+    """A shape in the run that is asked about: one new token is one query, and it sees C + 1 keys."""
+    if conventions["phase"] == "prefill":
+        return shape
+    *before, last = shape
+    keys = len(shape) == 4  # [B,A,S,C]: the last axis of four is the only one that counts keys
+    return (*(dim.xreplace({S: Integer(1)}) for dim in before), last.xreplace({S: C + 1 if keys else Integer(1)}))
+
+
+def _cached(entry: Entry, tensor: Tensor, conventions: Conventions) -> Shape:
+    """Keys or values: all of them, those in the cache and the new one."""
+    if conventions["phase"] == "prefill":
+        return tensor.shape
+    cached(entry)
+    batch, heads, length, width = tensor.shape
+    return (batch, heads, length.xreplace({S: C + 1}), width)
+
+
+def _terms(
+    entry: Entry, conventions: Conventions, reads: list[tuple[str, Shape]], writes: Shape | None
+) -> tuple[Term, ...]:
+    size = SIZES[conventions["dtype"]]
+    stored = {weight.path: weight for weight in (*entry.weights, *entry.shared)}
+    terms = [Term(f"{entry.path} (reads {name})", (*shape, size)) for name, shape in reads]
+    terms += [Term(f"{entry.path} (reads {weight.path})", (*weight.shape, size)) for weight in stored.values()]
+    if writes is not None:
+        terms.append(Term(f"{entry.path} (writes)", (*writes, size)))
+    return tuple(terms)
+
+
+RULES: Mapping[Kind, Rule] = {
+    Kind.LOOKUP: lookup,
+    Kind.LINEAR: linear,
+    Kind.SCORES: scores,
+    Kind.SOFTMAX: softmax,
+    Kind.MIX: mix,
+    Kind.NORM: whole,
+    Kind.ACTIVATION: whole,
+    Kind.MULTIPLY: whole,
+    Kind.ADD: whole,
+    Kind.ROTATE: whole,
+    Kind.DROPOUT: nothing,
+    Kind.POSITIONS: nothing,
+    Kind.SELECT: nothing,
+    Kind.PARAMETER: nothing,
+    Kind.MOVE: nothing,
+}
+
+PHASE = Convention(
+    {
+        "prefill": "one forward pass over B sequences of S tokens",
+        "decode": "one new token in each of B sequences, after C in the cache",
+    }
+)
+KERNELS = Convention(
+    {
+        "separate": "scores, softmax and mix are operations of their own",
+        "fused": "attention is one kernel, which keeps scores and weights to itself; Dao et al. 2022, arXiv:2205.14135",
+    }
+)

@@ -1,0 +1,67 @@
+"""Arithmetic intensity: the FLOPs of a run for each byte that its operations read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from ..account import Measure, Term
+from ..formula import Formula, Ratio, Source
+from ..ledger import Entry
+from ..sizes import Condition, Relations
+from .access import KERNELS, PHASE, RULES
+from .contractions import ATTENTION, LOGITS, forward, rules
+from .generation import DTYPE, one_token
+from .quantity import Convention, Conventions, Counted, Quantity
+
+
+def counted(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """The FLOPs of a contraction, of all tokens or of one."""
+    return (forward if conventions["phase"] == "prefill" else one_token)(entry, conventions)
+
+
+CONVENTIONS = {
+    "phase": PHASE,
+    "kernels": KERNELS,
+    "attention": ATTENTION,
+    "logits": LOGITS,
+    "dtype": Convention(DTYPE),
+}
+FLOPS = Measure("flops", "FLOPs", "F", "FLOPs")
+BYTES = Quantity(
+    Measure("traffic", "bytes of memory traffic", "M", "bytes"),
+    "What the operations of the run read and write, every tensor and weight once.",
+    RULES,
+    ("what is read or written", "multiplied out"),
+    CONVENTIONS,
+)
+
+
+@dataclass(frozen=True)
+class Intensity(Quantity):
+    """A quantity that is one sum over another."""
+
+    def formula(
+        self,
+        part: Counted,
+        stem: str,
+        given: Mapping[str, str],
+        relations: Relations,
+        constraints: tuple[Condition, ...],
+        source: Source | None = None,
+    ) -> Ratio:
+        """FLOPs over bytes, under the same conventions. Raises OptionError, UnknownNameError, RuleError."""
+        above: Formula = super().formula(part, stem, given, relations, constraints, source)
+        below = BYTES.formula(part, stem, given, relations, constraints, source)
+        return Ratio(**{item.name: getattr(above, item.name) for item in fields(above)}, counts=FLOPS, over=below)
+
+
+QUANTITY = Intensity(
+    Measure("intensity", "arithmetic intensity", "I", "FLOPs/byte"),
+    "The FLOPs of one run without gradients, contractions only and 2 for a multiply-add, over the bytes that its "
+    "operations read and write, every tensor and weight once; Williams et al. 2009. A machine is busy where this is "
+    "more than its FLOPs a second over its bytes a second.",
+    rules(counted),
+    ("contraction", "multiplied out"),
+    CONVENTIONS,
+)

@@ -1,0 +1,19 @@
+"""Traffic: the bytes that the operations of a run read and write."""
+
+from __future__ import annotations
+
+from ..account import Measure
+from .access import KERNELS, PHASE, RULES
+from .contractions import LOGITS
+from .generation import DTYPE
+from .quantity import Convention, Quantity
+
+QUANTITY = Quantity(
+    Measure("traffic", "bytes of memory traffic", "M", "bytes"),
+    "What the operations of one run without gradients read and write: each reads its inputs and its weights once and "
+    "writes its output once. Views, and dropout, which is off, move nothing; fixed tables are counted where they are "
+    "read. Indices have 8 bytes.",
+    RULES,
+    ("what is read or written", "multiplied out"),
+    {"phase": PHASE, "kernels": KERNELS, "logits": LOGITS, "dtype": Convention(DTYPE)},
+)
