@@ -82,6 +82,7 @@ def list_(as_json: bool) -> None:
     """List architectures, parts and quantities."""
     from . import architectures, components
     from .quantities import quantities
+    from .quantities.quantity import PLACEMENT
 
     presets = architectures.presets()
     if as_json:
@@ -91,6 +92,7 @@ def list_(as_json: bool) -> None:
                 "presets": {name: facts["architecture"] for name, facts in presets.items()},
                 "components": [f"component:{name}" for name in components.names()],
                 "quantities": {name: question.measure.unit for name, question in quantities().items()},
+                "placement": {name: list(convention.meanings) for name, convention in PLACEMENT.items()},
             }
         )
         return
@@ -114,6 +116,11 @@ def list_(as_json: bool) -> None:
         choices = [f"{key}={'|'.join(rule.meanings)}" for key, rule in question.conventions.items()]
         rows.append([name, question.measure.title, question.measure.unit, " ".join(choices)])
     table(["name", "title", "unit", "conventions"], rows, "llll")
+    say("\nOne rank's share, of any quantity")
+    rows = []
+    for name, convention in PLACEMENT.items():
+        rows += [[f"{name}={choice}", meaning] for choice, meaning in convention.meanings.items()]
+    table(["option", "meaning"], rows, "ll")
 
 
 @cli.command()

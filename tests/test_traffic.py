@@ -16,6 +16,7 @@ import symformer as sf
 from symformer.errors import OptionError
 from symformer.formula import Formula
 from symformer.ledger import Kind
+from symformer.notation.text import code
 from symformer.sizes import evaluate
 from symformer.symbols import S, symbol
 
@@ -121,6 +122,12 @@ def test_one_kernel_for_attention_never_writes_the_scores() -> None:
         model = sf.architecture(name)
         assert Poly(model.formula("traffic", kernels="separate").expanded, S).degree() == 2
         assert Poly(model.formula("traffic", kernels="fused").expanded, S).degree() == 1
+
+
+def test_a_ratio_is_in_lowest_terms() -> None:
+    # lm_head: 2BSVE FLOPs over 2(BSE + VE + BSV) bytes in half precision.
+    rows = {row.path: row.each for row in sf.architecture("gpt2").formula("intensity").rows}
+    assert code(rows["lm_head"]) == "B*S*V*E/(B*S*V + B*S*E + V*E)"
 
 
 def test_a_ratio_is_exact_and_does_not_add_up() -> None:

@@ -79,9 +79,17 @@ class Equation:
     @property
     def rows(self) -> list[tuple[str, Tree]]:
         """Each line after the labels, with the sign before it: "=", or "+" where a long sum goes on."""
+        *before, last = self.chain.steps
+        fitting = [step for step in before if all(len(text(piece)) <= _LONGEST for piece in _pieces(step))]
         return [
-            ("+" if index else "=", piece) for step in self.chain.steps for index, piece in enumerate(_pieces(step))
+            ("+" if index else "=", piece) for step in (*fitting, last) for index, piece in enumerate(_pieces(step))
         ]
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the labels want a line of their own."""
+        labels = sum(len(text(label)) for label in self.chain.labels)
+        return len(self.chain.labels) > 1 and labels + len(text(self.rows[0][1])) > _LONGEST
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,8 @@ class Document:
     blocks: Sequence[Block]
 
 
-_WIDTH = 74  # characters of mathematics in one line, as plain text
+_WIDTH = 60  # characters of mathematics in one line, as plain text
+_LONGEST = 72  # of one term: a step on the way that has a longer one fits no line, and is left out
 
 
 def _pieces(shown: Tree) -> list[Tree]:

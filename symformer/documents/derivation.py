@@ -90,7 +90,7 @@ def _ratio(model: Model, formula: Ratio, shown: Model, numbered: bool) -> list[B
         rows: list[Sequence[Line]] = [
             [[Code(row.path)], [Math.of(row.count)], [Math.of(row.each)]] for row in side.rows if row.each != 0
         ]
-        blocks.append(Table([["Row"], ["Copies"], ["Each"]], rows, "lrw"))
+        blocks.append(Table([["Row"], ["Copies"], ["Each"]], rows, "lrl"))
     head: list[Line] = [["Row"], ["Each"], *([[formula.measure.unit]] if numbered else [])]
     rows = []
     for row in formula.rows:
@@ -98,7 +98,7 @@ def _ratio(model: Model, formula: Ratio, shown: Model, numbered: bool) -> list[B
             continue
         value_cell: list[Line] = [[number(formula.of_row(row, shown.known))]] if numbered else []
         rows.append([[Code(row.path)], [Math.of(row.each)], *value_cell])
-    return [*blocks, Heading(1, ["Row by row"]), Table(head, rows, "lwr" if numbered else "lw")]
+    return [*blocks, Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered else "ll")]
 
 
 def _capital(words: str) -> str:

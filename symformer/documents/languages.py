@@ -44,7 +44,8 @@ class Language(ABC):
             f"&= {self.math(shown)}" if sign == "=" else self.carry_on(self.math(shown))
             for sign, shown in equation.rows
         ]
-        return f"{self.row_break}\n".join([f"{labels} {rows[0]}", *rows[1:]])
+        first = [f"& {labels}", rows[0]] if equation.crowded else [f"{labels} {rows[0]}"]
+        return f"{self.row_break}\n".join([*first, *rows[1:]])
 
     times: str
 

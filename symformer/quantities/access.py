@@ -18,7 +18,7 @@ Shape = tuple[Expr, ...]
 
 def whole(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """An operation reads its inputs and its weights, and writes its output."""
-    tensors = [(tensor.name, _run(tensor.shape, conventions)) for tensor in entry.inputs]
+    tensors = [("input", _run(tensor.shape, conventions)) for tensor in entry.inputs]
     return _terms(entry, conventions, tensors, _run(entry.output.shape, conventions))
 
 
@@ -27,9 +27,9 @@ def lookup(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     index, rows = _run(entry.inputs[0].shape, conventions), _run(entry.output.shape, conventions)
     size = SIZES[conventions["dtype"]]
     return (
-        Term(f"{entry.path} (reads indices)", (*index, LONG)),
-        Term(f"{entry.path} (reads rows)", (*rows, size)),
-        Term(f"{entry.path} (writes)", (*rows, size)),
+        Term(f"{entry.path} (indices)", (*index, LONG)),
+        Term(f"{entry.path} (rows)", (*rows, size)),
+        Term(f"{entry.path} (output)", (*rows, size)),
     )
 
 
@@ -38,21 +38,21 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     x, y = (_run(tensor.shape, conventions) for tensor in (entry.inputs[0], entry.output))
     if entry.logits and conventions["logits"] == "last":
         x, y = (x[0], x[-1]), (y[0], y[-1])
-    return _terms(entry, conventions, [(entry.inputs[0].name, x)], y)
+    return _terms(entry, conventions, [("input", x)], y)
 
 
 def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Queries and all keys in, a score for each pair out; in one kernel for all of attention the scores stay inside."""
     q, k = entry.inputs
-    reads = [(q.name, _run(q.shape, conventions)), (k.name, _cached(entry, k, conventions))]
+    reads = [("queries", _run(q.shape, conventions)), ("keys", _cached(entry, k, conventions))]
     return _terms(entry, conventions, reads, None if _fused(conventions) else _run(entry.output.shape, conventions))
 
 
 def mix(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Weights and all values in, one mixed value for each query out."""
     p, v = entry.inputs
-    weights = [] if _fused(conventions) else [(p.name, _run(p.shape, conventions))]
-    reads = [*weights, (v.name, _cached(entry, v, conventions))]
+    weights = [] if _fused(conventions) else [("weights", _run(p.shape, conventions))]
+    reads = [*weights, ("values", _cached(entry, v, conventions))]
     return _terms(entry, conventions, reads, _run(entry.output.shape, conventions))
 
 
@@ -87,11 +87,11 @@ def _terms(
     entry: Entry, conventions: Conventions, reads: list[tuple[str, Shape]], writes: Shape | None
 ) -> tuple[Term, ...]:
     size = SIZES[conventions["dtype"]]
-    stored = {weight.path: weight for weight in (*entry.weights, *entry.shared)}
-    terms = [Term(f"{entry.path} (reads {name})", (*shape, size)) for name, shape in reads]
-    terms += [Term(f"{entry.path} (reads {weight.path})", (*weight.shape, size)) for weight in stored.values()]
+    terms = [Term(f"{entry.path} ({name})", (*shape, size)) for name, shape in reads]
+    stored = {weight.path.rpartition(".")[2]: weight.shape for weight in (*entry.weights, *entry.shared)}
+    terms += [Term(f"{entry.path} ({name})", (*shape, size)) for name, shape in stored.items()]
     if writes is not None:
-        terms.append(Term(f"{entry.path} (writes)", (*writes, size)))
+        terms.append(Term(f"{entry.path} (output)", (*writes, size)))
     return tuple(terms)
 
 
