@@ -1,0 +1,116 @@
+"""One row a component that multiplies matrices: its FLOPs, forward and backward, as torch counts those of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import BertConfig, GPT2Config, LlamaConfig
+from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead, BertPooler
+from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
+from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
+
+from symformer import component
+from symformer.components import names
+from symformer.witness.models.palm import ParallelLayer
+
+from .oracle import distinct
+
+B, S, S_ENC = 2, 11, 13
+LLAMA = LlamaConfig(
+    hidden_size=24,
+    intermediate_size=7,
+    num_attention_heads=6,
+    num_key_value_heads=3,
+    head_dim=10,
+    attn_implementation="eager",
+)
+GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7, attn_implementation="eager")
+BERT = BertConfig(
+    hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29, attn_implementation="eager"
+)
+
+
+@dataclass
+class Case:
+    """A component, a module that computes the same, and how it is called."""
+
+    name: str
+    sizes: dict[str, int]
+    torch: Callable[[], nn.Module]
+    call: Callable[[Any, torch.Tensor], Any] = lambda module, x: module(x)
+    options: dict[str, bool] = field(default_factory=dict)
+    partial: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return " ".join([self.name, self.torch().__class__.__name__])
+
+
+def _mask() -> torch.Tensor:
+    return torch.zeros(B, 1, S, S)
+
+
+def _llama(module: Any, x: torch.Tensor) -> Any:
+    return module(x, position_embeddings=(torch.zeros(1, S, 10), torch.zeros(1, S, 10)), attention_mask=_mask())
+
+
+def _memory() -> torch.Tensor:
+    return torch.zeros(B, S_ENC, 12)
+
+
+CASES = [
+    Case("linear", {"E": 5, "H": 7}, lambda: nn.Linear(5, 7)),
+    Case("mlp", {"E": 12, "H": 7}, lambda: GPT2MLP(7, GPT2)),
+    Case("gated-mlp", {"E": 24, "H": 7}, lambda: LlamaMLP(LLAMA)),
+    Case("lm-head", {"E": 5, "V": 7}, lambda: nn.Linear(5, 7, bias=False)),
+    Case("masked-lm-head", {"E": 12, "V": 29}, lambda: BertOnlyMLMHead(BERT)),
+    Case("pooler", {"E": 12}, lambda: BertPooler(BERT)),
+    Case("self-attention", {"E": 24, "A": 6, "G": 3, "D": 10}, lambda: LlamaAttention(LLAMA, 0), _llama,
+         {"bias": False, "output_bias": False}, {"G": "G", "D": "D"}),
+    Case("self-attention", {"E": 12, "A": 3}, lambda: nn.MultiheadAttention(12, 3, batch_first=True),
+         lambda module, x: module(x, x, x)[0]),
+    Case("cross-attention", {"E": 12, "A": 3, "S_enc": S_ENC}, lambda: nn.MultiheadAttention(12, 3, batch_first=True),
+         lambda module, x: module(x, _memory(), _memory())[0]),
+    Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: GPT2Block(GPT2),
+         lambda module, x: module(x, attention_mask=_mask())),
+    Case("post-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: BertLayer(BERT)),
+    Case("post-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: nn.TransformerEncoderLayer(12, 3, 7, batch_first=True)),
+    Case("decoder-block", {"E": 12, "H": 7, "A": 3, "S_enc": S_ENC},
+         lambda: nn.TransformerDecoderLayer(12, 3, 7, batch_first=True), lambda module, x: module(x, _memory())),
+    Case("parallel-block", {"E": 24, "H": 7, "A": 4, "G": 1, "D": 6},
+         lambda: ParallelLayer(24, 7, heads=4, head_width=6, scales=True), partial={"G": "G", "D": "D"}),
+]  # fmt: skip
+SILENT = {  # no matrix product: tests/test_components.py has what they store
+    "token-embedding", "position-embedding", "segment-embedding", "layer-norm", "rms-norm", "dropout",
+    "sinusoidal-positions", "rotary-positions",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("quantity", ["flops", "train-flops"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_flops_of_a_component(case: Case, quantity: str) -> None:
+    sizes = {**case.sizes, "B": B, "S": S}
+    with torch.device("meta"), sdpa_kernel(SDPBackend.MATH):
+        module = case.torch().train()
+        x = torch.zeros(B, S, sizes["E"])  # nothing below it is trained, so nobody asks for its gradient
+        counter = FlopCounterMode(display=False)
+        with counter:
+            output = case.call(module, x)
+            if quantity == "train-flops":
+                (output[0] if isinstance(output, tuple) else output).sum().backward()
+    counted = counter.get_total_flops()
+    assert counted > 0
+    formula = component(case.name, **case.options).formula(quantity).partial(**case.partial)
+    assert formula.value(distinct(sizes)) == counted
+
+
+def test_every_component_has_a_row_or_multiplies_nothing() -> None:
+    assert {case.name for case in CASES} | SILENT == set(names())
+    for name in SILENT:
+        assert component(name).formula("flops").expanded == 0
