@@ -5,14 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from symformer import __version__
-from symformer.documents.gallery import index, pages
+from symformer.documents.gallery import COSTS, RANK_QUANTITIES, index, pages
 from symformer.documents.render import stale, write_all
+from symformer.quantities import quantities
 
 ROOT = Path(__file__).parent.parent
 
 
 def test_reports_are_fresh() -> None:
     assert stale(str(ROOT / "reports"), pages(__version__)) == [], "run: symformer gallery reports"
+
+
+def test_every_quantity_has_a_page() -> None:
+    assert {*COSTS, *RANK_QUANTITIES} == set(quantities())
 
 
 def test_readme_links_every_derivation() -> None:

@@ -54,7 +54,7 @@ Line = Sequence[Piece]
 class Heading:
     """A section's heading. The anchor is the id of the formula derived below it."""
 
-    level: Literal[1, 2]
+    level: int  # 1, 2 or 3
     line: Line
     anchor: str = ""
     kind: Literal["heading"] = "heading"
@@ -102,6 +102,12 @@ class Table:
     total: bool = False
     kind: Literal["table"] = "table"
 
+    @property
+    def wide(self) -> bool:
+        """Whether its longest cells, side by side, need a smaller type."""
+        columns = zip(*self.rows, strict=True)
+        return sum(max(sum(map(_length, cell)) for cell in column) for column in columns) > _WIDE
+
 
 @dataclass(frozen=True)
 class References:
@@ -123,8 +129,22 @@ class Document:
     blocks: Sequence[Block]
 
 
+_WIDE = 78  # characters in a row of a table
 _WIDTH = 60  # characters of mathematics in one line, as plain text
 _LONGEST = 72  # of one term: a step on the way that has a longer one fits no line, and is left out
+
+
+def _length(piece: Piece) -> int:
+    """The characters of a piece of a line, as plain text."""
+    match piece:
+        case str():
+            return len(piece)
+        case Math(shown):
+            return len(text(shown))
+        case Shape(factors):
+            return sum(len(text(factor)) + 3 for factor in factors)
+        case Code(words) | Strong(words):
+            return len(words)
 
 
 def _pieces(shown: Tree) -> list[Tree]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sympy import Integer, Mul, expand
 
@@ -13,6 +14,7 @@ from ..certificates import Certificate, certificate_for
 from ..citations import papers_of
 from ..components.base import Component
 from ..derivation import Chain, Section, substitution
+from ..errors import RuleError
 from ..formula import Formula, Ratio
 from ..model import Model
 from ..notation.text import number, percent
@@ -20,9 +22,10 @@ from ..notation.tree import Fraction as Quotient
 from ..notation.tree import Label, tree
 from ..papers import paper
 from ..quantities import quantity as find_quantity
+from ..quantities.quantity import PLACEMENT
 from ..sizes import Below, Divides
 from ..summary import share
-from ..symbols import SYMBOLS, letter
+from ..symbols import RANK, SYMBOLS, letter
 from .blocks import (
     Block,
     Code,
@@ -40,23 +43,42 @@ from .blocks import (
 )
 
 
-def document(model: Model, quantities: Sequence[str], version: str, **conventions: str) -> Document:
-    """The derivation of a model, one chapter a quantity. Raises UnknownNameError and OptionError."""
-    chosen = {name: find_quantity(name) for name in quantities}
-    formulas = [
-        model.formula(name, **{k: v for k, v in conventions.items() if k in question.choices})
-        for name, question in chosen.items()
-    ]
+def document(model: Model, quantities: Sequence[str], version: str, together: str = "", **conventions: str) -> Document:
+    """The derivation of a model, one chapter a quantity. Raises UnknownNameError and OptionError.
+
+    Where the quantities have a name ``together`` ("costs"), one that the model refuses is named with its reason;
+    otherwise RuleError is raised.
+    """
+    formulas, refused = [], []
+    for name in quantities:
+        known = find_quantity(name).choices
+        try:
+            formulas.append(model.formula(name, **{k: v for k, v in conventions.items() if k in known}))
+        except RuleError as error:
+            if not together:
+                raise
+            refused.append((name, str(error)))
     blocks: list[Block] = []
     for formula in formulas:
-        blocks += _chapter(model, formula)
+        chapter = _chapter(model, formula)
+        if len(formulas) > 1:
+            blocks.append(Heading(1, [_capital(formula.measure.title)]))
+            chapter = [_lowered(block) for block in chapter]
+        blocks += chapter
+    if refused:
+        blocks.append(Heading(1, ["What has no formula here"]))
+        blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in refused]
     blocks += _references(model)
-    measures = " and ".join(formula.measure.title for formula in formulas)
+    measures = together or " and ".join(formula.measure.title for formula in formulas)
     return Document(
         f"{model.title}: {measures} in closed form",
         f"Derived by symformer {version}; every line is proved equal to the one before it.",
         blocks,
     )
+
+
+def _lowered(block: Block) -> Block:
+    return replace(block, level=block.level + 1) if isinstance(block, Heading) else block
 
 
 def _chapter(model: Model, formula: Formula) -> list[Block]:
@@ -140,8 +162,8 @@ def _counted(model: Model, formula: Formula, shown: Model) -> list[Block]:
         options = ", ".join(f"{name}={value}" for name, value in model.component.chosen.items())
         blocks.append(Paragraph(["Options of the model that differ from its usual form: ", Code(options), "."]))
     rows: list[Sequence[Line]] = []
-    sizes = [name for name in model.sizes if name in formula.symbols or not letter(name).run]
-    for name in sizes:
+    sizes = {name for name in model.sizes if not letter(name).run} | set(formula.symbols)
+    for name in sorted(sizes, key=RANK.__getitem__):
         fields = _fields(model.component, name)
         number = shown.known.get(name)
         rows.append([[Math.of(name)], [letter(name).meaning], [Code(fields)] if fields else [], _integer(number)])
@@ -366,7 +388,9 @@ def _check(model: Model, formula: Formula) -> list[Block]:
     certificate = certificate_for(model, formula)
     if certificate is None:
         return [*blocks, Paragraph([Strong("Not certified."), " No stored certificate fits this formula."])]
-    if dict(certificate.conventions) != dict(formula.conventions):
+    if any(name in PLACEMENT for name in formula.conventions):
+        blocks.append(Paragraph(["What is certified is the formula of the whole model, of which this is a share."]))
+    elif dict(certificate.conventions) != dict(formula.conventions):
         counted = ", ".join(f"{name}={value}" for name, value in certificate.conventions.items())
         blocks.append(Paragraph(["torch counts under ", Code(counted), "; under these the formula is certified."]))
     return [*blocks, *certificate_blocks(certificate)]

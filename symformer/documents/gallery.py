@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
-from sympy import Expr
+from sympy import Expr, Integer, Symbol
 
 from ..algebra.published import published
 from ..architectures import architecture, names
 from ..arithmetic import parse
+from ..model import Model
 from ..notation.latex import latex
+from ..symbols import B, C, N_dp, N_pp, N_tp, S, S_enc
 from .derivation import document, with_numbers
 from .render import picture, render
 
 COVER = "gpt2"  # whose first page is the picture in the README
+
+# What a model costs, in the order of a document; a quantity that a model refuses is left out, with the reason.
+COSTS = (
+    "flops",
+    "train-flops",
+    "prefill-flops",
+    "decode-flops",
+    "kv-cache",
+    "activations",
+    "train-memory",
+    "inference-memory",
+    "traffic",
+    "intensity",
+)
+RUN: dict[Symbol, Expr] = {B: Integer(1), S: Integer(1024), S_enc: Integer(512), C: Integer(1024)}  # of the examples
+
+# One rank of many: a document of its own, at these numbers.
+RANK = "llama-2-70b"
+RANK_RUN: dict[Symbol, Expr] = {**RUN, N_tp: Integer(8), N_pp: Integer(4), N_dp: Integer(16)}
+RANK_QUANTITIES = ("params", "train-memory", "communication")
+RANK_CONVENTIONS = {
+    "tensor": "sequence",
+    "pipeline": "first",
+    "data": "zero1",
+    "recipe": "bf16",
+    "implementation": "none",
+}
 
 
 def pages(version: str) -> dict[str, bytes]:
@@ -21,15 +50,26 @@ def pages(version: str) -> dict[str, bytes]:
         derivation = document(architecture(name), ["params"], version)
         for extension in ("md", "pdf"):
             made[f"{name}.{extension}"] = render(derivation, extension)
+        made[f"{name}-costs.md"] = render(document(example(name), COSTS, version, "costs"), "md")
         if name == COVER:
             made[f"{name}.png"] = picture(derivation)
+    rank = document(architecture(RANK).set(RANK_RUN), RANK_QUANTITIES, version, "one rank", **RANK_CONVENTIONS)
+    made[f"{RANK}-rank.md"] = render(rank, "md")
     title = (
         "# Derivations\n\nWritten by `symformer gallery reports`; every formula is certified against a torch model.\n"
     )
-    also = "[Published formulas](published.md), and how far each is from the one derived here."
-    made["README.md"] = "\n".join([title, *index("."), "", also, ""]).encode()
+    also = [
+        "[Published formulas](published.md), and how far each is from the one derived here.",
+        f"[One rank of many]({RANK}-rank.md): what the first of four stages of {RANK} holds and sends.",
+    ]
+    made["README.md"] = "\n\n".join(["\n".join([title, *index(".")]), *also, ""]).encode()
     made["published.md"] = _published().encode()
     return made
+
+
+def example(name: str) -> Model:
+    """An architecture at its first preset, or with no sizes of its own, in a run of one sequence."""
+    return with_numbers(architecture(name)).set(RUN)
 
 
 def _published() -> str:
@@ -55,11 +95,11 @@ def _math(expr: Expr) -> str:
 
 def index(folder: str) -> list[str]:
     """The rows of the table that links the gallery, from a page beside ``folder``."""
-    rows = ["| Architecture | Parameters | For | Derivation |", "| --- | --- | ---: | --- |"]
+    rows = ["| Architecture | Parameters | For | Derivation | Costs |", "| --- | --- | ---: | --- | --- |"]
     for name in names():
         model = architecture(name)
         shown = with_numbers(model)
         value = f"{model.params.value(dict(shown.known)):,} ({shown.target})"
-        links = f"[Markdown]({folder}/{name}.md), [PDF]({folder}/{name}.pdf)"
+        links = f"[Markdown]({folder}/{name}.md), [PDF]({folder}/{name}.pdf) | [Markdown]({folder}/{name}-costs.md)"
         rows.append(f"| {model.title} | $`{model.params.latex()}`$ | {value} | {links} |")
     return rows

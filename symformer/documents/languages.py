@@ -116,6 +116,8 @@ class Latex(Language):
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
         "–": "--",
+        "≈": r"$\approx$",
+        "σ": r"$\sigma$",
         "<": "$<$",
         ">": "$>$",
         "|": "$|$",
