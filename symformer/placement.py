@@ -26,8 +26,8 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
     "tensor": {
         "off": "no tensor parallelism",
         "on": "heads, hidden widths and the vocabulary are divided among N_tp ranks, Shoeybi et al. 2019, section 3",
-        "sequence": "heads, hidden widths and the vocabulary are divided among N_tp ranks, and what lies between them is "
-        "divided along the sequence, Korthikanti et al. 2022, section 4.2.2",
+        "sequence": "heads, hidden widths and the vocabulary are divided among N_tp ranks, and what lies between "
+        "them along the sequence, Korthikanti et al. 2022, section 4.2.2",
     },
     "pipeline": {
         "off": "no pipeline",
