@@ -75,7 +75,7 @@ class Entry:
     output: Tensor
     weights: tuple[Weight, ...] = ()  # stored here
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
-    function: str = ""  # which activation, norm, table or collective
+    function: str = ""  # which activation, norm, table or collective; of a softmax, the precision it asks for
     mask: Mask = "none"  # which query-key pairs the attention needs
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)
@@ -277,9 +277,9 @@ class Operations:
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), mask=mask)
 
-    def softmax(self, name: str, x: Tensor) -> Tensor:
-        """Softmax over the last axis."""
-        return self._write(Kind.SOFTMAX, name, (x,), x.shape)
+    def softmax(self, name: str, x: Tensor, function: str = "") -> Tensor:
+        """Softmax over the last axis; ``function`` is ``float32`` where it is computed so whatever its input is."""
+        return self._write(Kind.SOFTMAX, name, (x,), x.shape, function=function)
 
     def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask) -> Tensor:
         """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head."""

@@ -5,13 +5,19 @@ from __future__ import annotations
 import random
 
 import pytest
+from sympy import Integer
 
 from symformer import SymformerError, architecture
 from symformer.architectures.base import Architecture
-from symformer.symbols import SYMBOLS, A, B, E, H, S
+from symformer.symbols import SYMBOLS, A, B, E, H, L, S, W
 from symformer.witness.oracles import activation_bytes
 
-WAYS = [("eager", "off"), ("eager", "on"), ("sdpa", "off")]
+WAYS = [
+    (implementation, dropout, recompute, dtype)
+    for implementation, dropout in (("eager", "off"), ("eager", "on"), ("sdpa", "off"))
+    for recompute in ("none", "selective", "full")
+    for dtype in ("fp32", "bf16")
+] + [("eager", "off", "none", "fp16"), ("sdpa", "off", "full", "fp16")]
 
 
 def draw(target: str, seed: int) -> dict[str, int]:
@@ -34,17 +40,41 @@ def draw(target: str, seed: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize(("implementation", "dropout"), WAYS)
+@pytest.mark.parametrize(("implementation", "dropout", "recompute", "dtype"), WAYS)
 @pytest.mark.parametrize("target", ["gpt2", "llama", "bert"])
-def test_bytes_that_the_hooks_see(target: str, implementation: str, dropout: str, seed: int) -> None:
+def test_bytes_that_are_held(
+    target: str, implementation: str, dropout: str, recompute: str, dtype: str, seed: int
+) -> None:
     sizes = draw(target, seed)
     model = architecture(target)
     component = model.component
     assert isinstance(component, Architecture)
     numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
-    formula = model.formula("activations", implementation=implementation, dropout=dropout).partial(H="H")
-    theirs = activation_bytes(component, numbers, implementation, dropout, device="cpu")
-    assert formula.value(sizes) == theirs > 0
+    way = {"implementation": implementation, "dropout": dropout, "recompute": recompute, "dtype": dtype}
+    formula = model.formula("activations", **way).partial(H="H")
+    assert formula.value(sizes) == activation_bytes(component, numbers, **way, fake=False) > 0
+    symbolic = model.formula("activations", **{**way, "dtype": "symbolic"}).partial(H="H")
+    if dtype != "fp32":
+        assert symbolic.value(sizes, W=2) == formula.value(sizes)
+
+
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+def test_single_precision_is_not_four_bytes_of_a_symbol(implementation: str) -> None:
+    """W = 4 is single precision, but where Llama writes its softmax out: there it keeps what it cast, and the cast."""
+    for target, same in (("gpt2", True), ("bert", True), ("llama", implementation == "sdpa")):
+        model = architecture(target)
+        ways = [model.formula("activations", implementation=implementation, dtype=way) for way in ("fp32", "symbolic")]
+        assert ways[0].equals(ways[1].expanded.xreplace({W: Integer(4)})) == same
+
+
+def test_a_checkpointed_layer_keeps_its_input() -> None:
+    """By hand: 4·B·S·E for each of L layers and the final norm's input; outside them 8·B·S and 8·S of indices, mean and
+    1/σ of the final norm, and what the head reads; and one mask of 4·B·S² in the eager way.
+    """
+    gpt2 = architecture("gpt2")
+    outside = 4 * B * S * E * (L + 1) + 8 * B * S + 8 * S + 8 * B * S + 4 * B * S * E
+    assert gpt2.formula("activations", recompute="full", implementation="sdpa").equals(outside)
+    assert gpt2.formula("activations", recompute="full").equals(outside + 4 * B * S**2)
 
 
 def test_the_expression_of_korthikanti() -> None:
@@ -55,11 +85,25 @@ def test_the_expression_of_korthikanti() -> None:
     assert core.equals(9 * S * B * E + 5 * A * S**2 * B)
 
 
+def test_korthikantis_table_2() -> None:
+    """Without parallelism: 34sbh a layer with selective recomputation, 2sbh with full; in W bytes, 16W + 2 for 34."""
+    gpt2 = architecture("gpt2")
+    megatron = {"implementation": "megatron", "dropout": "on"}
+    assert gpt2.formula("activations", recompute="selective", **megatron).part("h").equals(34 * S * B * E)
+    assert gpt2.formula("activations", recompute="full", **megatron).part("h").equals(2 * S * B * E)
+    layer = gpt2.formula("activations", recompute="selective", dtype="symbolic", **megatron).part("h")
+    assert layer.equals((16 * W + 2) * S * B * E)
+
+
 def test_what_an_implementation_is_not_for_is_refused() -> None:
     with pytest.raises(SymformerError, match="transformers does not have this model"):
         architecture("gpt-from-scratch").formula("activations")
     with pytest.raises(SymformerError, match="implementation=megatron is for layer, and this is rms"):
         architecture("llama").formula("activations", implementation="megatron")
+    with pytest.raises(SymformerError, match="implementation=megatron is for layer, and this is rms"):
+        architecture("llama").formula("activations", implementation="megatron", recompute="full")
+    with pytest.raises(SymformerError, match="implementation=megatron is known in half precision"):
+        architecture("gpt2").formula("activations", implementation="megatron", dtype="fp32")
     with pytest.raises(SymformerError, match="the fused kernel of the CPU has no dropout"):
         architecture("gpt2").formula("activations", implementation="sdpa", dropout="on")
 

@@ -63,7 +63,10 @@ class Llama(Architecture):
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         attention = SelfAttention(
-            bias=self.attention_bias, output_bias=self.attention_bias, positions=RotaryPositions()
+            bias=self.attention_bias,
+            output_bias=self.attention_bias,
+            positions=RotaryPositions(),
+            softmax="float32",
         )
         block = PreNormBlock(
             parts={

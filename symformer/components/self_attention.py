@@ -47,6 +47,7 @@ class SelfAttention(Component):
     output: str = "o_proj"
     weight_dropout: str = ""  # dropout on the attention weights, where the model names one
     output_dropout: str = ""
+    softmax: str = ""  # "float32" where the softmax is computed in single precision, whatever the model's own
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary positions are one more input
@@ -69,7 +70,7 @@ class SelfAttention(Component):
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         mask: Mask = "causal" if self.causal else "none"
-        weights = ops.softmax("softmax", ops.scores("scores", q, k, mask))
+        weights = ops.softmax("softmax", ops.scores("scores", q, k, mask), self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
         y = ops.linear(self.output, ops.merge(ops.mix("mix", weights, v, mask)), x.width, bias=self.output_bias)

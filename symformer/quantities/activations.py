@@ -6,15 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..account import Line, Measure
+from ..errors import RuleError
 from ..ledger import Ledger
 from ..sizes import Condition
-from .kept import DROPOUT, activation_terms, implemented, kept_conditions
+from .kept import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
 from .quantity import Convention, Conventions, Quantity, tally
 
 
 @dataclass(frozen=True)
 class Activations(Quantity):
     """A quantity whose terms belong to the operation that made a tensor, whoever keeps it."""
+
+    def choose(self, given: Mapping[str, str]) -> dict[str, str]:
+        """As everywhere, but Megatron's kernels are for half precision, and have it where nothing is said."""
+        half = {"dtype": "fp16"} if given.get("implementation") == "megatron" else {}
+        chosen = super().choose({**half, **given})
+        if chosen["implementation"] == "megatron" and chosen["dtype"] == "fp32":
+            raise RuleError("implementation=megatron is known in half precision; choose dtype=fp16, bf16 or symbolic")
+        return chosen
 
     def check(self, library: str, given: Mapping[str, str]) -> None:
         """What transformers keeps is known of models that transformers has."""
@@ -34,17 +43,27 @@ QUANTITY = Activations(
     Measure("activations", "bytes of activations", "K", "bytes"),
     "The bytes kept from one forward pass over B sequences of S tokens for the backward pass, by the named "
     "implementation. A tensor that several operations keep is counted once, with the operation "
-    "that made it. Weights are left out.",
+    "that made it. Weights are left out, and what is live for a moment only: in the backward pass, the "
+    "activations of the one part that is being recomputed.",
     {},
     ("tensor", "multiplied out"),
     {
         "implementation": Convention(
             {
-                "eager": "transformers in single precision on the CPU, with attention written out",
-                "sdpa": "transformers in single precision on the CPU, with torch's fused attention",
-                "megatron": "the kernels of Korthikanti et al. 2022, arXiv:2205.05198, section 4, in half precision",
+                "eager": "transformers on the CPU, with attention written out",
+                "sdpa": "transformers on the CPU, with torch's fused attention",
+                "megatron": "the kernels of Korthikanti et al. 2022, arXiv:2205.05198, section 4",
             }
         ),
         "dropout": DROPOUT,
+        "recompute": RECOMPUTE,
+        "dtype": Convention(
+            {
+                "fp32": "single precision, 4 bytes an element",
+                "bf16": "2 bytes an element; what the model casts to single precision is a copy of 4",
+                "fp16": "2 bytes an element; what the model casts to single precision is a copy of 4",
+                "symbolic": "W bytes an element; what the model casts to single precision is a copy of 4",
+            }
+        ),
     },
 )

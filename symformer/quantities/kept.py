@@ -1,12 +1,13 @@
 """What each implementation keeps from the forward pass for the backward pass.
 
 An operation keeps tensors that its gradient needs: some that it reads, some that it makes. Operations share tensors,
-so a tensor is counted once, with the operation that made it. Weights are left out.
+so a tensor is counted once, with the operation that made it. Weights are left out. What is computed again in the
+backward pass keeps what it reads, and nothing that it makes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sympy import Expr, Integer, Symbol
@@ -16,12 +17,12 @@ from ..errors import RuleError
 from ..ledger import ONE, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..placement import CHOICES, in_flight
 from ..sizes import Condition, Excludes
-from ..symbols import B
+from ..symbols import B, W
 from .quantity import Convention, Conventions, rule_for
 
 LONG = Integer(8)  # bytes of an index
-_BYTES = {"eager": Integer(4), "sdpa": Integer(4), "megatron": Integer(2)}  # of an element
-_NOISE = {"eager": Integer(4), "sdpa": Integer(4), "megatron": Integer(1)}  # of dropout's noise
+SINGLE = Integer(4)  # bytes of a number in single precision
+_SIZES: dict[str, Expr] = {"fp32": SINGLE, "bf16": Integer(2), "fp16": Integer(2), "symbolic": W}  # of an element
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Saves:
 
 
 Saver = Callable[[Entry, Conventions], Saves]
+
+
+def single(conventions: Conventions) -> bool:
+    """Whether the model computes in single precision; what is cast to it from another one is a copy of its own."""
+    return conventions["dtype"] == "fp32"
 
 
 def none(entry: Entry, conventions: Conventions) -> Saves:
@@ -49,11 +55,17 @@ def linear(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def norm(entry: Entry, conventions: Conventions) -> Saves:
-    """Layer: torch's kernel keeps mean and 1/σ. RMS: written out in Python, it keeps 1/σ and the normalised input."""
-    one = (*entry.output.shape[:-1], ONE)
+    """Layer: torch's kernel keeps mean and 1/σ, on the CPU in the model's own precision.
+
+    RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input.
+    """
+    size, one = _SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
     if entry.function == "layer":
-        return Saves(entry.inputs, makes=(_made(entry, "mean", one), _made(entry, "1/σ", one)))
-    return Saves(entry.inputs, makes=(_made(entry, "1/σ", one), _made(entry, "normalised", entry.output.shape)))
+        return Saves(entry.inputs, makes=(_made(entry, "mean", one, size), _made(entry, "1/σ", one, size)))
+    makes = (_made(entry, "1/σ", one, SINGLE), _made(entry, "normalised", entry.output.shape, size))
+    if single(conventions):
+        return Saves(entry.inputs, makes=makes)
+    return Saves(makes=(_made(entry, "input in float32", entry.output.shape, SINGLE), *makes))
 
 
 def activation(entry: Entry, conventions: Conventions) -> Saves:
@@ -65,7 +77,8 @@ def activation(entry: Entry, conventions: Conventions) -> Saves:
             return Saves(output=True)
         case "gelu_new":
             made = ("0.5x", "tanh", "1 + tanh")
-            return Saves(entry.inputs, makes=tuple(_made(entry, name, entry.output.shape) for name in made))
+            size = _SIZES[conventions["dtype"]]
+            return Saves(entry.inputs, makes=tuple(_made(entry, name, entry.output.shape, size) for name in made))
     raise RuleError(f"{entry.path}: activations has no rule for the function {entry.function!r}")
 
 
@@ -77,7 +90,7 @@ def dropout(entry: Entry, conventions: Conventions) -> Saves:
     """The noise, one for each element: a number on the CPU, a byte in Megatron."""
     if conventions["dropout"] == "off":
         return Saves()
-    size = _NOISE[conventions["implementation"]]
+    size = ONE if conventions["implementation"] == "megatron" else _SIZES[conventions["dtype"]]
     return Saves(makes=(Term(f"{entry.path} (noise)", (*entry.output.shape, size)),))
 
 
@@ -88,18 +101,26 @@ def rotate(entry: Entry, conventions: Conventions) -> Saves:
 def eager_scores(entry: Entry, conventions: Conventions) -> Saves:
     """Queries and keys, copied by head; keys of a group are copied for each of its heads."""
     q, k = entry.inputs
-    heads = (*q.shape[:2], *k.shape[2:])
-    return Saves(makes=(_made(entry, "queries", q.shape), _made(entry, "keys", heads)))
+    heads, size = (*q.shape[:2], *k.shape[2:]), _SIZES[conventions["dtype"]]
+    return Saves(makes=(_made(entry, "queries", q.shape, size), _made(entry, "keys", heads, size)))
 
 
 def softmax(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(output=True)
 
 
+def eager_softmax(entry: Entry, conventions: Conventions) -> Saves:
+    """Its output; where it is computed in single precision, that output before it is cast."""
+    if entry.function == "float32" and not single(conventions):
+        return Saves(makes=(_made(entry, "in float32", entry.output.shape, SINGLE),))
+    return softmax(entry, conventions)
+
+
 def eager_mix(entry: Entry, conventions: Conventions) -> Saves:
     """The weights, and the values copied by head."""
     p, v = entry.inputs
-    return Saves((p,), makes=(_made(entry, "values", (*p.shape[:2], *v.shape[2:])),))
+    values = _made(entry, "values", (*p.shape[:2], *v.shape[2:]), _SIZES[conventions["dtype"]])
+    return Saves((p,), makes=(values,))
 
 
 def fused_scores(entry: Entry, conventions: Conventions) -> Saves:
@@ -107,10 +128,10 @@ def fused_scores(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def fused_mix(entry: Entry, conventions: Conventions) -> Saves:
-    """Values, output and the logarithm of each row's sum; the weights are never stored."""
+    """Values, output and, in single precision, the logarithm of each row's sum; the weights are never stored."""
     if conventions["dropout"] == "on":
         raise RuleError(f"{entry.path}: the fused kernel of the CPU has no dropout; choose implementation=eager")
-    return Saves(entry.inputs[1:], True, (_made(entry, "log-sum-exp", entry.inputs[0].shape[:3]),))
+    return Saves(entry.inputs[1:], True, (_made(entry, "log-sum-exp", entry.inputs[0].shape[:3], SINGLE),))
 
 
 _COMMON: dict[Kind, Saver] = {
@@ -164,7 +185,7 @@ _MEGATRON: dict[Kind, Saver] = {
     Kind.MOVE: none,
 }
 IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
-    "eager": {**_COMMON, Kind.SCORES: eager_scores, Kind.SOFTMAX: softmax, Kind.MIX: eager_mix},
+    "eager": {**_COMMON, Kind.SCORES: eager_scores, Kind.SOFTMAX: eager_softmax, Kind.MIX: eager_mix},
     "sdpa": {**_COMMON, Kind.SCORES: fused_scores, Kind.SOFTMAX: none, Kind.MIX: fused_mix},
     "megatron": _MEGATRON,
 }
@@ -226,23 +247,67 @@ def activation_terms(ledger: Ledger, conventions: Conventions, measure: Measure)
             "known for implementation=megatron only"
         )
     table = IMPLEMENTATIONS[implementation]
-    entries = [entry for _, entry in ledger if entry.output.grad != 0]
     makers = {id(entry.output): entry for _, entry in ledger}
-    kept = Kept(conventions, makers, {id(scope.loop[1]): scope for scope in _scopes(ledger.root) if scope.loop})
+    loops = {id(scope.loop[1]): scope for scope in _scopes(ledger.root) if scope.loop}
+    kept = Kept(conventions, makers, loops)
+    again = _recomputed(ledger, makers, conventions["recompute"])
+    inside = {id(entry) for region in again for entry in region}
     terms: dict[int, tuple[Term, ...]] = {}
-    for entry in entries:
+    for _, entry in ledger:
+        if entry.output.grad == 0:
+            continue
         saved = rule_for(table, entry, measure)(entry, conventions)
+        if id(entry) in inside:  # refused where it has no rule, and otherwise not kept
+            continue
         for tensor in (*saved.reads, *((entry.output,) if saved.output else ())):
             kept.keep(tensor)
         terms[id(entry)] = saved.makes
-    size = _BYTES[conventions["implementation"]]
+    for region in again:
+        made = {id(entry.output) for entry in region}
+        for tensor in (tensor for entry in region for tensor in entry.inputs):
+            if id(kept.storage(tensor)) not in made:
+                kept.keep(tensor)
+    size = _SIZES[conventions["dtype"]]
     for entry in makers.values():
         if (share := kept.share(entry)) != 0:
             factors = (*entry.output.shape, size, *((share,) if share != 1 else ()))
             terms[id(entry)] = (Term(f"{entry.path} (output)", factors), *terms.get(id(entry), ()))
+    if again and implementation != "megatron":
+        for entry, term in _handed(ledger, conventions):
+            terms[id(entry)] = (*terms.get(id(entry), ()), term)
     if (copies := in_flight(conventions.get("pipeline", "off"))) != 1:
         return {key: tuple(Term(term.label, (*term.factors, copies)) for term in some) for key, some in terms.items()}
     return terms
+
+
+def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:
+    """What is computed again, each time as one: the core of an attention, scores to mix; or a repeated layer."""
+    if recompute == "full":
+        return [[entry for _, entry in Ledger(scope, None)] for scope in _scopes(ledger.root) if scope.loop]
+    cores = []
+    for _, entry in ledger if recompute == "selective" else ():
+        if entry.kind is Kind.MIX:
+            cores.append([entry])
+            while cores[-1][-1].kind is not Kind.SCORES:
+                cores[-1].append(makers[id(cores[-1][-1].inputs[0])])
+    return cores
+
+
+def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, Term]]:
+    """What transformers hands to every layer and torch's checkpoint holds: a mask, and the positions to rotate by.
+
+    Written out, attention reads its mask [B,1,S,S] in the model's precision; the fused kernel is told instead. A mask
+    serves all layers that have its like, so each of them has its share of it.
+    """
+    masked = [(count, entry) for count, entry in ledger if entry.kind is Kind.SCORES and entry.mask != "none"]
+    masks = {entry.mask: (count, entry) for count, entry in reversed(masked)}
+    for count, entry in masks.values() if conventions["implementation"] == "eager" else ():
+        batch, _, queries, keys = entry.output.shape
+        factors = (batch, queries, keys, _SIZES[conventions["dtype"]], 1 / count)
+        yield entry, Term(f"{entry.path} (mask)", factors)
+    for _, entry in ledger:
+        if entry.kind is Kind.POSITIONS and entry.function == "rotary":
+            yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
 
 
 def implemented(library: str, implementation: str) -> None:
@@ -258,18 +323,25 @@ def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition
     """Grouped heads are copied for each of their queries, but one head of one sequence is only looked at again."""
     scores = [entry.inputs for _, entry in ledger if entry.kind is Kind.SCORES]
     groups = {k.shape[1] for q, k in scores if q.shape[1] != k.shape[1] and isinstance(k.shape[1], Symbol)}
-    if conventions["implementation"] != "eager" or not groups:
+    if conventions["implementation"] != "eager" or conventions["recompute"] != "none" or not groups:
         return ()
     because = "torch then keeps a view where it would keep a copy"
     return tuple(Excludes((B, group), because) for group in sorted(groups, key=str))
 
 
 DROPOUT = Convention({"off": "no dropout", "on": "dropout keeps its noise"})
+RECOMPUTE = Convention(
+    {
+        "none": "nothing is recomputed",
+        "selective": "the attention core, from scores to mix, is computed again and keeps what it reads",
+        "full": "every repeated layer is computed again and keeps what it reads",
+    }
+)
 
 
 def _scopes(scope: Scope) -> list[Scope]:
     return [scope, *(found for item in scope.items if isinstance(item, Scope) for found in _scopes(item))]
 
 
-def _made(entry: Entry, what: str, shape: tuple[Expr, ...]) -> Term:
-    return Term(f"{entry.path} ({what})", (*shape, _BYTES["eager"]))
+def _made(entry: Entry, what: str, shape: tuple[Expr, ...], size: Expr) -> Term:
+    return Term(f"{entry.path} ({what})", (*shape, size))

@@ -13,10 +13,9 @@ from ..ledger import Entry, Ledger, Weight
 from ..placement import evenly
 from ..sizes import Condition
 from ..symbols import N_dp
-from .kept import DROPOUT, activation_terms, implemented, kept_conditions
+from .kept import DROPOUT, RECOMPUTE, SINGLE, activation_terms, implemented, kept_conditions
 from .quantity import Convention, Conventions, Quantity, tally
 
-SINGLE = Integer(4)  # bytes of a number in single precision
 STEP = Integer(4)  # bytes in which torch counts the steps, for each weight apart
 
 # The bytes of one parameter: its weight, its gradient, and a master copy in single precision where there is one.
@@ -84,16 +83,10 @@ class TrainMemory(Quantity):
     """What an entry's weights need, and what is kept of its tensors."""
 
     def check(self, library: str, given: Mapping[str, str]) -> None:
-        """The activations of an implementation are in the precision that it computes in."""
+        """Megatron's kernels are for half precision, and transformers for the models that it has."""
         chosen = self.choose(given)
-        single = chosen["recipe"] == "fp32"
-        if chosen["implementation"] == "none":
-            return
-        if single != (chosen["implementation"] != "megatron"):
-            raise RuleError(
-                f"recipe={chosen['recipe']} and implementation={chosen['implementation']} differ in precision: "
-                "eager and sdpa are known with recipe=fp32, megatron with the bf16 recipes"
-            )
+        if chosen["implementation"] == "megatron" and chosen["recipe"] == "fp32":
+            raise RuleError("implementation=megatron is known in half precision; choose a bf16 recipe")
         implemented(library, chosen["implementation"])
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
@@ -104,7 +97,8 @@ class TrainMemory(Quantity):
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Weights, gradients and optimizer with the entry that stores the weight; activations with their maker."""
         none = conventions["implementation"] == "none"
-        kept = {} if none else activation_terms(ledger, conventions, self.measure)
+        dtype = "fp32" if conventions["recipe"] == "fp32" else "bf16"
+        kept = {} if none else activation_terms(ledger, {**conventions, "dtype": dtype}, self.measure)
         return tally(ledger.root, lambda entry: (*state(entry, conventions), *kept.get(id(entry), ())))
 
 
@@ -112,7 +106,7 @@ QUANTITY = TrainMemory(
     Measure("train-memory", "bytes of training memory", "M", "bytes"),
     "Every weight with its gradient and the state that torch's optimizer keeps for it, and the activations kept from "
     "one forward pass over B sequences of S tokens. What an allocator adds, and what is needed only for a "
-    "moment, is not counted.",
+    "moment, is not counted: of what is recomputed, the part that is live again in the backward pass.",
     {},
     ("what is kept", "multiplied out"),
     {
@@ -133,13 +127,14 @@ QUANTITY = TrainMemory(
         ),
         "implementation": Convention(
             {
-                "eager": "activations of transformers in single precision on the CPU, with attention written out",
-                "sdpa": "activations of transformers in single precision on the CPU, with torch's fused attention",
-                "megatron": "activations of the kernels of Korthikanti et al. 2022, in half precision",
+                "eager": "activations of transformers on the CPU in the weights' precision, written out",
+                "sdpa": "activations of transformers on the CPU in the weights' precision, with fused attention",
+                "megatron": "activations of the kernels of Korthikanti et al. 2022",
                 "none": "no activations: weights, gradients and optimizer alone",
             }
         ),
         "dropout": DROPOUT,
+        "recompute": RECOMPUTE,
         "data": Convention(
             {
                 "off": "every rank has all of it",

@@ -5,16 +5,19 @@ Everything runs on the meta device, so sizes cost nothing. Each oracle asserts t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from sympy import Symbol
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..architectures.base import Architecture
@@ -26,6 +29,7 @@ from ..symbols import B, C, S, V_type
 from .measure import build
 
 Numbers = Mapping[Symbol, int]
+_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass(frozen=True)
@@ -69,26 +73,92 @@ def activation_bytes(
     numbers: Numbers,
     implementation: str = "eager",
     dropout: str = "off",
-    device: str = "meta",
+    recompute: str = "none",
+    dtype: str = "fp32",
+    fake: bool = True,
 ) -> int:
-    """The bytes of every storage that a forward pass keeps for the backward pass, weights left out."""
-    model = build(component, numbers, device).train().requires_grad_(True)
-    for module in model.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = 0.1 if dropout == "on" else 0.0
-    weights = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
-    kept: dict[int, Tensor] = {}  # holds the tensors too, so that no storage is freed and its place used again
+    """The bytes of every storage that a forward pass keeps for the backward pass, weights left out.
 
-    def keep(tensor: Tensor) -> Tensor:
-        kept.setdefault(tensor.untyped_storage()._cdata, tensor)
-        return tensor
+    On the CPU, and fake unless real memory is asked for: a fake tensor goes where a real one would, and has no memory.
+    The meta device will not do: there a layer norm keeps single precision, and a model cannot make its own mask.
+    """
+    with FakeTensorMode() if fake else nullcontext(), _unpacked():
+        with _dtype(_DTYPES[dtype]):
+            model = build(component, numbers, "cpu").train().requires_grad_(True)
+        for module in model.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.1 if dropout == "on" else 0.0
+        weights = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
+        kept: dict[int, Tensor] = {}  # holds the tensors too, so that no storage is freed and its place used again
 
-    with saved_tensors_hooks(keep, lambda tensor: tensor):
-        output = _run(component, model, numbers, implementation=implementation)
-    total = sum(tensor.untyped_storage().nbytes() for storage, tensor in kept.items() if storage not in weights)
+        def keep(tensor: Tensor) -> Tensor:
+            kept.setdefault(tensor.untyped_storage()._cdata, tensor)
+            return tensor
+
+        with _recomputing(model, recompute, keep), saved_tensors_hooks(keep, lambda tensor: tensor):
+            output = _run(component, model, numbers, implementation=implementation, masked=False)
+        total = sum(tensor.untyped_storage().nbytes() for storage, tensor in kept.items() if storage not in weights)
     if not total or output is None:
         raise WitnessError(f"{component.name} keeps nothing for the backward pass: nothing was counted")
     return total
+
+
+@contextmanager
+def _dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Weights that are made here have this precision: fake ones cannot be cast afterwards."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@contextmanager
+def _unpacked() -> Iterator[None]:
+    """No row holds several sequences: with fake tensors transformers cannot look, and makes a mask to be safe."""
+    from transformers import masking_utils
+
+    before = masking_utils.find_packed_sequence_indices
+    masking_utils.find_packed_sequence_indices = lambda *args, **kwargs: None
+    try:
+        yield
+    finally:
+        masking_utils.find_packed_sequence_indices = before
+
+
+@contextmanager
+def _recomputing(model: Any, recompute: str, keep: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Torch's checkpoint around every layer, as transformers puts it, or around every attention function.
+
+    What a checkpoint is given it holds, positional or by keyword; the hooks see only the first of these.
+    """
+    from transformers import modeling_utils
+
+    interface: Any = modeling_utils.AttentionInterface
+    times = 0
+
+    def checkpointed(function: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal times
+        times += 1
+        given = [*args, *kwargs.values(), *(function.keywords.values() if isinstance(function, partial) else ())]
+        for value in given:
+            for tensor in value if isinstance(value, tuple) else (value,):
+                if isinstance(tensor, Tensor):
+                    keep(tensor)
+        return checkpoint(function, *args, use_reentrant=False, **kwargs)
+
+    find = interface.get_interface
+    if recompute == "full":
+        model._set_gradient_checkpointing(gradient_checkpointing_func=checkpointed)
+    elif recompute == "selective":
+        interface.get_interface = lambda *args: partial(checkpointed, find(*args))
+    try:
+        yield
+    finally:
+        interface.get_interface = find
+    if not times and recompute != "none":
+        raise WitnessError("no layer was checkpointed: nothing was counted")
 
 
 def train_bytes(
@@ -118,7 +188,7 @@ def train_bytes(
     total = sum(tensor.untyped_storage().nbytes() for tensor in (*parameters, *gradients, *states))
     if implementation == "none":
         return total
-    return total + activation_bytes(component, numbers, implementation, device=device)
+    return total + activation_bytes(component, numbers, implementation, fake=device == "meta")
 
 
 def inference_bytes(component: Architecture, numbers: Numbers) -> int:
@@ -219,6 +289,7 @@ def _run(
     cache: Any = None,
     before: int = 0,
     implementation: str = "eager",
+    masked: bool = True,
 ) -> Any:
     device = next(model.parameters()).device
     inputs = []
@@ -232,9 +303,9 @@ def _run(
     config._attn_implementation = implementation
     new = numbers[S]
     facts: dict[str, Any] = {}
-    if implementation == "eager":  # on meta no mask can be made, and the fused kernel is quickest, and usual, without
+    if masked and implementation == "eager":  # on meta no mask can be made
         facts["attention_mask"] = torch.zeros(numbers[B], 1, new, before + new, device=device)
-    if implementation == "eager" or not keeps_cache(component):  # a causal model would make a mask from positions
+    if masked or not keeps_cache(component):  # else a causal model makes its own
         facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
     if V_type in component.fields.sizes:
         facts["token_type_ids"] = torch.zeros(numbers[B], new, dtype=torch.long, device=device)
