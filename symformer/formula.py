@@ -197,8 +197,8 @@ class Formula:
         return bool(expand(expr.xreplace(self.relations) - self.expanded) == 0)
 
     def part(self, path: str) -> Formula:
-        """The formula of one copy of a part: ``part("h.attn")`` has the id ``gpt2.params.h.attn``."""
-        parts = {line.key: line for line in self.root.parts()}
+        """The formula of one copy of a part or of an operation: ``part("h.attn")`` is ``gpt2.params.h.attn``."""
+        parts = {line.key: line for line in (*self.root.walk(), *self.root.parts())}
         if path not in parts:
             raise UnknownNameError("part", path, filter(None, parts))
         line = parts[path]
