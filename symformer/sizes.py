@@ -48,7 +48,22 @@ class Excludes:
             raise SizeError(f"the formula does not hold for {both}: {self.because}")
 
 
-Condition = Divides | Excludes
+@dataclass(frozen=True)
+class AtMost:
+    """A condition under which a formula holds: a size is no larger than this."""
+
+    size: Expr
+    most: int
+    because: str
+
+    def check(self, numbers: Mapping[Symbol, int]) -> None:
+        """Raise SizeError when the size has a number and it is larger."""
+        number = self.size.xreplace({name: Integer(value) for name, value in numbers.items()})
+        if number.is_number and number > self.most:
+            raise SizeError(f"the formula holds for {text(self.size)} up to {self.most}, not {number}: {self.because}")
+
+
+Condition = Divides | Excludes | AtMost
 
 
 def _meaning(divisor: Expr) -> str:
