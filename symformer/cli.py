@@ -269,7 +269,10 @@ def verify(
         model, _ = resolve(name, pairs(options))
         whole = name in architectures.names() and not options
         for variant in architectures.variants(model) if whole else [model]:
-            tasks += [(variant, quantity) for quantity in quantities or provable(variant) or ["params"]]
+            settled = provable(variant) or [("params", {})]
+            named = {name for name, _ in settled}
+            tasks += [(variant, *each) for each in settled if each[0] in quantities or not quantities]
+            tasks += [(variant, name, {}) for name in quantities if name not in named]  # refused, with what is settled
         if whole and not quantities:
             wholes.add(model.id)
     verdicts = verify_all(tasks, seed)

@@ -16,7 +16,7 @@ from sympy import Expr, Integer, Mul, Symbol, ceiling, fraction
 from .errors import RuleError
 from .ledger import ONE, Entry, Kind, Ledger, Mask, Operations, Part, Scope, Tensor, Weight
 from .shapes import Shape, shape_line
-from .sizes import Below, Condition, Divides
+from .sizes import AtMost, Condition, Divides
 from .symbols import RANK, I_pp, N_cp, N_ep, N_pp, N_tp, S, V
 
 PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
@@ -130,7 +130,7 @@ def conditions(ledger: Ledger, placement: Placement, known: Sequence[Condition])
         if above not in implied
     ]
     if placement.pipeline == "middle":
-        rules.append(Below(I_pp, N_pp - 1))
+        rules.append(AtMost(I_pp, N_pp - 2, "a middle stage has one after it"))
     return tuple(rules)
 
 

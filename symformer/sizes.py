@@ -48,22 +48,23 @@ class Excludes:
 
 
 @dataclass(frozen=True)
-class Below:
-    """A condition under which a formula holds: one size is smaller than another."""
+class AtMost:
+    """A condition under which a formula holds: a size is no larger than this."""
 
-    lower: Symbol
-    upper: Expr
+    size: Expr
+    most: Expr
+    because: str
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
-        """Raise SizeError when both have a number and the first is not the smaller."""
-        lower, upper = self.lower.xreplace(numbers), self.upper.xreplace(numbers)
-        if isinstance(lower, int | Integer) and isinstance(upper, int | Integer) and not int(lower) < int(upper):
-            raise SizeError(
-                f"{self.lower}={int(lower)} ({letter(self.lower).meaning}) is not below {text(self.upper)}={int(upper)}"
-            )
+        """Raise SizeError when both have a number and the size is the larger."""
+        given = {name: Integer(value) for name, value in numbers.items()}
+        size, most = self.size.xreplace(given), self.most.xreplace(given)
+        if size.is_number and most.is_number and size > most:
+            limit = text(self.most) if self.most.is_number else f"{text(self.most)}={most}"
+            raise SizeError(f"the formula holds for {text(self.size)} up to {limit}, not {size}: {self.because}")
 
 
-Condition = Divides | Excludes | Below
+Condition = Divides | Excludes | AtMost
 
 
 def _meaning(size: Expr) -> str:

@@ -116,6 +116,36 @@ def test_one_head_of_one_sequence_is_refused() -> None:
     assert formula.value("llama-2-7b", B=1, S=7) > 0
 
 
+def test_a_group_of_wide_heads_is_refused() -> None:
+    """Transformers hands grouped heads of up to 256 to torch as they are, and copies wider ones first."""
+    llama = architecture("llama")
+    formula = llama.formula("activations", implementation="sdpa").partial(H="H")
+    assert isinstance(llama.component, Architecture)
+    sizes = {"B": 2, "S": 3, "V": 29, "E": 24, "H": 11, "L": 5, "A": 6, "G": 3}
+    for width in (256, 258):
+        numbers = {SYMBOLS[name]: number for name, number in {**sizes, "D": width}.items()}
+        same = formula.expanded.xreplace(numbers) == activation_bytes(
+            llama.component, numbers, implementation="sdpa", fake=False
+        )
+        assert same == (width == 256)
+    assert formula.value({**sizes, "D": 256}) > 0
+    with pytest.raises(SymformerError, match="the formula holds for D up to 256, not 258: transformers then copies"):
+        formula.value({**sizes, "D": 258})
+
+
+@pytest.mark.parametrize("recompute", ["selective", "full"])
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+def test_what_is_recomputed_copies_no_group(implementation: str, recompute: str) -> None:
+    """Neither one head of one sequence nor a wide one makes a difference then."""
+    llama = architecture("llama")
+    assert isinstance(llama.component, Architecture)
+    way = {"implementation": implementation, "recompute": recompute}
+    formula = llama.formula("activations", **way).partial(H="H")
+    sizes = {"B": 1, "S": 3, "V": 29, "E": 24, "H": 11, "L": 5, "A": 6, "G": 1, "D": 258}
+    numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
+    assert formula.value(sizes) == activation_bytes(llama.component, numbers, **way, fake=False)
+
+
 def test_gelu_that_is_written_out_costs_three_more() -> None:
     gpt2 = architecture("gpt2").formula("activations").partial(H="H")
     assert gpt2.part("h.mlp").equals(20 * B * S * H)  # input, three products and output of the function, 4 bytes each

@@ -11,6 +11,7 @@ from symformer.sizes import Numbers
 from symformer.symbols import SYMBOLS
 from symformer.witness.oracles import train_bytes
 
+STEPPED = [name for name in OPTIMIZERS if name != "adam-8bit"]  # those that torch has
 SIZES = {"B": 2, "S": 7, "V": 29, "P": 18, "V_type": 4, "E": 24, "H": 11, "L": 5, "A": 6, "G": 3, "D": 10}
 
 
@@ -23,19 +24,24 @@ def numbers(target: str) -> tuple[Architecture, Numbers, dict[str, int]]:
     return component, {SYMBOLS[name]: number for name, number in sizes.items()}, sizes
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("optimizer", STEPPED)
 @pytest.mark.parametrize("target", ["gpt2", "llama", "bert", "bare-bones-transformer-lm"])
-def test_a_real_optimizer_after_a_real_step(target: str, optimizer: str) -> None:
+def test_a_real_optimizer_after_a_real_step(target: str, optimizer: str, recipe: str) -> None:
     component, where, sizes = numbers(target)
-    formula = architecture(target).formula("train-memory", optimizer=optimizer, implementation="none").partial(H="H")
-    assert formula.value(sizes) == train_bytes(component, where, optimizer, device="cpu") > 0
+    way = {"recipe": recipe, "optimizer": optimizer, "implementation": "none"}
+    formula = architecture(target).formula("train-memory", **way).partial(H="H")
+    assert formula.value(sizes) == train_bytes(component, where, **way, device="cpu") > 0
 
 
+@pytest.mark.parametrize("recompute", ["none", "selective", "full"])
+@pytest.mark.parametrize(("recipe", "implementation"), [("fp32", "eager"), ("bf16", "eager"), ("bf16", "sdpa")])
 @pytest.mark.parametrize("target", ["gpt2", "llama", "bert"])
-def test_with_the_activations_that_the_hooks_see(target: str) -> None:
+def test_with_the_activations_that_are_held(target: str, recipe: str, implementation: str, recompute: str) -> None:
     component, where, sizes = numbers(target)
-    formula = architecture(target).formula("train-memory").partial(H="H")
-    assert formula.value(sizes) == train_bytes(component, where, "adam", "eager")
+    way = {"recipe": recipe, "implementation": implementation, "recompute": recompute}
+    formula = architecture(target).formula("train-memory", **way).partial(H="H")
+    assert formula.value(sizes) == train_bytes(component, where, **way, device="cpu")
 
 
 def test_bytes_of_a_parameter() -> None:

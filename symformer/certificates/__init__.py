@@ -68,11 +68,11 @@ def stored(architecture: str) -> tuple[Certificate, ...]:
 def certificate_for(model: Model, formula: Formula) -> Certificate | None:
     """The stored certificate that fits a formula under the conventions torch counts by; None when there is none.
 
-    It may be for other conventions than the formula's own: compare ``certificate.conventions``.
+    It may be for other conventions than the formula's own, where none is for those: compare
+    ``certificate.conventions``.
     """
-    for kept in stored(model.id):
-        if (kept.id, dict(kept.options)) != (formula.id, model.component.chosen):
-            continue
+    ours = [kept for kept in stored(model.id) if (kept.id, dict(kept.options)) == (formula.id, model.component.chosen)]
+    for kept in sorted(ours, key=lambda kept: dict(kept.conventions) != dict(formula.conventions)):
         counted = model.formula(formula.measure.name, **kept.conventions)
         if kept.digest == counted.digest:
             return kept

@@ -23,7 +23,7 @@ from ..notation.tree import Label, tree
 from ..papers import paper
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import PLACEMENT
-from ..sizes import Below, Divides
+from ..sizes import AtMost, Divides
 from ..summary import share
 from ..symbols import RANK, SYMBOLS, letter
 from .blocks import (
@@ -175,8 +175,8 @@ def _counted(model: Model, formula: Formula, shown: Model) -> list[Block]:
     for constraint in formula.constraints:
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
-        elif isinstance(constraint, Below):
-            notes.append([Math.of(constraint.lower), " is less than ", Math.of(constraint.upper)])
+        elif isinstance(constraint, AtMost):
+            notes.append([Math.of(constraint.size), " is at most ", Math.of(constraint.most)])
         else:
             notes.append([*_listed(*([Math.of(size)] for size in constraint.ones)), " are not all 1"])
     if notes:
@@ -424,7 +424,7 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
     return [
         Paragraph(
             [
-                f"This formula was compared with a torch model on the meta device: {certificate.compared}. "
+                f"This formula was compared with a torch model that has shapes and no memory: {certificate.compared}. "
                 "Two different polynomials of degree ",
                 degree,
                 " agree at a random point with sizes from 1 to ",

@@ -16,12 +16,13 @@ from ..account import Measure, Term
 from ..errors import RuleError
 from ..ledger import ONE, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..placement import CHOICES, in_flight
-from ..sizes import Condition, Excludes
+from ..sizes import AtMost, Condition, Excludes
 from ..symbols import B, W
 from .quantity import Convention, Conventions, rule_for
 
 LONG = Integer(8)  # bytes of an index
 SINGLE = Integer(4)  # bytes of a number in single precision
+FUSED = 256  # the widest head of grouped queries for which transformers leaves the grouping to torch's fused attention
 _SIZES: dict[str, Expr] = {"fp32": SINGLE, "bf16": Integer(2), "fp16": Integer(2), "symbolic": W}  # of an element
 
 
@@ -320,13 +321,20 @@ def implemented(library: str, implementation: str) -> None:
 
 
 def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-    """Grouped heads are copied for each of their queries, but one head of one sequence is only looked at again."""
+    """Where transformers copies the keys and values of a group for each of its queries, and where it does not."""
     scores = [entry.inputs for _, entry in ledger if entry.kind is Kind.SCORES]
-    groups = {k.shape[1] for q, k in scores if q.shape[1] != k.shape[1] and isinstance(k.shape[1], Symbol)}
-    if conventions["implementation"] != "eager" or conventions["recompute"] != "none" or not groups:
+    grouped = {k.shape[1:4:2] for q, k in scores if q.shape[1] != k.shape[1]}
+    if conventions["recompute"] != "none":  # then it keeps what it would have copied
         return ()
-    because = "torch then keeps a view where it would keep a copy"
-    return tuple(Excludes((B, group), because) for group in sorted(groups, key=str))
+    found: list[Condition] = []
+    for group, width in sorted(grouped, key=str):
+        if conventions["implementation"] == "eager" and isinstance(group, Symbol):
+            found.append(Excludes((B, group), "torch then keeps a view where it would keep a copy"))
+        if conventions["implementation"] == "sdpa":
+            found.append(
+                AtMost(width, Integer(FUSED), "transformers then copies keys and values for each of a group's heads")
+            )
+    return tuple(found)
 
 
 DROPOUT = Convention({"off": "no dropout", "on": "dropout keeps its noise"})

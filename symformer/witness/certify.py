@@ -6,7 +6,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -19,7 +19,8 @@ from ..errors import WitnessError
 from ..formula import Formula
 from ..model import Model
 from ..notation.text import text
-from ..sizes import Divides, Numbers, evaluate
+from ..quantities import quantities
+from ..sizes import AtMost, Divides, Numbers, evaluate
 from ..symbols import RANK, C, P, S
 from .measure import Stored, build, class_path, stored_rows, versions
 from .oracles import ORACLES, keeps_cache
@@ -51,6 +52,7 @@ class Verdict:
     quantity: str
     certificate: Certificate | None
     mismatches: tuple[Mismatch, ...]
+    way: Mapping[str, str] = field(default_factory=dict)  # the conventions that are not those torch first counts by
 
     @property
     def exact(self) -> bool:
@@ -58,7 +60,8 @@ class Verdict:
 
     def row(self) -> list[str]:
         """The cells of its line: target, options, quantity, class, points, degree, bound, seed, verdict."""
-        options = ", ".join(f"{name}={value}" for name, value in self.model.component.chosen.items())
+        said = {**self.model.component.chosen, **self.way}
+        options = ", ".join(f"{name}={value}" for name, value in said.items())
         if self.certificate is None:
             return [self.model.target, options, self.quantity, "", "", "", "", "", "DIFFERS"]
         kept = self.certificate
@@ -70,6 +73,7 @@ class Verdict:
         return {
             "target": self.model.target,
             "quantity": self.quantity,
+            "conventions": dict(self.way),
             "exact": self.exact,
             "certificate": self.certificate.to_json() if self.certificate else None,
             "mismatches": [
@@ -84,47 +88,56 @@ class Verdict:
         }
 
 
-def provable(model: Model) -> list[str]:
-    """The quantities that the torch side of a model can settle."""
+def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
+    """The quantities that the torch side of a model can settle; the first variant's in every further way as well."""
     component = model.component
     if not isinstance(component, Architecture):
         return []
-    return [
-        "params",
-        *(
-            name
-            for name, oracle in ORACLES.items()
-            if (not oracle.cached or keeps_cache(component)) and oracle.library in ("", component.witness.library)
-        ),
-    ]
+    library = component.witness.library
+    found: list[tuple[str, Mapping[str, str]]] = [("params", {})]
+    for name, oracle in ORACLES.items():
+        if (oracle.cached and not keeps_cache(component)) or oracle.library not in ("", library):
+            continue
+        found.append((name, {}))
+        for way in oracle.ways if not component.chosen else ():
+            conditions = quantities()[name].conditions(component.ledger, counted_by(name, way))
+            if any(isinstance(condition, AtMost) for condition in conditions):
+                continue  # sizes are drawn large, so what holds for small ones only is left to the tests
+            if library == "transformers" or "implementation" not in way:
+                found.append((name, way))
+    return found
 
 
-def verify(target: Model | str, seed: int | None = None, quantity: str = "params") -> Verdict:
+def verify(
+    target: Model | str, seed: int | None = None, quantity: str = "params", way: Mapping[str, str] | None = None
+) -> Verdict:
     """Check one quantity of a model against its torch witness, and certify it.
 
     Raises WitnessError for a target or a quantity that has no witness. Pass ``seed`` to repeat a run; otherwise it is
-    drawn. The conventions are those under which torch counts.
+    drawn. The conventions are those under which torch counts, and where a further way is given, those that it names.
     """
     model = architecture(target) if isinstance(target, str) else target
-    component = model.component
+    component, way = model.component, dict(way or {})
     if not isinstance(component, Architecture):
         raise WitnessError(f"{model.target} has no torch model of its own; verify an architecture or a preset")
-    if quantity not in provable(model):
-        raise WitnessError(f"torch settles {', '.join(provable(model))} of {model.target}, not {quantity!r}")
+    if (quantity, way) not in provable(model):
+        settled = dict.fromkeys(name for name, _ in provable(model))
+        spelt = " with ".join([repr(quantity), *(f"{name}={value}" for name, value in way.items())])
+        raise WitnessError(f"torch settles {', '.join(settled)} of {model.target}, not {spelt}")
     seed = random.SystemRandom().randrange(2**32) if seed is None else seed
     # The relations of a model (H = 4E) are given up: what holds for every H holds for that one.
     general = replace(model, relations={}, numbers={})
-    formula = general.formula(quantity, **(ORACLES[quantity].conventions if quantity in ORACLES else {}))
+    formula = general.formula(quantity, **counted_by(quantity, way))
     plan = _plan(general, formula, (*general.constraints, *component.witness.conditions))
     draw = random.Random(seed)
 
     for depth in plan.depths:
         for _ in range(plan.points):
-            if differences := _differences(general, formula, plan.draw(draw, depth)):
-                return Verdict(model, quantity, None, tuple(differences))
+            if differences := _differences(general, formula, plan.draw(draw, depth), way):
+                return Verdict(model, quantity, None, tuple(differences), way)
     checked, differences = _presets(model) if quantity == "params" else ({}, [])
     if differences:
-        return Verdict(model, quantity, None, tuple(differences))
+        return Verdict(model, quantity, None, tuple(differences), way)
     module, name = class_path(component)
     rows = f"{len(general.ledger.weights)} stored weights by name and shape, and the total"
     certificate = Certificate(
@@ -144,15 +157,20 @@ def verify(target: Model | str, seed: int | None = None, quantity: str = "params
         seed=seed,
         presets=checked,
     )
-    return Verdict(model, quantity, certificate, ())
+    return Verdict(model, quantity, certificate, (), way)
 
 
-def _differences(model: Model, formula: Formula, numbers: Numbers) -> list[Mismatch]:
+def counted_by(quantity: str, way: Mapping[str, str]) -> dict[str, str]:
+    """The conventions under which torch counts, in one of its ways."""
+    return {**ORACLES[quantity].conventions, **way} if quantity in ORACLES else {}
+
+
+def _differences(model: Model, formula: Formula, numbers: Numbers, way: Mapping[str, str]) -> list[Mismatch]:
     component = model.component
     assert isinstance(component, Architecture)
     if formula.measure.name == "params":
         return compare_rows(model, formula, numbers, stored_rows(component, build(component, numbers)))
-    theirs = ORACLES[formula.measure.name].count(component, numbers)
+    theirs = ORACLES[formula.measure.name].count(component, numbers, **way)
     ours = evaluate(formula.expanded, numbers, formula.id)
     return [] if ours == theirs else [Mismatch("total", f"{ours:,}", f"{theirs:,}", numbers)]
 

@@ -1,6 +1,7 @@
 """What torch itself says of a model that runs: FLOPs by its own counter, and the bytes of its own cache.
 
-Everything runs on the meta device, so sizes cost nothing. Each oracle asserts that it counted what it is asked about.
+Everything runs on the meta device or with fake tensors, so sizes cost nothing. Each oracle asserts that it counted
+what it is asked about.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 class Oracle:
     """What settles one quantity: the conventions under which torch counts, and the count."""
 
-    count: Callable[[Architecture, Numbers], int]
+    count: Callable[..., int]  # of an architecture and its numbers, and of what a further way says
     by: str  # what counts, in words
     conventions: Mapping[str, str]
+    ways: tuple[Mapping[str, str], ...] = ()  # further conventions, settled for the first variant of an architecture
     cached: bool = False  # whether it needs a class that keeps a cache
     library: str = ""  # whether it counts what this library's code does, and no other's
 
@@ -164,31 +166,42 @@ def _recomputing(model: Any, recompute: str, keep: Callable[[Tensor], Tensor]) -
 def train_bytes(
     component: Architecture,
     numbers: Numbers,
+    recipe: str = "fp32",
     optimizer: str = "adam",
     implementation: str = "none",
+    recompute: str = "none",
     device: str = "meta",
 ) -> int:
-    """Parameters, gradients and the optimizer's own state after a real step; and the activations, if asked for."""
+    """Parameters, gradients and the optimizer's own state after a real step; and the activations, if asked for.
+
+    In half precision the step is made on a master copy of the parameters, in single precision.
+    """
+    single = recipe == "fp32"
     model = build(component, numbers, device).train().requires_grad_(True)
-    parameters = list(model.parameters())
-    for parameter in parameters:
-        parameter.grad = torch.zeros_like(parameter)
+    parameters = list(model.to(torch.float32 if single else torch.bfloat16).parameters())
+    masters = parameters if single else [parameter.detach().to(torch.float32) for parameter in parameters]
+    for master in masters:
+        master.grad = torch.zeros_like(master)
     makes: dict[str, Callable[[], Any]] = {
-        "adam": lambda: torch.optim.AdamW(parameters, foreach=False),
-        "sgd": lambda: torch.optim.SGD(parameters, foreach=False),
-        "momentum": lambda: torch.optim.SGD(parameters, momentum=0.9, foreach=False),
-        "adafactor": lambda: torch.optim.Adafactor(parameters, foreach=False),
+        "adam": lambda: torch.optim.AdamW(masters, foreach=False),
+        "sgd": lambda: torch.optim.SGD(masters, foreach=False),
+        "momentum": lambda: torch.optim.SGD(masters, momentum=0.9, foreach=False),
+        "adafactor": lambda: torch.optim.Adafactor(masters, foreach=False),
     }
     stepped = makes[optimizer]()
     stepped.step()
     states = [value for state in stepped.state.values() for value in state.values() if isinstance(value, Tensor)]
     if optimizer != "sgd" and not states:
         raise WitnessError(f"{optimizer} keeps no state for {component.name}: nothing was counted")
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    total = sum(tensor.untyped_storage().nbytes() for tensor in (*parameters, *gradients, *states))
+    given = [torch.zeros_like(parameter) for parameter in parameters] if recipe == "bf16" else []
+    gradients = given or [master.grad for master in masters if master.grad is not None]
+    copies = [] if single else masters
+    total: int = sum(tensor.untyped_storage().nbytes() for tensor in (*parameters, *gradients, *copies, *states))
     if implementation == "none":
         return total
-    return total + activation_bytes(component, numbers, implementation, fake=device == "meta")
+    dtype = "fp32" if single else "bf16"
+    way = {"implementation": implementation, "recompute": recompute, "dtype": dtype}
+    return total + activation_bytes(component, numbers, **way, fake=device == "meta")
 
 
 def inference_bytes(component: Architecture, numbers: Numbers) -> int:
@@ -225,14 +238,32 @@ ORACLES: dict[str, Oracle] = {
     "decode-flops": Oracle(decode_flops, _COUNTER, {}, cached=True),
     "activations": Oracle(
         activation_bytes,
-        "the bytes of every unique storage that torch's saved_tensors_hooks are given",
-        {"implementation": "eager", "dropout": "off"},
+        "the bytes of every unique storage that torch's saved_tensors_hooks and its checkpoint are given",
+        {"implementation": "eager", "dropout": "off", "recompute": "none", "dtype": "fp32"},
+        (
+            {"dropout": "on"},
+            {"recompute": "selective"},
+            {"recompute": "full"},
+            {"dtype": "bf16"},
+            {"implementation": "sdpa"},
+            {"implementation": "sdpa", "dtype": "bf16"},
+            {"implementation": "sdpa", "dtype": "bf16", "recompute": "full"},
+        ),
         library="transformers",
     ),
     "train-memory": Oracle(
         train_bytes,
-        "the bytes of the parameters, of their gradients and of a real optimizer's state after a real step",
-        {"recipe": "fp32", "optimizer": "adam", "implementation": "none", "dropout": "off"},
+        "the bytes of the parameters, of their gradients and of a real optimizer's state after a real step; and of the "
+        "activations, as saved_tensors_hooks and torch's checkpoint are given them",
+        {"recipe": "fp32", "optimizer": "adam", "implementation": "none", "dropout": "off", "recompute": "none"},
+        (
+            {"optimizer": "sgd"},
+            {"optimizer": "momentum"},
+            {"recipe": "bf16"},
+            {"recipe": "bf16-fp32-gradients"},
+            {"implementation": "eager"},
+            {"recipe": "bf16", "implementation": "sdpa", "recompute": "full"},
+        ),
     ),
     "inference-memory": Oracle(
         inference_bytes,
