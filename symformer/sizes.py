@@ -23,6 +23,11 @@ class Divides:
     divisor: Expr
     dividend: Symbol
 
+    @property
+    def symbols(self) -> set[Symbol]:
+        """The sizes it is about."""
+        return {*self.divisor.free_symbols, self.dividend}
+
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError when both sizes have a number and it does not divide."""
         divisor, dividend = self.divisor.xreplace(numbers), self.dividend.xreplace(numbers)
@@ -48,7 +53,29 @@ class Excludes:
             raise SizeError(f"the formula does not hold for {both}: {self.because}")
 
 
-Condition = Divides | Excludes
+@dataclass(frozen=True)
+class AtMost:
+    """A condition under which a formula holds: ``low`` is no more than ``high``."""
+
+    low: Expr
+    high: Symbol
+
+    @property
+    def symbols(self) -> set[Symbol]:
+        """The sizes it is about."""
+        return {*self.low.free_symbols, self.high}
+
+    def check(self, numbers: Mapping[Symbol, int]) -> None:
+        """Raise SizeError when both have a number and ``low`` is more."""
+        low, high = self.low.xreplace(numbers), numbers.get(self.high)
+        if isinstance(low, int | Integer) and high is not None and int(low) > high:
+            least = f"{int(low)}" if self.low.is_Integer else f"{text(self.low)}={int(low)} ({_meaning(self.low)})"
+            raise SizeError(
+                f"{self.high}={high} ({letter(self.high).meaning}) is less than {least}; choose a larger one"
+            )
+
+
+Condition = Divides | Excludes | AtMost
 
 
 def _meaning(divisor: Expr) -> str:

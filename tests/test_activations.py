@@ -20,13 +20,15 @@ def draw(target: str, seed: int) -> dict[str, int]:
     while True:
         small = {name: source.randint(2, 9) for name in ("B", "S", "L", "A", "G", "D")}
         sizes = {**small, "V": source.randint(20, 60), "P": source.randint(20, 60), "H": source.randint(5, 40)}
-        if target == "llama":
+        if target in ("llama", "mistral"):
             sizes |= {"A": small["G"] * source.randint(2, 4), "D": 2 * small["D"]}
             sizes["E"] = sizes["A"] * source.randint(2, 5)
             del sizes["P"]
         else:
             sizes["E"] = sizes["A"] * source.randint(2, 9)
             del sizes["G"], sizes["D"]
+        if target == "mistral":
+            sizes["C_win"] = source.randint(2, 20)  # below the tokens there are, or above
         if target == "bert":
             sizes["V_type"] = source.randint(2, 60)
         if len(set(sizes.values())) == len(sizes):
@@ -35,7 +37,7 @@ def draw(target: str, seed: int) -> dict[str, int]:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(("implementation", "dropout"), WAYS)
-@pytest.mark.parametrize("target", ["gpt2", "llama", "bert"])
+@pytest.mark.parametrize("target", ["gpt2", "llama", "mistral", "bert"])
 def test_bytes_that_the_hooks_see(target: str, implementation: str, dropout: str, seed: int) -> None:
     sizes = draw(target, seed)
     model = architecture(target)

@@ -21,7 +21,7 @@ from ..notation.tree import Fraction as Quotient
 from ..notation.tree import Label, tree
 from ..papers import paper
 from ..quantities import quantity as find_quantity
-from ..sizes import Divides
+from ..sizes import AtMost, Divides
 from ..symbols import SYMBOLS, letter
 from .blocks import (
     Block,
@@ -121,6 +121,8 @@ def _counted(model: Model, formula: Formula, shown: Model) -> list[Block]:
     for constraint in formula.constraints:
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
+        elif isinstance(constraint, AtMost):
+            notes.append([Math.of(constraint.high), " is at least ", Math.of(constraint.low)])
         else:
             notes.append([*_listed(*([Math.of(size)] for size in constraint.ones)), " are not all 1"])
     if notes:
@@ -376,7 +378,13 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
                 " (Schwartz 1980, Zippel 1979), so a formula that differs from the class would have passed with "
                 "probability at most ",
                 Code(f"{certificate.bound:.1e}"),
-                "." + (" The count is affine in each depth, so two values of each settle it." if depths else ""),
+                "."
+                + (" The count is affine in each depth, so two values of each settle it." if depths else "")
+                + (
+                    " Each side of a minimum is a polynomial of its own, with points of its own."
+                    if "≥" in depths
+                    else ""
+                ),
             ]
         ),
         Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw"),
