@@ -77,6 +77,7 @@ class Entry:
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
     function: str = ""  # which activation, norm, table or collective; of a softmax, the precision it asks for
     mask: Mask = "none"  # which query-key pairs the attention needs
+    window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)
 
@@ -272,19 +273,19 @@ class Operations:
 
     # -- attention -----------------------------------------------------------------------------------------------
 
-    def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask) -> Tensor:
+    def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask, window: Expr | None = None) -> Tensor:
         """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
-        return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), mask=mask)
+        return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), mask=mask, window=window)
 
-    def softmax(self, name: str, x: Tensor, function: str = "") -> Tensor:
+    def softmax(self, name: str, x: Tensor, function: str = "", window: Expr | None = None) -> Tensor:
         """Softmax over the last axis; ``function`` is ``float32`` where it is computed so whatever its input is."""
-        return self._write(Kind.SOFTMAX, name, (x,), x.shape, function=function)
+        return self._write(Kind.SOFTMAX, name, (x,), x.shape, function=function, window=window)
 
-    def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask) -> Tensor:
+    def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask, window: Expr | None = None) -> Tensor:
         """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head."""
         self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
-        return self._write(Kind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), mask=mask)
+        return self._write(Kind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), mask=mask, window=window)
 
     # -- views: no entry, the same storage -----------------------------------------------------------------------
 

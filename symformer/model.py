@@ -14,7 +14,7 @@ from .formula import Formula
 from .ledger import Ledger, Tensor, Weight
 from .notation.text import text
 from .quantities import quantity as find_quantity
-from .sizes import Divides, Numbers, Relations, close, evaluate
+from .sizes import AtMost, Divides, Numbers, Relations, close, evaluate
 from .symbols import RANK, letter
 
 
@@ -44,7 +44,7 @@ class Model:
         return self.component.title
 
     @property
-    def constraints(self) -> tuple[Divides, ...]:
+    def constraints(self) -> tuple[Divides | AtMost, ...]:
         """The conditions under which its formulas hold."""
         return self.component.constraints
 
@@ -54,12 +54,13 @@ class Model:
         found: set[Symbol] = set()
         for count, entry in self.ledger:
             tensors: list[Tensor | Weight] = [entry.output, *entry.inputs, *entry.weights, *entry.shared]
-            for expr in (count, *(dim for each in tensors for dim in each.shape)):
+            window = (entry.window,) if entry.window is not None else ()
+            for expr in (count, *window, *(dim for each in tensors for dim in each.shape)):
                 found |= expr.free_symbols
         for value in self.relations.values():
             found |= value.free_symbols
         for constraint in self.constraints:
-            found |= constraint.divisor.free_symbols | constraint.dividend.free_symbols
+            found |= constraint.symbols
         return tuple(sorted(found, key=RANK.__getitem__))
 
     @property

@@ -177,15 +177,17 @@ class _RankOperations(Operations):
         y = super().linear(name, self._brought(name, x) if columns and not rows else x, out, **facts)
         return self._leave(name, y) if rows and not columns else y
 
-    def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask) -> Tensor:
+    def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask, window: Expr | None = None) -> Tensor:
         """A rank's queries with the keys of all ranks."""
+        if window is not None and self.placement.context == "on":
+            raise RuleError(f"{self._path(name)}: a window is not known with context=on, which divides the sequence")
         if self.sequence and q.shape[1].has(N_tp) != k.shape[1].has(N_tp):
             raise RuleError(f"{self._path(name)}: one key/value head for all is not known with tensor=sequence")
-        return super().scores(name, q, self._round(name, "keys", k), mask)
+        return super().scores(name, q, self._round(name, "keys", k), mask, window)
 
-    def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask) -> Tensor:
+    def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask, window: Expr | None = None) -> Tensor:
         """Attention weights with the values of all ranks."""
-        return super().mix(name, p, self._round(name, "values", v), mask)
+        return super().mix(name, p, self._round(name, "values", v), mask, window)
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """Rotary tables are read where the sequence is whole again."""

@@ -24,6 +24,12 @@ class Divides:
     dividend: Expr
     remedy: str = "choose sizes that divide"
 
+    @property
+    def symbols(self) -> set[Symbol]:
+        """The sizes it is about."""
+        found: set[Symbol] = self.divisor.free_symbols | self.dividend.free_symbols
+        return found
+
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError when both sizes have a number and it does not divide."""
         divisor, dividend = self.divisor.xreplace(numbers), self.dividend.xreplace(numbers)
@@ -49,22 +55,33 @@ class Excludes:
 
 @dataclass(frozen=True)
 class AtMost:
-    """A condition under which a formula holds: a size is no larger than this."""
+    """A condition under which a formula holds: ``low`` is no more than ``high``."""
 
-    size: Expr
-    most: Expr
-    because: str
+    low: Expr
+    high: Expr
+    because: str = "choose a larger one"
+
+    @property
+    def symbols(self) -> set[Symbol]:
+        """The sizes it is about."""
+        found: set[Symbol] = self.low.free_symbols | self.high.free_symbols
+        return found
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
-        """Raise SizeError when both have a number and the size is the larger."""
+        """Raise SizeError when both have a number and ``low`` is more."""
         given = {name: Integer(value) for name, value in numbers.items()}
-        size, most = self.size.xreplace(given), self.most.xreplace(given)
-        if size.is_number and most.is_number and size > most:
-            limit = text(self.most) if self.most.is_number else f"{text(self.most)}={most}"
-            raise SizeError(f"the formula holds for {text(self.size)} up to {limit}, not {size}: {self.because}")
+        low, high = self.low.xreplace(given), self.high.xreplace(given)
+        if low.is_number and high.is_number and low > high:
+            raise SizeError(f"{_spell(self.high, high)} is less than {_spell(self.low, low)}; {self.because}")
 
 
 Condition = Divides | Excludes | AtMost
+
+
+def _spell(size: Expr, number: Expr) -> str:
+    """A size with its number, and what it means if it is a symbol."""
+    meaning = f" ({_meaning(size)})" if isinstance(size, Symbol) else ""
+    return text(size) if size.is_number else f"{text(size)}={number}{meaning}"
 
 
 def _meaning(size: Expr) -> str:

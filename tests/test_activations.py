@@ -26,13 +26,15 @@ def draw(target: str, seed: int) -> dict[str, int]:
     while True:
         small = {name: source.randint(2, 9) for name in ("B", "S", "L", "A", "G", "D")}
         sizes = {**small, "V": source.randint(20, 60), "P": source.randint(20, 60), "H": source.randint(5, 40)}
-        if target == "llama":
+        if target in ("llama", "mistral"):
             sizes |= {"A": small["G"] * source.randint(2, 4), "D": 2 * small["D"]}
             sizes["E"] = sizes["A"] * source.randint(2, 5)
             del sizes["P"]
         else:
             sizes["E"] = sizes["A"] * source.randint(2, 9)
             del sizes["G"], sizes["D"]
+        if target == "mistral":
+            sizes["C_win"] = source.randint(2, 20)  # below the tokens there are, or above
         if target == "bert":
             sizes["V_type"] = source.randint(2, 60)
         if len(set(sizes.values())) == len(sizes):
@@ -41,7 +43,7 @@ def draw(target: str, seed: int) -> dict[str, int]:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(("implementation", "dropout", "recompute", "dtype"), WAYS)
-@pytest.mark.parametrize("target", ["gpt2", "llama", "bert"])
+@pytest.mark.parametrize("target", ["gpt2", "llama", "mistral", "bert"])
 def test_bytes_that_are_held(
     target: str, implementation: str, dropout: str, recompute: str, dtype: str, seed: int
 ) -> None:
@@ -129,7 +131,7 @@ def test_a_group_of_wide_heads_is_refused() -> None:
         )
         assert same == (width == 256)
     assert formula.value({**sizes, "D": 256}) > 0
-    with pytest.raises(SymformerError, match="the formula holds for D up to 256, not 258: transformers then copies"):
+    with pytest.raises(SymformerError, match=r"256 is less than D=258 \(width of one head\); transformers then copies"):
         formula.value({**sizes, "D": 258})
 
 

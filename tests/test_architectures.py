@@ -55,6 +55,9 @@ TOTALS = [
     ("llama-3.2-1b", {}, 1_235_814_400),
     ("llama-3.2-3b", {}, 3_212_749_824),
     ("tinyllama-1.1b", {}, 1_100_048_384),
+    ("mistral-7b-v0.1", {}, 7_241_732_096),  # sum of numel of the released checkpoints, as are the next two
+    ("mistral-7b-v0.3", {}, 7_248_023_552),
+    ("mistral-nemo-12b", {}, 12_247_782_400),
     ("palm-8b", {}, 8_631_877_632),  # the paper prints 8.63B
     ("palm-62b", {}, 62_495_129_600),  # 62.50B
     ("palm-540b", {}, 540_354_281_472),  # 540.35B: without norm scales

@@ -28,6 +28,8 @@ CONFIGS: list[tuple[str, dict[str, Any]]] = [
     ("LlamaForCausalLM", {"hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10}),
     ("LlamaForCausalLM", {"hidden_size": 24, "num_attention_heads": 6, "attention_bias": True, "mlp_bias": True}),
     ("LlamaForCausalLM", {"hidden_size": 24, "num_attention_heads": 6, "tie_word_embeddings": True}),
+    ("MistralForCausalLM", {"hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10}),
+    ("MistralModel", {"hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 2, "sliding_window": None}),
     ("LlamaModel", {"hidden_size": 24, "num_attention_heads": 6, "intermediate_size": 7}),
 ]
 
@@ -49,6 +51,20 @@ def test_what_transformers_writes_is_read(name: str, fields: dict[str, Any], sho
     path = tmp_path / "config.json"
     path.write_text(config.to_json_string(use_diff=short), "utf-8")
     assert from_config(str(path)).params.value() == torch_total(name, config)
+
+
+def test_a_window_that_is_null_is_no_window(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    for fields, window in (({}, 4_096), ({"sliding_window": 7}, 7), ({"sliding_window": None}, None)):
+        path.write_text(json.dumps({"model_type": "mistral", **fields}), "utf-8")
+        model = from_config(str(path))
+        assert model.known.get(SYMBOLS["C_win"]) == window
+        # 2*32*8*128 elements a token, 2 bytes each; the window leaves one place for the new token
+        kept = 9_000 if window is None else window - 1
+        assert model.formula("kv-cache").value(B=1, C=9_000) == 2 * 2 * 32 * 8 * 128 * kept
+    path.write_text(json.dumps({"model_type": "mistral", "sliding_window": 1}), "utf-8")
+    with pytest.raises(SymformerError, match=r"C_win=1 .* is less than 2; choose a larger one"):
+        from_config(str(path))
 
 
 OLD_NAMES = [
@@ -103,8 +119,8 @@ BAD: list[tuple[Any, str]] = [
     ({}, "'model_type' is None"),
     ({"model_type": 7}, "'model_type' is 7"),
     (
-        {"model_type": "mistral"},
-        "'model_type' is 'mistral', which no architecture here reads; known: bert, gpt2, llama",
+        {"model_type": "mamba"},
+        "'model_type' is 'mamba', which no architecture here reads; known: bert, gpt2, llama, mistral",
     ),
     ({**GPT2, "n_embd": "12"}, "'n_embd' is '12', which is not a whole number"),
     ({**GPT2, "n_embd": 12.0}, "'n_embd' is 12.0, which is not a whole number"),

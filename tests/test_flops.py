@@ -85,6 +85,15 @@ def test_decoding_one_by_one_is_the_causal_prefill() -> None:
     assert (steps - prompt).expand() == 0
 
 
+def test_decoding_under_a_window_is_the_causal_prefill() -> None:
+    """The same, number by number: a sum over a min has no polynomial."""
+    model = architecture("mistral-7b-v0.1")
+    sizes = {"B": 2, "V": 29, "E": 10, "H": 11, "L": 3, "A": 4, "G": 2, "D": 6, "C_win": 5}
+    decode = model.formula("decode-flops").expanded.xreplace({SYMBOLS[k]: v for k, v in sizes.items()})
+    steps = sum(decode.subs(SYMBOLS["C"], cached) for cached in range(9))
+    assert steps == model.formula("prefill-flops", attention="causal").value({**sizes, "S": 9})
+
+
 @pytest.mark.parametrize(
     ("target", "size"),
     [
@@ -95,8 +104,30 @@ def test_decoding_one_by_one_is_the_causal_prefill() -> None:
 def test_cache_of_4096_tokens(target: str, size: int) -> None:
     cache = architecture(target).formula("kv-cache")
     assert cache.value(target, B=1, C=4096) == size
-    assert cache.conventions == {"dtype": "bf16"}
+    assert cache.conventions == {"dtype": "bf16", "window": "needed"}
     assert architecture(target).formula("kv-cache", dtype="symbolic").value(target, B=1, C=4096, W=2) == size
+
+
+@pytest.mark.parametrize(("run", "kept"), [({"C": 9_000}, (4_095, 4_096, 9_000)), ({"C": 1_000}, (1_000,) * 3)])
+def test_cache_under_a_sliding_window(run: dict[str, int], kept: tuple[int, ...]) -> None:
+    """Mistral-7B: 2*32*8*128 elements a token, 2 bytes each; a window of 4,096 tokens, the new one among them."""
+    model = architecture("mistral-7b-v0.1")
+    for window, tokens in zip(("needed", "rolling", "reserved"), kept, strict=True):
+        assert model.formula("kv-cache", window=window).value(B=1, **run) == 2 * 2 * 32 * 8 * 128 * tokens
+    spared = [model.formula("inference-memory", window=window).value(B=1, **run) for window in ("reserved", "needed")]
+    assert spared[0] - spared[1] == 2 * 2 * 32 * 8 * 128 * (kept[2] - kept[0])
+    without = architecture("mistral-7b-v0.3").formula("kv-cache")
+    assert without.value(B=1, C=9_000) == 2 * 2 * 32 * 8 * 128 * 9_000
+
+
+@pytest.mark.parametrize(("length", "window"), [(13, 5), (5, 13), (7, 7), (1, 2)])
+def test_pairs_under_a_sliding_window(length: int, window: int) -> None:
+    """Query i sees the last min(i, window) keys: counted one by one, on a mask written out."""
+    pairs = sum(0 <= query - key < window for query in range(length) for key in range(length))
+    layer = architecture("mistral").formula("flops", attention="causal").part("layers.self_attn")
+    sizes = {"B": 3, "S": length, "E": 10, "A": 4, "G": 2, "D": 6, "C_win": window}
+    # q and o 10x24, k and v 10x12, for 3 sequences; then two contractions over the pairs, by 4 heads of 6
+    assert layer.value(sizes) == 2 * 3 * length * (2 * 240 + 2 * 120) + 2 * 2 * 3 * 4 * 6 * pairs
 
 
 @pytest.mark.parametrize("quantity", ["kv-cache", "prefill-flops", "decode-flops"])

@@ -269,7 +269,9 @@ def test_sizes_that_do_not_divide_are_refused() -> None:
     llama = sf.architecture("llama")
     with pytest.raises(SizeError, match=r"S=30 is not a multiple of 2·N_cp=4"):
         llama.formula("flops", attention="causal", context="on").value(**LLAMA, B=1, S=30, N_cp=2)
-    with pytest.raises(SizeError, match=r"holds for I_pp up to N_pp - 2=2, not 3: a middle stage has one after it"):
+    with pytest.raises(
+        SizeError, match=r"N_pp - 2=2 is less than I_pp=3 \(pipeline stages before this one\); a middle stage has one"
+    ):
         llama.formula("params", pipeline="middle").value(**LLAMA | {"L": 8}, N_pp=4, I_pp=3)
 
 

@@ -55,6 +55,7 @@ class Fields:
 
     sizes: Mapping[Symbol, Field]
     switches: Mapping[str, Switch] = field(default_factory=dict)
+    nullable: Mapping[str, Symbol] = field(default_factory=dict)  # option -> the size whose field is null without it
     model_types: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it stands for
     fixed: Mapping[str, Any] = field(default_factory=dict)  # a field that changes the model; only this value is known
@@ -72,7 +73,12 @@ class Fields:
             if not isinstance(value, bool):
                 raise ConfigError(f"{switch.name!r} is {value!r} in the config, which is not true or false")
             options[option] = value
-        found = {size: place.read(size, config) for size, place in self.sizes.items()}
+        left_out = set()
+        for option, size in self.nullable.items():
+            names = [name for name in self.sizes[size].names if name in config]
+            options[option] = not names or any(config[name] is not None for name in names)
+            left_out |= set() if options[option] else {size}
+        found = {size: place.read(size, config) for size, place in self.sizes.items() if size not in left_out}
         numbers: Numbers = {size: value for size, value in found.items() if isinstance(value, int)}
         for size, value in found.items():
             if isinstance(value, Expr):
@@ -101,6 +107,9 @@ class Fields:
             place.names[0]: numbers[size] for size, place in self.sizes.items() if size in numbers
         }
         config |= {switch.name: getattr(component, option) for option, switch in self.switches.items()}
+        for option, size in self.nullable.items():
+            if not getattr(component, option):
+                config[self.sizes[size].names[0]] = None
         return config
 
     def class_for(self, component: Component) -> str:

@@ -20,6 +20,7 @@ class SelfAttention(Component):
     Multi-head, Vaswani et al. 2017, section 3.2.2 (their h, d_k = d_v and d_model are A, D and E): G = A.
     Multi-query, Shazeer 2019, arXiv:1911.02150, section 3: G = 1. Grouped-query, Ainslie et al. 2023,
     arXiv:2305.13245, section 2.2: G divides A. Alone it is multi-head with E = A·D; inside a model, as the model says.
+    Sliding window, Beltagy et al. 2020, arXiv:2004.05150, section 3.1.
 
     >>> SelfAttention().params
     4*E**2 + 4*E
@@ -39,6 +40,7 @@ class SelfAttention(Component):
     bias: bool = True  # of the query, key and value projections
     output_bias: bool = True
     causal: bool = True
+    window: Expr | None = None  # sliding: a query sees so many tokens, its own the last
     positions: Component | None = None  # applied to queries and keys, by head
     query: str = "q_proj"
     key: str = "k_proj"
@@ -70,8 +72,10 @@ class SelfAttention(Component):
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         mask: Mask = "causal" if self.causal else "none"
-        weights = ops.softmax("softmax", ops.scores("scores", q, k, mask), self.softmax)
+        weights = ops.softmax("softmax", ops.scores("scores", q, k, mask, self.window), self.softmax, self.window)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
-        y = ops.linear(self.output, ops.merge(ops.mix("mix", weights, v, mask)), x.width, bias=self.output_bias)
+        y = ops.linear(
+            self.output, ops.merge(ops.mix("mix", weights, v, mask, self.window)), x.width, bias=self.output_bias
+        )
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y

@@ -176,7 +176,7 @@ def _counted(model: Model, formula: Formula, shown: Model) -> list[Block]:
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
         elif isinstance(constraint, AtMost):
-            notes.append([Math.of(constraint.size), " is at most ", Math.of(constraint.most)])
+            notes.append([Math.of(constraint.low), " is at most ", Math.of(constraint.high)])
         else:
             notes.append([*_listed(*([Math.of(size)] for size in constraint.ones)), " are not all 1"])
     if notes:
@@ -434,7 +434,13 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
                 " (Schwartz 1980, Zippel 1979), so a formula that differs from the class would have passed with "
                 "probability at most ",
                 Code(f"{certificate.bound:.1e}"),
-                "." + (" The count is affine in each depth, so two values of each settle it." if depths else ""),
+                "."
+                + (" The count is affine in each depth, so two values of each settle it." if depths else "")
+                + (
+                    " Each side of a minimum is a polynomial of its own, with points of its own."
+                    if "≥" in depths
+                    else ""
+                ),
             ]
         ),
         Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw"),

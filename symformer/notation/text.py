@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sympy import Expr, Symbol
 
 from .emitter import PRODUCT, Emitter
-from .tree import Power, Size, Tree, tree
+from .tree import Call, Power, Size, Tree, tree, value
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -63,7 +63,7 @@ class TextEmitter(CodeEmitter):
 
 def _has_subscript(factor: Tree) -> bool:
     base = factor.base if isinstance(factor, Power) else factor
-    return isinstance(base, Size) and "_" in base.symbol.name
+    return isinstance(base, Size | Call) and any("_" in symbol.name for symbol in value(base).free_symbols)
 
 
 _CODE, _TEXT = CodeEmitter(), TextEmitter()

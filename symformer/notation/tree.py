@@ -175,8 +175,8 @@ def leading_powers(expr: Expr) -> dict[Symbol, int]:
         for factor in expr.args:
             for symbol, power in leading_powers(factor).items():
                 powers[symbol] = powers.get(symbol, 0) + power
-    elif expr.args:
-        return leading_powers(expr.args[0])
+    elif expr.args:  # a call counts as its first argument
+        return leading_powers(min(expr.args, key=house_key))
     return powers
 
 

@@ -8,8 +8,8 @@ from sympy import Expr, Integer
 
 from ..account import Term
 from ..ledger import Entry, Kind, Tensor
-from ..symbols import C, S
-from .generation import SIZES, cached
+from ..symbols import S
+from .generation import SIZES, cached, tokens
 from .quantity import Convention, Conventions, Rule, nothing
 
 LONG = Integer(8)  # bytes of an index
@@ -18,13 +18,13 @@ Shape = tuple[Expr, ...]
 
 def whole(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """An operation reads its inputs and its weights, and writes its output."""
-    tensors = [("input", _run(tensor.shape, conventions)) for tensor in entry.inputs]
-    return _terms(entry, conventions, tensors, _run(entry.output.shape, conventions))
+    tensors = [("input", _run(entry, tensor, conventions)) for tensor in entry.inputs]
+    return _terms(entry, conventions, tensors, _run(entry, entry.output, conventions))
 
 
 def lookup(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Indices, and the rows they name."""
-    index, rows = _run(entry.inputs[0].shape, conventions), _run(entry.output.shape, conventions)
+    index, rows = _run(entry, entry.inputs[0], conventions), _run(entry, entry.output, conventions)
     size = SIZES[conventions["dtype"]]
     return (
         Term(f"{entry.path} (indices)", (*index, LONG)),
@@ -35,7 +35,7 @@ def lookup(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """X and the weights in, y out; logits at the last position read and write that one."""
-    x, y = (_run(tensor.shape, conventions) for tensor in (entry.inputs[0], entry.output))
+    x, y = (_run(entry, tensor, conventions) for tensor in (entry.inputs[0], entry.output))
     if entry.logits and conventions["logits"] == "last":
         x, y = (x[0], x[-1]), (y[0], y[-1])
     return _terms(entry, conventions, [("input", x)], y)
@@ -44,16 +44,16 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Queries and all keys in, a score for each pair out; in one kernel for all of attention the scores stay inside."""
     q, k = entry.inputs
-    reads = [("queries", _run(q.shape, conventions)), ("keys", _cached(entry, k, conventions))]
-    return _terms(entry, conventions, reads, None if _fused(conventions) else _run(entry.output.shape, conventions))
+    reads = [("queries", _run(entry, q, conventions)), ("keys", _cached(entry, k, conventions))]
+    return _terms(entry, conventions, reads, None if _fused(conventions) else _run(entry, entry.output, conventions))
 
 
 def mix(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Weights and all values in, one mixed value for each query out."""
     p, v = entry.inputs
-    weights = [] if _fused(conventions) else [("weights", _run(p.shape, conventions))]
+    weights = [] if _fused(conventions) else [("weights", _run(entry, p, conventions))]
     reads = [*weights, ("values", _cached(entry, v, conventions))]
-    return _terms(entry, conventions, reads, _run(entry.output.shape, conventions))
+    return _terms(entry, conventions, reads, _run(entry, entry.output, conventions))
 
 
 def softmax(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -65,22 +65,31 @@ def _fused(conventions: Conventions) -> bool:
     return conventions["kernels"] == "fused"
 
 
-def _run(shape: Shape, conventions: Conventions) -> Shape:
-    """A shape in the run that is asked about: one new token is one query, and it sees C + 1 keys."""
+def _run(entry: Entry, tensor: Tensor, conventions: Conventions) -> Shape:
+    """A tensor's shape in the run that is asked about: one new token is one query, and it sees the keys of others."""
     if conventions["phase"] == "prefill":
-        return shape
-    *before, last = shape
-    keys = len(shape) == 4  # [B,A,S,C]: the last axis of four is the only one that counts keys
-    return (*(dim.xreplace({S: Integer(1)}) for dim in before), last.xreplace({S: C + 1 if keys else Integer(1)}))
+        return tensor.shape
+    *before, last = tensor.shape
+    keys = len(before) == 3  # [B,A,S,C]: the last axis of four is the only one that counts keys
+    return (*(_one(dim) for dim in before), last.xreplace({S: _seen(entry)}) if keys else _one(last))
+
+
+def _one(dim: Expr) -> Expr:
+    return dim.xreplace({S: Integer(1)})
+
+
+def _seen(entry: Entry) -> Expr:
+    """The keys that one new token sees: those in the cache, and its own."""
+    return tokens(entry, "needed") + 1
 
 
 def _cached(entry: Entry, tensor: Tensor, conventions: Conventions) -> Shape:
-    """Keys or values: all of them, those in the cache and the new one."""
+    """Keys or values: all that the run sees."""
     if conventions["phase"] == "prefill":
         return tensor.shape
     cached(entry)
     batch, heads, length, width = tensor.shape
-    return (batch, heads, length.xreplace({S: C + 1}), width)
+    return (batch, heads, length.xreplace({S: _seen(entry)}), width)
 
 
 def _terms(

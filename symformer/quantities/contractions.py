@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sympy import Expr, Integer
+from sympy import Expr, Integer, Min
 
 from ..account import Term
 from ..ledger import Entry, Kind
@@ -20,7 +20,8 @@ TWO = Integer(2)
 ATTENTION = Convention(
     {
         "full": "attention counts every query-key pair, masked or not: S² of them",
-        "causal": "attention under a causal mask counts only the pairs it keeps: S(S+1)/2 of them",
+        "causal": "attention under a causal mask counts only the pairs it keeps: S(S+1)/2, or "
+        "fewer where a window slides",
     }
 )
 LOGITS = Convention(
@@ -62,7 +63,9 @@ def contraction(entry: Entry, conventions: Conventions) -> Contraction:
     width = left.width if entry.kind is Kind.SCORES else entry.output.width
     pairs: tuple[Expr, ...] = (queries, keys)
     if conventions.get("attention") == "causal" and entry.mask == "causal":
-        pairs = (queries * (keys + 1) / 2,)
+        # Query i sees min(i, window) keys: m(2S - m + 1)/2 pairs for m = min(S, window), and so S(S + 1)/2 with none.
+        seen = queries if entry.window is None else Min(queries, entry.window)
+        pairs = (seen, (2 * queries - seen + 1) / 2) if entry.window is not None else (queries * (keys + 1) / 2,)
     names = ("the queries", "the keys") if entry.kind is Kind.SCORES else ("the weights", "the values")
     return Contraction((TWO, batch, heads, *pairs, width), ((names[0], left.grad), (names[1], right.grad)))
 

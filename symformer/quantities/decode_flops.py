@@ -9,7 +9,8 @@ from .quantity import Quantity
 
 QUANTITY = Quantity(
     Measure("decode-flops", "decode FLOPs", "F", "FLOPs"),
-    "One new token in each of B sequences, with C tokens in the cache; the new token attends to them and to itself. "
+    "One new token in each of B sequences, with C tokens in the cache; the new token attends to them, as far "
+    "back as a window lets it, and to itself. "
     "Contractions (matrix products) only, 2 FLOPs a multiply-add.",
     rules(one_token),
     ("contraction", "multiplied out"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sympy import Expr, Integer
+from sympy import Expr, Integer, Min
 
 from ..account import Term
 from ..errors import RuleError
 from ..ledger import Entry, Kind
 from ..symbols import C, S, W
 from .contractions import contraction
-from .quantity import Conventions
+from .quantity import Convention, Conventions
 
 SIZES: dict[str, Expr] = {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
 DTYPE = {
@@ -19,14 +19,28 @@ DTYPE = {
     "fp8": "1 byte an element",
     "symbolic": "W bytes an element",
 }
+WINDOW = Convention(
+    {
+        "needed": "under a sliding window the C_win - 1 tokens that the next one sees beside it, as in transformers",
+        "rolling": "under a sliding window a buffer of C_win tokens (Jiang et al. 2023, arXiv:2310.06825, section 2)",
+        "reserved": "all C tokens in every layer, whatever its window",
+    }
+)
 
 
-def keys_and_values(entry: Entry, size: Expr) -> list[Term]:
+def tokens(entry: Entry, window: str) -> Expr:
+    """How many of C earlier tokens an attention keeps."""
+    if entry.window is None or window == "reserved":
+        return C
+    return Min(C, entry.window if window == "rolling" else entry.window - 1)
+
+
+def keys_and_values(entry: Entry, size: Expr, window: str) -> list[Term]:
     """What attention keeps of C tokens: the keys [B,G,C,D] that the scores read, or the values that the mix reads."""
     cached(entry)
     batch, heads, length, width = entry.inputs[1].shape
     what = "keys" if entry.kind is Kind.SCORES else "values"
-    return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace({S: C}), width, size))]
+    return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace({S: tokens(entry, window)}), width, size))]
 
 
 def cached(entry: Entry) -> None:
@@ -44,10 +58,10 @@ def prompt(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def one_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """A contraction for one new token: S becomes 1, and attention reads C cached tokens and the new one."""
+    """A contraction for one new token: S becomes 1, and attention reads what is cached of C tokens and the new one."""
     cached(entry)
     factors: list[Expr] = list(contraction(entry, {}).factors)
     if entry.kind in (Kind.SCORES, Kind.MIX):
         _, batch, heads, _, _, width = factors
-        factors = [Integer(2), batch, heads, C + 1, width]
+        factors = [Integer(2), batch, heads, tokens(entry, "needed") + 1, width]
     return (Term(entry.path, tuple(factor.xreplace({S: Integer(1)}) for factor in factors)),)

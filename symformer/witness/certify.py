@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, product
 
-from sympy import Expr, Integer, Mul, Poly, Symbol, expand
+from sympy import Expr, Integer, Min, Mul, Poly, Symbol, expand
 
 from ..architectures import architecture, presets_of
 from ..architectures.base import Architecture
@@ -131,9 +131,9 @@ def verify(
     plan = _plan(general, formula, (*general.constraints, *component.witness.conditions))
     draw = random.Random(seed)
 
-    for depth in plan.depths:
+    for place in plan.places:
         for _ in range(plan.points):
-            if differences := _differences(general, formula, plan.draw(draw, depth), way):
+            if differences := _differences(general, formula, plan.draw(draw, place), way):
                 return Verdict(model, quantity, None, tuple(differences), way)
     checked, differences = _presets(model) if quantity == "params" else ({}, [])
     if differences:
@@ -149,7 +149,7 @@ def verify(
         author=component.witness.author if module.startswith("symformer") else "",
         versions=versions(component),
         compared=ORACLES[quantity].by if quantity in ORACLES else rows,
-        depths=tuple(", ".join(f"{name}={number}" for name, number in depth.items()) for depth in plan.depths),
+        depths=tuple(map(str, plan.places)),
         points=plan.points,
         degree=plan.degree,
         largest=plan.largest,
@@ -222,33 +222,45 @@ def _presets(model: Model) -> tuple[dict[str, int], list[Mismatch]]:
 
 
 @dataclass(frozen=True)
+class _Place:
+    """Where points are drawn: at one depth, and on one side of every min, where the formula is a polynomial."""
+
+    depth: Numbers
+    sides: tuple[AtMost, ...]
+    sizes: Mapping[Symbol, Expr]  # widths, heads and lengths, in fresh variables
+
+    def __str__(self) -> str:
+        depth = [f"{name}={number}" for name, number in self.depth.items()]
+        return ", ".join([*depth, *(f"{text(side.high)} ≥ {text(side.low)}" for side in self.sides)])
+
+
+@dataclass(frozen=True)
 class _Plan:
     """How sizes are drawn: each size is a product of fresh variables, so that what must divide does."""
 
-    sizes: Mapping[Symbol, Expr]  # widths and heads, in fresh variables
+    places: tuple[_Place, ...]
     fresh: tuple[Symbol, ...]
-    depths: tuple[Numbers, ...]
     degree: int
     largest: int
     points: int
     bound: Fraction
 
-    def draw(self, source: random.Random, depth: Numbers) -> Numbers:
+    def draw(self, source: random.Random, place: _Place) -> Numbers:
         """Sizes that are all different, uniformly among those that are."""
         while True:
             values = {name: Integer(source.randint(1, self.largest)) for name in self.fresh}
-            numbers = {size: int(expr.xreplace(values)) for size, expr in self.sizes.items()} | depth
+            numbers = {size: int(expr.xreplace(values)) for size, expr in place.sizes.items()} | place.depth
             if P in numbers:  # a position for every token; no formula of a run has P in it
                 numbers[P] += numbers.get(S, 0) + numbers.get(C, 0)
             if len(set(numbers.values())) == len(numbers):
                 return {size: numbers[size] for size in sorted(numbers, key=RANK.__getitem__)}
 
 
-def _plan(model: Model, formula: Formula, conditions: tuple[Divides, ...]) -> _Plan:
+def _plan(model: Model, formula: Formula, conditions: tuple[Divides | AtMost, ...]) -> _Plan:
     entries = list(model.ledger)
     depths = sorted({name for count, _ in entries for name in count.free_symbols}, key=RANK.__getitem__)
     needed = {name for _, weight in model.ledger.weights for dim in weight.shape for name in dim.free_symbols}
-    needed |= {name for condition in conditions for name in _names(condition)}
+    needed |= {name for condition in conditions for name in condition.symbols}
     products = [line.terms[index].factors for _, line in formula.root.leaves() for index in range(len(line.terms))]
     tensors = [weight.shape for _, weight in model.ledger.weights]
     if formula.measure.name in ORACLES:  # the model runs, so its batch, its lengths and its activations count too
@@ -256,12 +268,18 @@ def _plan(model: Model, formula: Formula, conditions: tuple[Divides, ...]) -> _P
         needed |= {name for shape in (*products, *shapes) for dim in shape for name in dim.free_symbols}
         tensors += shapes
     widths = sorted(needed - set(depths), key=RANK.__getitem__)
-    sizes, fresh = _parametrise(widths, conditions)
+    fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
+    sides = _sides(products)
+    drawn = [_parametrise(fresh, (*conditions, *side)) for side in sides]
 
-    degree = max(_degree(factors, sizes, fresh) for factors in products)
-    largest = min(_LARGEST, int(_ELEMENTS ** (1 / max(_degree(shape, sizes, fresh) for shape in tensors))))
+    degree = max(
+        _degree([factor.xreplace(side) for factor in factors], sizes)
+        for side, sizes in zip(sides.values(), drawn, strict=True)
+        for factors in products
+    )
+    largest = min(_LARGEST, int(_ELEMENTS ** (1 / max(_degree(shape, sizes) for sizes in drawn for shape in tensors))))
     # A draw in which two sizes coincide is thrown away; that makes the rest likelier by no more than this.
-    pairs = len(list(combinations(range(len(sizes) + len(depths)), 2)))
+    pairs = len(list(combinations(range(len(fresh) + len(depths)), 2)))
     once = Fraction(degree, largest) / (1 - Fraction(pairs * degree, largest))
     points = 1
     while once**points > TARGET:
@@ -271,30 +289,50 @@ def _plan(model: Model, formula: Formula, conditions: tuple[Divides, ...]) -> _P
         raise WitnessError(f"{formula.id} is not affine in its depths, so two of each do not settle it")
     pairs_of_depths = [(2, 3), (5, 7), (11, 13)][: len(depths)]
     grid = tuple(dict(zip(depths, choice, strict=True)) for choice in product(*pairs_of_depths))
-    return _Plan(sizes, tuple(fresh), grid, degree, largest, points, once**points)
+    places = tuple(_Place(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid)
+    return _Plan(places, tuple(fresh.values()), degree, largest, points, once**points)
 
 
-def _names(condition: Divides) -> set[Symbol]:
-    found: set[Symbol] = condition.divisor.free_symbols | condition.dividend.free_symbols
-    return found
+def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[AtMost, ...], dict[Expr, Expr]]:
+    """Every choice of one side of each min: the condition it holds under, and what the min is there."""
+    found = sorted({least for factors in products for each in factors for least in each.atoms(Min)}, key=str)
+    choices = []
+    for least in found:
+        x, y = sorted(least.args, key=lambda arg: not isinstance(arg, Symbol))
+        ahead = [name for name in y.free_symbols if y - name in (0, -1)]
+        if not (isinstance(x, Symbol) and ahead):
+            raise WitnessError(f"{text(least)} has sides that sizes cannot be drawn on")
+        (size,) = ahead
+        # y is the size, or one less; on the second side x is no less than the size, and what is left is on the first.
+        choices.append([(AtMost(x + size - y, size), {least: x}), (AtMost(size, x), {least: y})])
+    sides = {}
+    for choice in product(*choices):
+        sides[tuple(side for side, _ in choice)] = {key: each for _, branch in choice for key, each in branch.items()}
+    return sides
 
 
-def _parametrise(widths: list[Symbol], conditions: tuple[Divides, ...]) -> tuple[dict[Symbol, Expr], list[Symbol]]:
-    """Each size as a fresh variable times everything that must divide it."""
-    fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
+def _parametrise(fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtMost, ...]) -> dict[Symbol, Expr]:
+    """Each size as a fresh variable times everything that must divide it, and above everything it must not be under."""
 
     def expr(size: Symbol) -> Expr:
-        factors = [condition.divisor for condition in conditions if condition.dividend == size]
         result: Expr = fresh[size]
-        for factor in factors:
-            result = result * (expr(factor) if isinstance(factor, Symbol) else factor)
+        for condition in conditions:
+            if isinstance(condition, Divides) and condition.dividend == size:
+                result = result * _put(condition.divisor)
+        for condition in conditions:
+            if isinstance(condition, AtMost) and condition.high == size:
+                result = result + _put(condition.low) - 1
         return result
 
-    return {size: expr(size) for size in widths}, list(fresh.values())
+    def _put(bound: Expr) -> Expr:
+        return bound.xreplace({name: expr(name) for name in bound.free_symbols})
+
+    return {size: expr(size) for size in fresh}
 
 
-def _degree(shape: tuple[Expr, ...], sizes: Mapping[Symbol, Expr], fresh: list[Symbol]) -> int:
-    return int(Poly(expand(Mul(*shape).xreplace(dict(sizes))), *fresh).total_degree())
+def _degree(shape: Sequence[Expr], sizes: Mapping[Symbol, Expr]) -> int:
+    drawn = expand(Mul(*shape).xreplace(dict(sizes)))
+    return int(Poly(drawn, *drawn.free_symbols).total_degree()) if drawn.free_symbols else 0
 
 
 def _pattern(path: str) -> re.Pattern[str]:

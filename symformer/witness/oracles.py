@@ -60,14 +60,14 @@ def train_flops(component: Architecture, numbers: Numbers) -> int:
 def prefill_flops(component: Architecture, numbers: Numbers) -> int:
     """A prompt of S tokens, its keys and values kept."""
     model = build(component, numbers).eval()
-    return _counted(component, lambda: _run(component, model, numbers, cache=_cache(component)), torch.no_grad())
+    return _counted(component, lambda: _run(component, model, numbers, cache=_cache(component, model)), torch.no_grad())
 
 
 def decode_flops(component: Architecture, numbers: Numbers) -> int:
     """One token after C that are in the cache."""
     model, cache = _filled(component, numbers)
     one = {**numbers, S: 1}
-    return _counted(component, lambda: _run(component, model, one, cache=cache, before=numbers[C]), torch.no_grad())
+    return _counted(component, lambda: _run(component, model, one, cache=cache), torch.no_grad())
 
 
 def activation_bytes(
@@ -210,7 +210,7 @@ def inference_bytes(component: Architecture, numbers: Numbers) -> int:
     held = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
     before = _bytes_of(cache)
     with torch.no_grad():
-        output = _run(component, model, {**numbers, S: 1}, cache=cache, before=numbers[C])
+        output = _run(component, model, {**numbers, S: 1}, cache=cache)
     logits = getattr(output, "logits", None)
     return held + before + (logits.untyped_storage().nbytes() if logits is not None else 0)
 
@@ -268,11 +268,14 @@ ORACLES: dict[str, Oracle] = {
     "inference-memory": Oracle(
         inference_bytes,
         "the bytes of the parameters, of the model's own cache and of the logits it returns",
-        {"weights": "fp32", "cache": "fp32", "logits": "fp32"},
+        {"weights": "fp32", "cache": "fp32", "window": "needed", "logits": "fp32"},
         cached=True,
     ),
     "kv-cache": Oracle(
-        cache_bytes, "the bytes of the model's own cache after a forward pass", {"dtype": "fp32"}, cached=True
+        cache_bytes,
+        "the bytes of the model's own cache after a forward pass",
+        {"dtype": "fp32", "window": "needed"},
+        cached=True,
     ),
 }
 
@@ -292,18 +295,19 @@ def _counted(component: Architecture, run: Callable[[], object], grad: AbstractC
 
 
 def _filled(component: Architecture, numbers: Numbers) -> tuple[nn.Module, Any]:
-    model, cache = build(component, numbers).eval(), _cache(component)
+    model = build(component, numbers).eval()
+    cache = _cache(component, model)
     with torch.no_grad():
         _run(component, model, {**numbers, S: numbers[C]}, cache=cache)
     return model, cache
 
 
-def _cache(component: Architecture) -> Any:
+def _cache(component: Architecture, model: Any) -> Any:
     if not keeps_cache(component):
         raise WitnessError(f"the torch class of {component.name} keeps no cache, so none can be measured")
     from transformers import DynamicCache
 
-    return DynamicCache()
+    return DynamicCache(config=model.config)
 
 
 def keeps_cache(component: Architecture) -> bool:
@@ -318,7 +322,6 @@ def _run(
     numbers: Numbers,
     *,
     cache: Any = None,
-    before: int = 0,
     implementation: str = "eager",
     masked: bool = True,
 ) -> Any:
@@ -335,7 +338,8 @@ def _run(
     new = numbers[S]
     facts: dict[str, Any] = {}
     if masked and implementation == "eager":  # on meta no mask can be made
-        facts["attention_mask"] = torch.zeros(numbers[B], 1, new, before + new, device=device)
+        seen = new if cache is None else cache.get_mask_sizes(new, 0)[0]  # a window keeps fewer than came before
+        facts["attention_mask"] = torch.zeros(numbers[B], 1, new, seen, device=device)
     if masked or not keeps_cache(component):  # else a causal model makes its own
         facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
     if V_type in component.fields.sizes:
