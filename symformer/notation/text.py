@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sympy import Expr, Symbol
 
 from .emitter import PRODUCT, Emitter
-from .tree import Power, Size, Tree, tree
+from .tree import Call, Power, Size, Tree, tree
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -46,13 +46,13 @@ class CodeEmitter(Emitter):
 
 
 class TextEmitter(CodeEmitter):
-    """Unicode for terminals: ``12LE² + 13LE``; letters with a subscript are kept apart by a dot."""
+    """Unicode for terminals: ``12LE² + 13LE``; letters with a subscript, and calls, are kept apart by a dot."""
 
     def number(self, number: int) -> str:
         return f"{number:,}"
 
     def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
-        return ("·" if any(_has_subscript(factor) for factor in trees) else "").join(factors)
+        return ("·" if any(_stands_apart(factor) for factor in trees) else "").join(factors)
 
     def times(self, factors: list[str]) -> str:
         return " · ".join(factors)
@@ -61,9 +61,9 @@ class TextEmitter(CodeEmitter):
         return base + str(exponent).translate(_SUPERSCRIPTS)
 
 
-def _has_subscript(factor: Tree) -> bool:
+def _stands_apart(factor: Tree) -> bool:
     base = factor.base if isinstance(factor, Power) else factor
-    return isinstance(base, Size) and "_" in base.symbol.name
+    return isinstance(base, Call) or (isinstance(base, Size) and "_" in base.symbol.name)
 
 
 _CODE, _TEXT = CodeEmitter(), TextEmitter()
