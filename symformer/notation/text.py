@@ -46,24 +46,23 @@ class CodeEmitter(Emitter):
 
 
 class TextEmitter(CodeEmitter):
-    """Unicode for terminals: ``12LE² + 13LE``; letters with a subscript, and calls, are kept apart by a dot."""
+    """Unicode for terminals: ``12LE² + 13LE``; a letter with a subscript, or beside a call, is kept apart by a dot."""
 
     def number(self, number: int) -> str:
         return f"{number:,}"
 
     def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
-        return ("·" if any(_stands_apart(factor) for factor in trees) else "").join(factors)
+        bases = [factor.base if isinstance(factor, Power) else factor for factor in trees]
+        letters = [base.symbol.name for base in bases if isinstance(base, Size)]
+        called = any(isinstance(base, Call) for base in bases)
+        apart = any("_" in name or called for name in letters)
+        return ("·" if apart else "").join(factors)
 
     def times(self, factors: list[str]) -> str:
         return " · ".join(factors)
 
     def power(self, base: str, exponent: int) -> str:
         return base + str(exponent).translate(_SUPERSCRIPTS)
-
-
-def _stands_apart(factor: Tree) -> bool:
-    base = factor.base if isinstance(factor, Power) else factor
-    return isinstance(base, Call) or (isinstance(base, Size) and "_" in base.symbol.name)
 
 
 _CODE, _TEXT = CodeEmitter(), TextEmitter()
