@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from sympy import Integer, Mul
 
 from symformer import SymformerError, architecture
 from symformer.architectures.base import Architecture
+from symformer.arithmetic import parse
+from symformer.ledger import Weight
 from symformer.quantities.train_memory import OPTIMIZERS, RECIPES
 from symformer.sizes import Numbers
 from symformer.symbols import SYMBOLS
@@ -53,6 +56,25 @@ def test_bytes_of_a_parameter() -> None:
         formula = model.formula("train-memory", recipe=recipe, implementation="none")
         assert formula.value() == each * count + steps
     assert set(RECIPES) == {"fp32", "bf16", "bf16-fp32-gradients"}
+
+
+def test_eight_bit_adam() -> None:
+    """By hand, two means of each weight, as bitsandbytes 0.50's init_state allots them.
+
+    A matrix of 70 x 61 has 4,270 elements: 4,270 bytes and 4 for each of ceil(16.7) = 17 blocks. One of 65 x 63 has
+    4,095, one too few, and 4 bytes for each. GPT-2's vectors are all small: of E, 3E and 4E elements with E = 768.
+    """
+    weights = {(70, 61): 4_270 + 4 * 17, (65, 63): 4 * 4_095, (4096,): 4_096 + 4 * 16, (4097,): 4_097 + 4 * 17}
+    for shape, mean in weights.items():
+        sizes = tuple(map(Integer, shape))
+        assert [Mul(*size) for _, size in OPTIMIZERS["adam-8bit"](Weight("w", sizes))] == [mean, mean]
+    gpt2 = architecture("gpt2")
+    formula = gpt2.formula("train-memory", optimizer="adam-8bit", implementation="none")
+    # a layer's matrices are 12E² and whole blocks of 256; so is 1024E, and 50,257E = 150,771 blocks
+    matrices = 12 * 12 * 768**2 + 1024 * 768 + 50_257 * 768
+    vectors = 12 * 13 * 768 + 2 * 768
+    assert formula.value() == 8 * (matrices + vectors) + 2 * (matrices + 4 * matrices // 256) + 8 * vectors
+    assert parse(formula.code()) == formula.expanded
 
 
 def test_megatrons_layer_beside_its_states() -> None:

@@ -27,6 +27,8 @@ def test_those_that_are_exact() -> None:
     assert {
         "narayanan2021.train",
         "korthikanti2022.layer",
+        "korthikanti2022.selective",
+        "korthikanti2022.full",
         "korthikanti2022.model-flops",
         "chowdhery2022.train",
     } < exact

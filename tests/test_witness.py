@@ -70,6 +70,22 @@ def test_every_preset_is_proved_at_full_size() -> None:
     assert proved == {name: architecture(name).params.value() for name in presets()}
 
 
+def test_the_certificate_of_the_same_conventions_is_found_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One quantity has several; where none has a formula's own conventions, the first on file is named."""
+    gpt2 = architecture("gpt2")
+    ways: list[dict[str, str]] = [{"optimizer": "sgd"}, {}, {"optimizer": "momentum"}]
+    kept = [verify(gpt2, 7, "train-memory", way).certificate for way in ways]
+    monkeypatch.setattr("symformer.certificates.stored", lambda name: tuple(kept))
+    for way, certificate in zip(ways, kept, strict=True):
+        assert certificate_for(gpt2, gpt2.formula("train-memory", implementation="none", **way)) is certificate
+    assert certificate_for(gpt2, gpt2.formula("train-memory", optimizer="adafactor")) is kept[0]
+
+
+def test_a_way_that_torch_does_not_count_is_refused() -> None:
+    with pytest.raises(SymformerError, match="of gpt2, not 'train-memory' with optimizer=adam-8bit"):
+        verify("gpt2", quantity="train-memory", way={"optimizer": "adam-8bit"})
+
+
 def test_a_certificate_is_bound_to_its_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     model = architecture("gpt2")
     assert certificate_for(model, model.params) is not None

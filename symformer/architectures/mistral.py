@@ -29,7 +29,7 @@ class Mistral(Architecture):
     >>> Mistral().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*V*E + E
     >>> Mistral().formula("kv-cache")
-    4*B*min(C, C_win - 1)*L*G*D
+    4*B*L*G*D*min(C, C_win - 1)
     """
 
     title = "Mistral"

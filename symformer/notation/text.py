@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sympy import Expr, Symbol
 
 from .emitter import PRODUCT, Emitter
-from .tree import Call, Power, Size, Tree, tree, value
+from .tree import Call, Power, Size, Tree, tree
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -46,24 +46,23 @@ class CodeEmitter(Emitter):
 
 
 class TextEmitter(CodeEmitter):
-    """Unicode for terminals: ``12LE² + 13LE``; letters with a subscript are kept apart by a dot."""
+    """Unicode for terminals: ``12LE² + 13LE``; a letter with a subscript, or beside a call, is kept apart by a dot."""
 
     def number(self, number: int) -> str:
         return f"{number:,}"
 
     def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
-        return ("·" if any(_has_subscript(factor) for factor in trees) else "").join(factors)
+        bases = [factor.base if isinstance(factor, Power) else factor for factor in trees]
+        letters = [base.symbol.name for base in bases if isinstance(base, Size)]
+        called = any(isinstance(base, Call) for base in bases)
+        apart = any("_" in name or called for name in letters)
+        return ("·" if apart else "").join(factors)
 
     def times(self, factors: list[str]) -> str:
         return " · ".join(factors)
 
     def power(self, base: str, exponent: int) -> str:
         return base + str(exponent).translate(_SUPERSCRIPTS)
-
-
-def _has_subscript(factor: Tree) -> bool:
-    base = factor.base if isinstance(factor, Power) else factor
-    return isinstance(base, Size | Call) and any("_" in symbol.name for symbol in value(base).free_symbols)
 
 
 _CODE, _TEXT = CodeEmitter(), TextEmitter()

@@ -120,7 +120,8 @@ def _product(expr: Expr) -> Tree:
     coefficient, rest = expr.as_coeff_Mul()
     above: list[Tree] = []
     below: list[Tree] = []
-    for base, exponent in sorted(rest.as_powers_dict().items(), key=lambda item: house_key(item[0])):
+    factors = rest.as_powers_dict().items()
+    for base, exponent in sorted(factors, key=lambda item: (not item[0].is_Symbol, house_key(item[0]))):
         if base == 1:
             continue
         if not isinstance(exponent, Integer):

@@ -17,7 +17,7 @@ from ..errors import RuleError
 from ..ledger import ONE, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..placement import CHOICES, in_flight
 from ..sizes import AtMost, Condition, Excludes
-from ..symbols import B, W
+from ..symbols import B, S, W
 from .quantity import Convention, Conventions, rule_for
 
 LONG = Integer(8)  # bytes of an index
@@ -321,11 +321,15 @@ def implemented(library: str, implementation: str) -> None:
 
 
 def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-    """Where transformers copies the keys and values of a group for each of its queries, and where it does not."""
+    """Where transformers copies the keys and values of a group for each of its queries; where it makes a mask."""
     scores = [entry.inputs for _, entry in ledger if entry.kind is Kind.SCORES]
     grouped = {k.shape[1:4:2] for q, k in scores if q.shape[1] != k.shape[1]}
     if conventions["recompute"] != "none":  # then it keeps what it would have copied
-        return ()
+        windows = {entry.window for _, entry in ledger if entry.kind is Kind.SCORES and entry.window is not None}
+        if (conventions["implementation"], conventions["recompute"]) != ("sdpa", "full"):
+            return ()
+        held = "transformers then makes a mask, which every layer is handed"
+        return tuple(AtMost(S, window - 1, held) for window in sorted(windows, key=str))
     found: list[Condition] = []
     for group, width in sorted(grouped, key=str):
         if conventions["implementation"] == "eager" and isinstance(group, Symbol):

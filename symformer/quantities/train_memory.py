@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from sympy import Expr, Integer
+from sympy import Expr, Integer, Min, Mul, ceiling, floor
 
 from ..account import Line, Measure, Term
 from ..errors import RuleError
@@ -16,6 +16,7 @@ from ..symbols import N_dp
 from .kept import DROPOUT, RECOMPUTE, SINGLE, activation_terms, implemented, kept_conditions
 from .quantity import Convention, Conventions, Quantity, tally
 
+BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements to a scale, and of the smallest weight that is quantised
 STEP = Integer(4)  # bytes in which torch counts the steps, for each weight apart
 
 # The bytes of one parameter: its weight, its gradient, and a master copy in single precision where there is one.
@@ -52,7 +53,25 @@ def adafactor(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
     return (("row means", (*before, rows, SINGLE)), ("column means", (*before, columns, SINGLE)), ("step", (STEP,)))
 
 
-OPTIMIZERS: dict[str, State] = {"adam": adam, "sgd": sgd, "momentum": momentum, "adafactor": adafactor}
+def adam_8bit(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
+    """Running means of a byte, with a scale in single precision for each block; small weights have those of Adam.
+
+    Dettmers et al. 2022, arXiv:2110.02861, as bitsandbytes allots it since 0.44, in ``Optimizer2State.init_state``: a
+    block was 2048 before. It counts its steps outside of tensors.
+    """
+    elements = Mul(*weight.shape)
+    large = Min(1, floor(elements / SMALLEST))  # 1 for a weight that is quantised, 0 for one that is not
+    mean = SINGLE * elements - large * (SINGLE * elements - elements - SINGLE * ceiling(elements / BLOCK))
+    return (("first moment", (mean,)), ("second moment", (mean,)))
+
+
+OPTIMIZERS: dict[str, State] = {
+    "adam": adam,
+    "adam-8bit": adam_8bit,
+    "sgd": sgd,
+    "momentum": momentum,
+    "adafactor": adafactor,
+}
 
 
 # What each stage of ZeRO divides among the data-parallel ranks; a count of steps is on every rank.
@@ -104,7 +123,7 @@ class TrainMemory(Quantity):
 
 QUANTITY = TrainMemory(
     Measure("train-memory", "bytes of training memory", "M", "bytes"),
-    "Every weight with its gradient and the state that torch's optimizer keeps for it, and the activations kept from "
+    "Every weight with its gradient and the state that the optimizer keeps for it, and the activations kept from "
     "one forward pass over B sequences of S tokens. What an allocator adds, and what is needed only for a "
     "moment, is not counted: of what is recomputed, the part that is live again in the backward pass.",
     {},
@@ -120,6 +139,9 @@ QUANTITY = TrainMemory(
         "optimizer": Convention(
             {
                 "adam": "Adam and AdamW: two means of 4 bytes for each element",
+                "adam-8bit": "Adam8bit and AdamW8bit of bitsandbytes, no weight excepted: two means of 1 byte for each "
+                "element and 4 for each block of 256, or of 4 bytes for each element of a weight below 4096; without "
+                "the two tables of 1024 bytes that all weights share",
                 "sgd": "SGD: nothing",
                 "momentum": "SGD with momentum: one mean of 4 bytes for each element",
                 "adafactor": "Adafactor: one mean of 4 bytes for each row and column of a matrix",

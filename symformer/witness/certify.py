@@ -100,7 +100,8 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
             continue
         found.append((name, {}))
         for way in oracle.ways if not component.chosen else ():
-            conditions = quantities()[name].conditions(component.ledger, counted_by(name, way))
+            question = quantities()[name]
+            conditions = question.conditions(component.ledger, question.choose(counted_by(name, way)))
             if any(isinstance(condition, AtMost) for condition in conditions):
                 continue  # sizes are drawn large, so what holds for small ones only is left to the tests
             if library == "transformers" or "implementation" not in way:
@@ -332,7 +333,9 @@ def _parametrise(fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtM
 
 def _degree(shape: Sequence[Expr], sizes: Mapping[Symbol, Expr]) -> int:
     drawn = expand(Mul(*shape).xreplace(dict(sizes)))
-    return int(Poly(drawn, *drawn.free_symbols).total_degree()) if drawn.free_symbols else 0
+    # in what is drawn; a share of the copies of a layer has the depth below the line
+    variables = [name for name in drawn.free_symbols if any(name in size.free_symbols for size in sizes.values())]
+    return int(Poly(drawn, *variables).total_degree()) if variables else 0
 
 
 def _pattern(path: str) -> re.Pattern[str]:
