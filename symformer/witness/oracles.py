@@ -334,7 +334,7 @@ def _run(
     config._attn_implementation = implementation
     new = numbers[S]
     facts: dict[str, Any] = {}
-    if masked and implementation == "eager":  # on meta no mask can be made
+    if masked:  # on meta no mask can be made
         facts["attention_mask"] = torch.zeros(numbers[B], 1, new, before + new, device=device)
     if masked or not keeps_cache(component):  # else a causal model makes its own
         facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
