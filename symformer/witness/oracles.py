@@ -337,7 +337,7 @@ def _run(
     config._attn_implementation = implementation
     new = numbers[S]
     facts: dict[str, Any] = {}
-    if masked and implementation == "eager":  # on meta no mask can be made
+    if masked:  # on meta no mask can be made
         seen = new if cache is None else cache.get_mask_sizes(new, 0)[0]  # a window keeps fewer than came before
         facts["attention_mask"] = torch.zeros(numbers[B], 1, new, seen, device=device)
     if masked or not keeps_cache(component):  # else a causal model makes its own
