@@ -38,6 +38,9 @@ class Kind(StrEnum):
     ROTATE = "rotate"  # rotary positions applied to the heads
     POSITIONS = "positions"  # a fixed table of positions
     SELECT = "select"  # one position of each sequence
+    ROUTE = "route"  # the best of several, with a weight for each
+    EXPERTS = "experts"  # x · Wᵀ, by a matrix of its own for each expert chosen
+    COMBINE = "combine"  # what the chosen experts give, weighted and added up
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
 
 
@@ -224,6 +227,13 @@ class Operations:
         facts = {"weights": stored, "shared": tuple(shared.values()), "module": module, "logits": logits}
         return self._write(Kind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
 
+    def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr) -> Tensor:
+        """x[B,S,in] or x[B,S,K,in], chosen[B,S,K] -> y[B,S,K,out]: a table ``[rows, out, in]``, a matrix an expert."""
+        if len(x.shape) > len(chosen.shape):
+            self._same(self._path(name), "the experts chosen and those that go on", x.shape[:-1], chosen.shape)
+        weights = (self._store(name, "", (rows, out, x.width)),)
+        return self._write(Kind.EXPERTS, name, (x, chosen), (*chosen.shape, out), weights=weights, module=True)
+
     def parameter(self, name: str, **shapes: Shape) -> dict[str, Weight]:
         """Weights stored by themselves, for other operations to share."""
         stored = {part: self._store(name, part, shape) for part, shape in shapes.items()}
@@ -269,6 +279,15 @@ class Operations:
     def select(self, name: str, x: Tensor) -> Tensor:
         """x[B,S,E] -> y[B,E]: one position of each sequence."""
         return self._write(Kind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]))
+
+    def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
+        """x[B,S,X] -> w[B,S,K]: which K of the X, and with what weights."""
+        return self._write(Kind.ROUTE, name, (x,), (*x.shape[:-1], chosen))
+
+    def combine(self, name: str, x: Tensor, weights: Tensor) -> Tensor:
+        """x[B,S,K,E], w[B,S,K] -> y[B,S,E]: the sum over K, weighted."""
+        self._same(self._path(name), "what is added up and its weights", x.shape[:-1], weights.shape)
+        return self._write(Kind.COMBINE, name, (x, weights), (*x.shape[:-2], x.width))
 
     # -- attention -----------------------------------------------------------------------------------------------
 

@@ -57,6 +57,9 @@ _TABLE = (
     Letter("P", "learned position rows", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
     Letter("E", "embedding (model) width", "elements", ("hidden_size", "n_embd", "d_model")),
     Letter("H", "hidden width of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
+    Letter("X", "experts", "experts", ("num_local_experts", "n_routed_experts", "num_experts")),
+    Letter("K", "experts per token", "experts", ("num_experts_per_tok",), growth=0),
+    Letter("M", "hidden width of one expert", "elements", ("moe_intermediate_size", "intermediate_size")),
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
     Letter("D", "width of one head", "elements", ("head_dim",), growth=0),
@@ -70,7 +73,7 @@ RANK: dict[Symbol, int] = {symbol: rank for rank, symbol in enumerate(SYMBOLS.va
 B, S, S_enc, C, C_win = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "C_win"))
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 V, V_type, P = (SYMBOLS[name] for name in ("V", "V_type", "P"))
-E, H = (SYMBOLS[name] for name in ("E", "H"))
+E, H, X, K, M = (SYMBOLS[name] for name in ("E", "H", "X", "K", "M"))
 A, G, D, W = (SYMBOLS[name] for name in ("A", "G", "D", "W"))
 
 

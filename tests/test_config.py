@@ -30,6 +30,8 @@ CONFIGS: list[tuple[str, dict[str, Any]]] = [
     ("LlamaForCausalLM", {"hidden_size": 24, "num_attention_heads": 6, "tie_word_embeddings": True}),
     ("MistralForCausalLM", {"hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10}),
     ("MistralModel", {"hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 2, "sliding_window": None}),
+    ("MixtralForCausalLM", {"hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10}),
+    ("MixtralModel", {"num_local_experts": 5, "num_experts_per_tok": 3, "intermediate_size": 7}),
     ("LlamaModel", {"hidden_size": 24, "num_attention_heads": 6, "intermediate_size": 7}),
 ]
 
@@ -120,7 +122,7 @@ BAD: list[tuple[Any, str]] = [
     ({"model_type": 7}, "'model_type' is 7"),
     (
         {"model_type": "mamba"},
-        "'model_type' is 'mamba', which no architecture here reads; known: bert, gpt2, llama, mistral",
+        "'model_type' is 'mamba', which no architecture here reads; known: bert, gpt2, llama, mistral, mixtral",
     ),
     ({**GPT2, "n_embd": "12"}, "'n_embd' is '12', which is not a whole number"),
     ({**GPT2, "n_embd": 12.0}, "'n_embd' is 12.0, which is not a whole number"),

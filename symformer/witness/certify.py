@@ -15,8 +15,9 @@ from sympy import Expr, Integer, Min, Mul, Poly, Symbol, expand
 from ..architectures import architecture, presets_of
 from ..architectures.base import Architecture
 from ..certificates import Certificate
-from ..errors import WitnessError
+from ..errors import RuleError, WitnessError
 from ..formula import Formula
+from ..ledger import Kind
 from ..model import Model
 from ..notation.text import text
 from ..sizes import AtMost, Divides, Numbers, evaluate
@@ -94,9 +95,20 @@ def provable(model: Model) -> list[str]:
         *(
             name
             for name, oracle in ORACLES.items()
-            if (not oracle.cached or keeps_cache(component)) and oracle.library in ("", component.witness.library)
+            if (not oracle.cached or keeps_cache(component))
+            and oracle.library in ("", component.witness.library)
+            and (oracle.needs is None or oracle.needs in {entry.kind for _, entry in model.ledger})
+            and _answers(model, name, oracle.conventions)
         ),
     ]
+
+
+def _answers(model: Model, quantity: str, conventions: Mapping[str, str]) -> bool:
+    try:
+        model.formula(quantity, **conventions)
+    except RuleError:
+        return False
+    return True
 
 
 def verify(target: Model | str, seed: int | None = None, quantity: str = "params") -> Verdict:
@@ -248,7 +260,8 @@ def _plan(model: Model, formula: Formula, conditions: tuple[Divides | AtMost, ..
     if formula.measure.name in ORACLES:  # the model runs, so its batch, its lengths and its activations count too
         shapes = [tensor.shape for _, entry in entries for tensor in (*entry.inputs, entry.output)]
         needed |= {name for shape in (*products, *shapes) for dim in shape for name in dim.free_symbols}
-        tensors += shapes
+        tensors += shapes  # and a matrix for each expert that a token goes to, gathered
+        tensors += [(*entry.output.shape, entry.inputs[0].width) for _, entry in entries if entry.kind is Kind.EXPERTS]
     widths = sorted(needed - set(depths), key=RANK.__getitem__)
     fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
     sides = _sides(products)

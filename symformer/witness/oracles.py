@@ -36,6 +36,7 @@ class Oracle:
     by: str  # what counts, in words
     conventions: Mapping[str, str]
     cached: bool = False  # whether it needs a class that keeps a cache
+    needs: Kind | None = None  # an operation without which there is nothing to settle
     library: str = ""  # whether it counts what this library's code does, and no other's
 
 
@@ -146,6 +147,21 @@ def cache_bytes(component: Architecture, numbers: Numbers) -> int:
     return total
 
 
+def active_elements(component: Architecture, numbers: Numbers) -> int:
+    """Every unique parameter, but of the experts' tables only what the experts of one token hold."""
+    model: Any = build(component, numbers)
+    total, experts = sum(int(parameter.numel()) for parameter in model.parameters()), 0
+    for module in model.modules():
+        tables = [weight for weight in module.parameters(recurse=False) if weight.dim() == 3]
+        if hasattr(module, "num_experts") and tables:
+            experts += 1
+            idle = module.num_experts - model.config.num_experts_per_tok
+            total -= sum(int(weight.numel()) // int(weight.shape[0]) * int(idle) for weight in tables)
+    if not experts:
+        raise WitnessError(f"the torch class of {component.name} has no experts: nothing was counted")
+    return total
+
+
 _COUNTER = "the total, by torch's FlopCounterMode"
 
 ORACLES: dict[str, Oracle] = {
@@ -153,6 +169,12 @@ ORACLES: dict[str, Oracle] = {
     "train-flops": Oracle(train_flops, _COUNTER, {"attention": "full", "recompute": "none"}),
     "prefill-flops": Oracle(prefill_flops, _COUNTER, {"attention": "full", "logits": "all"}, cached=True),
     "decode-flops": Oracle(decode_flops, _COUNTER, {}, cached=True),
+    "active-params": Oracle(
+        active_elements,
+        "the elements of the parameters, less those of the experts that a token does not go to",
+        {},
+        needs=Kind.EXPERTS,
+    ),
     "activations": Oracle(
         activation_bytes,
         "the bytes of every unique storage that torch's saved_tensors_hooks are given",
@@ -188,6 +210,9 @@ def _counted(component: Architecture, run: Callable[[], object], grad: AbstractC
     kinds = {entry.kind for _, entry in component.ledger}
     if Kind.SCORES in kinds and not counts.get("aten.bmm"):
         raise WitnessError(f"the attention of {component.name} counted no FLOPs: {counts}")
+    by_module = counter.get_flop_counts().items()
+    if Kind.EXPERTS in kinds and not any(sum(each.values()) for name, each in by_module if name.endswith(".experts")):
+        raise WitnessError(f"the experts of {component.name} counted no FLOPs: {counts}")
     if not (counts.get("aten.mm") or counts.get("aten.addmm")):
         raise WitnessError(f"the linear layers of {component.name} counted no FLOPs: {counts}")
     return int(counter.get_total_flops())
@@ -233,6 +258,7 @@ def _run(
         return model(*inputs)
     config: Any = model.config
     config._attn_implementation = implementation
+    config._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
     new = numbers[S]
     facts: dict[str, Any] = {}
     if implementation == "eager":  # on meta no mask can be made, and the fused kernel is quickest, and usual, without
