@@ -37,6 +37,7 @@ class Kind(StrEnum):
     DROPOUT = "dropout"
     ROTATE = "rotate"  # rotary positions applied to the heads
     POSITIONS = "positions"  # a fixed table of positions
+    JOIN = "join"  # two tensors side by side, along the last axis
     SELECT = "select"  # one position of each sequence
     ROUTE = "route"  # the best of several, with a weight for each
     EXPERTS = "experts"  # x · Wᵀ, by a matrix of its own for each expert chosen
@@ -80,6 +81,8 @@ class Entry:
     function: str = ""  # which activation, norm or table
     mask: Mask = "none"  # which query-key pairs the attention needs
     window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
+    latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
+    recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)
 
@@ -215,6 +218,7 @@ class Operations:
         shared: Mapping[str, Weight] = _OWN,
         module: bool = True,
         logits: bool = False,
+        recalled: bool = False,
     ) -> Tensor:
         """x[…, in] -> y[…, out]: a matrix ``[out, in]`` and, if wanted, a bias ``[out]``.
 
@@ -225,6 +229,7 @@ class Operations:
             wanted["bias"] = (out,)
         stored = self._weights_of(name, wanted, shared)
         facts = {"weights": stored, "shared": tuple(shared.values()), "module": module, "logits": logits}
+        facts["recalled"] = recalled
         return self._write(Kind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
 
     def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr) -> Tensor:
@@ -276,6 +281,11 @@ class Operations:
         """Rotary positions applied to x[B,A,S,D], by angles[2,S,D]."""
         return self._write(Kind.ROTATE, name, (x, angles), x.shape)
 
+    def join(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x[…, a], y[…, b] -> z[…, a+b], the axes before the same or 1."""
+        ones = [Tensor(each.name, (*each.shape[:-1], ONE)) for each in (x, y)]
+        return self._write(Kind.JOIN, name, (x, y), (*self._broadcast(name, *ones)[:-1], x.width + y.width))
+
     def select(self, name: str, x: Tensor) -> Tensor:
         """x[B,S,E] -> y[B,E]: one position of each sequence."""
         return self._write(Kind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]))
@@ -291,19 +301,37 @@ class Operations:
 
     # -- attention -----------------------------------------------------------------------------------------------
 
-    def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask, window: Expr | None = None) -> Tensor:
+    def scores(
+        self,
+        name: str,
+        q: Tensor,
+        k: Tensor,
+        mask: Mask,
+        window: Expr | None = None,
+        latent: tuple[Tensor, ...] = (),
+    ) -> Tensor:
         """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
-        return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), mask=mask, window=window)
+        facts = {"mask": mask, "window": window, "latent": latent}
+        return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor) -> Tensor:
         """Softmax over the last axis."""
         return self._write(Kind.SOFTMAX, name, (x,), x.shape)
 
-    def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask, window: Expr | None = None) -> Tensor:
+    def mix(
+        self,
+        name: str,
+        p: Tensor,
+        v: Tensor,
+        mask: Mask,
+        window: Expr | None = None,
+        latent: tuple[Tensor, ...] = (),
+    ) -> Tensor:
         """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head."""
         self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
-        return self._write(Kind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), mask=mask, window=window)
+        facts = {"mask": mask, "window": window, "latent": latent}
+        return self._write(Kind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), **facts)
 
     # -- views: no entry, the same storage -----------------------------------------------------------------------
 

@@ -52,17 +52,25 @@ _TABLE = (
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
+    Letter("L_dense", "layers with one feed-forward network", "layers", ("first_k_dense_replace",)),
+    Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
     Letter("V", "vocabulary rows", "rows", ("vocab_size",)),
     Letter("V_type", "segment (token type) rows", "rows", ("type_vocab_size",)),
     Letter("P", "learned position rows", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
     Letter("E", "embedding (model) width", "elements", ("hidden_size", "n_embd", "d_model")),
     Letter("H", "hidden width of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
     Letter("X", "experts", "experts", ("num_local_experts", "n_routed_experts", "num_experts")),
+    Letter("X_shared", "experts that every token goes to", "experts", ("n_shared_experts",), growth=0),
     Letter("K", "experts per token", "experts", ("num_experts_per_tok",), growth=0),
     Letter("M", "hidden width of one expert", "elements", ("moe_intermediate_size", "intermediate_size")),
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
+    Letter("R_q", "rank of the queries' latent", "elements", ("q_lora_rank",)),
+    Letter("R_kv", "rank of the keys' and values' latent", "elements", ("kv_lora_rank",)),
     Letter("D", "width of one head", "elements", ("head_dim",), growth=0),
+    Letter("D_nope", "width of a head's part without positions", "elements", ("qk_nope_head_dim",), growth=0),
+    Letter("D_rope", "width of a head's part with rotary positions", "elements", ("qk_rope_head_dim",), growth=0),
+    Letter("D_v", "width of one head's values", "elements", ("v_head_dim",), growth=0),
     Letter("W", "bytes of one element", "bytes", growth=0, run=True),
 )
 
@@ -71,10 +79,11 @@ SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) fo
 RANK: dict[Symbol, int] = {symbol: rank for rank, symbol in enumerate(SYMBOLS.values())}
 
 B, S, S_enc, C, C_win = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "C_win"))
-L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
+L, L_enc, L_dec, L_dense, L_moe = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec", "L_dense", "L_moe"))
 V, V_type, P = (SYMBOLS[name] for name in ("V", "V_type", "P"))
-E, H, X, K, M = (SYMBOLS[name] for name in ("E", "H", "X", "K", "M"))
+E, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "H", "X", "X_shared", "K", "M"))
 A, G, D, W = (SYMBOLS[name] for name in ("A", "G", "D", "W"))
+R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 
 
 def symbol(name: str) -> Symbol:

@@ -60,6 +60,8 @@ TOTALS = [
     ("mistral-nemo-12b", {}, 12_247_782_400),
     ("mixtral-8x7b", {}, 46_702_792_704),
     ("mixtral-8x22b", {}, 140_630_071_296),
+    # the released checkpoint, less a bias for each of 256 experts in 58 layers: a buffer that is not trained
+    ("deepseek-v3", {}, 671_026_419_200 - 58 * 256),
     ("palm-8b", {}, 8_631_877_632),  # the paper prints 8.63B
     ("palm-62b", {}, 62_495_129_600),  # 62.50B
     ("palm-540b", {}, 540_354_281_472),  # 540.35B: without norm scales
@@ -155,6 +157,9 @@ def test_active_parameters() -> None:
     """Mixtral 8x7B, 12.9B in the paper: all but 6 of 8 experts of 3 matrices 4096x14336 in each of 32 layers."""
     active = architecture("mixtral-8x7b").formula("active-params").value()
     assert active == 46_702_792_704 - 32 * 6 * 3 * 4_096 * 14_336 == 12_879_925_248
+    # 58 layers, 248 of 256 experts of 3 matrices 7168x2048 not gone to
+    deepseek = architecture("deepseek-v3").formula("active-params").value()
+    assert deepseek == 671_026_419_200 - 58 * 256 - 58 * 248 * 3 * 7_168 * 2_048
     for target in ("gpt2", "llama-2-7b"):
         model = architecture(target)
         assert model.formula("active-params").equals(model.params)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import pytest
 import torch
 from torch import nn
-from transformers import BertConfig, GPT2Config, LlamaConfig, MixtralConfig
+from transformers import BertConfig, DeepseekV3Config, GPT2Config, LlamaConfig, MixtralConfig
 from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
+from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
@@ -43,6 +44,9 @@ class Case:
 
 LLAMA = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10}
 MIXTRAL = MixtralConfig(hidden_size=24, intermediate_size=7, num_local_experts=5, num_experts_per_tok=2)
+LATENT = {"E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5}
+DEEPSEEK = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 3, "kv_lora_rank": 9,
+            "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 5}  # fmt: skip
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
 BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
 
@@ -86,6 +90,11 @@ CASES = [
     Case("gated-mlp", {"E": 24, "H": 7}, 504, lambda: LlamaMLP(LlamaConfig(**LLAMA)), {"activation": "gelu"}),
     # the router 24x5; the experts' gate, up and down, 3*24*7 each, of five
     Case("moe", {"E": 24, "X": 5, "K": 2, "M": 7}, 2640, lambda: MixtralSparseMoeBlock(MIXTRAL)),
+    # queries 24*8 + 8 + 8*3*(10 + 4), latent 24*(9 + 4) + 9, keys and values 9*3*(10 + 5), output 3*5*24
+    Case("latent-attention", LATENT, 1622, lambda: DeepseekV3Attention(DeepseekV3Config(**DEEPSEEK, q_lora_rank=8), 0)),
+    # queries 24*3*(10 + 4) instead, 1008 for 536
+    Case("latent-attention", {k: v for k, v in LATENT.items() if k != "R_q"}, 2094,
+         lambda: DeepseekV3Attention(DeepseekV3Config(**DEEPSEEK, q_lora_rank=None), 0), {"query_latent": False}),
     Case("lm-head", {"V": 11, "E": 5}, 55, lambda: nn.Linear(5, 11, bias=False)),
     Case("lm-head", {"V": 11, "E": 5}, 66, lambda: nn.Linear(5, 11), {"bias": True}),
     Case("lm-head", {"V": 11, "E": 5}, 0, None, {"tied": True}),

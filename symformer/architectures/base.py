@@ -20,6 +20,7 @@ class Field:
 
     names: tuple[str, ...]
     default: int | Expr | None = None
+    beside: Symbol | None = None  # another size, where the field holds the sum of the two
 
     def read(self, size: Symbol, config: Mapping[str, Any]) -> int | Expr:
         """The number, or an expression over other sizes. Raises ConfigError naming the field and its value."""
@@ -80,6 +81,13 @@ class Fields:
             left_out |= set() if options[option] else {size}
         found = {size: place.read(size, config) for size, place in self.sizes.items() if size not in left_out}
         numbers: Numbers = {size: value for size, value in found.items() if isinstance(value, int)}
+        for size, place in self.sizes.items():
+            if place.beside is not None:
+                total, other = numbers[size], numbers[place.beside]
+                if total <= other:
+                    both = f"{place.names[0]!r} is {total} and {self.sizes[place.beside].names[0]!r} is {other}"
+                    raise ConfigError(f"in the config {both}, which leaves no {letter(size).meaning}")
+                numbers[size] = total - other
         for size, value in found.items():
             if isinstance(value, Expr):
                 try:
@@ -104,7 +112,9 @@ class Fields:
     def write(self, component: Component, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """The config of a component at given sizes: the inverse of read."""
         config: dict[str, Any] = {
-            place.names[0]: numbers[size] for size, place in self.sizes.items() if size in numbers
+            place.names[0]: numbers[size] + (numbers[place.beside] if place.beside else 0)
+            for size, place in self.sizes.items()
+            if size in numbers
         }
         config |= {switch.name: getattr(component, option) for option, switch in self.switches.items()}
         for option, size in self.nullable.items():
@@ -128,6 +138,7 @@ class Witness:
     config: str = ""  # the class that a config is made with; empty where the sizes are keyword arguments
     prefix: str = ""  # what stands before every row in a class with a head
     rename: Mapping[str, str] = field(default_factory=dict)  # torch's word -> ours, inside parameter names
+    stacks: Mapping[str, Symbol] = field(default_factory=dict)  # our names for kinds of layers in torch's one list
     arguments: Mapping[str, Any] = field(default_factory=dict)  # what else the class is made with
     conditions: tuple[Divides, ...] = ()  # what the class asks for beyond what the formula needs
     author: str = ""  # who wrote it, where that is not plain from the library's name

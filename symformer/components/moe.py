@@ -14,10 +14,10 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class MoE(Component):
-    """A router that sends a token to K of X gated networks of width M, Jiang et al. 2024, arXiv:2401.04088, section 2.1.
+    """A router that sends each token to K of X gated networks of width M.
 
-    Shazeer et al. 2017, arXiv:1701.06538, section 2, call them n experts of which k are chosen. The experts' matrices
-    are stored together, the gate's and the up-projection's in one table [X,2M,E].
+    Jiang et al. 2024, arXiv:2401.04088, section 2.1; Shazeer et al. 2017, arXiv:1701.06538, section 2 (their n and k
+    are X and K). The experts' matrices are stored together, the gate's and the up-projection's in one table [X,2M,E].
 
     >>> MoE().params
     3*E*X*M + E*X

@@ -1,8 +1,7 @@
 """What every count of FLOPs rests on: the contractions of an entry, 2 FLOPs for each multiply-add.
 
 A linear layer is one contraction, and so is the layer of the experts that a token goes to; attention is two, queries
-with keys and weights with values. Biases, norms,
-activations and softmax are elementwise: no contraction.
+with keys and weights with values. Biases, norms, activations and softmax are elementwise: no contraction.
 """
 
 from __future__ import annotations
@@ -96,6 +95,7 @@ def rules(counted: Rule) -> Mapping[Kind, Rule]:
         Kind.DROPOUT: nothing,
         Kind.ROTATE: nothing,
         Kind.POSITIONS: nothing,
+        Kind.JOIN: nothing,
         Kind.SELECT: nothing,
         Kind.ROUTE: nothing,
         Kind.COMBINE: nothing,

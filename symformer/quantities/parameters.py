@@ -29,6 +29,7 @@ QUANTITY = Quantity(
         Kind.DROPOUT: nothing,
         Kind.ROTATE: nothing,
         Kind.POSITIONS: nothing,
+        Kind.JOIN: nothing,
         Kind.SELECT: nothing,
         Kind.ROUTE: nothing,
         Kind.EXPERTS: stored,

@@ -163,7 +163,7 @@ def _differences(model: Model, formula: Formula, numbers: Numbers) -> list[Misma
     component = model.component
     assert isinstance(component, Architecture)
     if formula.measure.name == "params":
-        return compare_rows(model, formula, numbers, stored_rows(component, build(component, numbers)))
+        return compare_rows(model, formula, numbers, stored_rows(component, build(component, numbers), numbers))
     theirs = ORACLES[formula.measure.name].count(component, numbers)
     ours = evaluate(formula.expanded, numbers, formula.id)
     return [] if ours == theirs else [Mismatch("total", f"{ours:,}", f"{theirs:,}", numbers)]
@@ -208,7 +208,7 @@ def _presets(model: Model) -> tuple[dict[str, int], list[Mismatch]]:
         component = preset.component
         if component != model.component or not isinstance(component, Architecture):
             continue
-        rows = stored_rows(component, build(component, preset.known))
+        rows = stored_rows(component, build(component, preset.known), preset.known)
         if differences := compare_rows(preset, preset.params, preset.known, rows):
             return checked, differences
         checked[name] = sum(_elements(row.shape) for row in rows)

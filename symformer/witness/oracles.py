@@ -189,13 +189,13 @@ ORACLES: dict[str, Oracle] = {
     "inference-memory": Oracle(
         inference_bytes,
         "the bytes of the parameters, of the model's own cache and of the logits it returns",
-        {"weights": "fp32", "cache": "fp32", "window": "needed", "logits": "fp32"},
+        {"weights": "fp32", "cache": "fp32", "window": "needed", "latent": "compressed", "logits": "fp32"},
         cached=True,
     ),
     "kv-cache": Oracle(
         cache_bytes,
         "the bytes of the model's own cache after a forward pass",
-        {"dtype": "fp32", "window": "needed"},
+        {"dtype": "fp32", "window": "needed", "latent": "compressed"},
         cached=True,
     ),
 }
