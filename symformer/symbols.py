@@ -52,6 +52,8 @@ _TABLE = (
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
+    Letter("L_local", "layers with a sliding window", "layers", ("layer_types",)),
+    Letter("L_global", "layers that see every token before", "layers", ("layer_types",)),
     Letter("L_dense", "layers with one feed-forward network", "layers", ("first_k_dense_replace",)),
     Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
     Letter("V", "vocabulary rows", "rows", ("vocab_size",)),
@@ -79,7 +81,8 @@ SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) fo
 RANK: dict[Symbol, int] = {symbol: rank for rank, symbol in enumerate(SYMBOLS.values())}
 
 B, S, S_enc, C, C_win = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "C_win"))
-L, L_enc, L_dec, L_dense, L_moe = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec", "L_dense", "L_moe"))
+L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
+L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 V, V_type, P = (SYMBOLS[name] for name in ("V", "V_type", "P"))
 E, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "H", "X", "X_shared", "K", "M"))
 A, G, D, W = (SYMBOLS[name] for name in ("A", "G", "D", "W"))

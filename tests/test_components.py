@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import pytest
 import torch
 from torch import nn
-from transformers import BertConfig, DeepseekV3Config, GPT2Config, LlamaConfig, MixtralConfig
+from transformers import BertConfig, DeepseekV3Config, Gemma2Config, GPT2Config, LlamaConfig, MixtralConfig
 from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
@@ -47,6 +48,8 @@ MIXTRAL = MixtralConfig(hidden_size=24, intermediate_size=7, num_local_experts=5
 LATENT = {"E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5}
 DEEPSEEK = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 3, "kv_lora_rank": 9,
             "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 5}  # fmt: skip
+GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
+                      attention_bias=True)  # fmt: skip
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
 BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
 
@@ -95,6 +98,9 @@ CASES = [
     # queries 24*3*(10 + 4) instead, 1008 for 536
     Case("latent-attention", {k: v for k, v in LATENT.items() if k != "R_q"}, 2094,
          lambda: DeepseekV3Attention(DeepseekV3Config(**DEEPSEEK, q_lora_rank=None), 0), {"query_latent": False}),
+    # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
+    Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
+    Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5), {"offset": True}),
     Case("lm-head", {"V": 11, "E": 5}, 55, lambda: nn.Linear(5, 11, bias=False)),
     Case("lm-head", {"V": 11, "E": 5}, 66, lambda: nn.Linear(5, 11), {"bias": True}),
     Case("lm-head", {"V": 11, "E": 5}, 0, None, {"tied": True}),

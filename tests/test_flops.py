@@ -120,6 +120,15 @@ def test_cache_under_a_sliding_window(run: dict[str, int], kept: tuple[int, ...]
     assert without.value(B=1, C=9_000) == 2 * 2 * 32 * 8 * 128 * 9_000
 
 
+def test_cache_of_mixed_layers() -> None:
+    """Gemma 2 2B: 13 layers keep 4,095 tokens and 13 all; keys and values of 4 heads of 256, 2 bytes each."""
+    model = architecture("gemma-2-2b")
+    token = 2 * 4 * 256 * 2
+    assert model.formula("kv-cache").value(B=3, C=8_192) == 3 * 13 * token * (4_095 + 8_192)
+    assert model.formula("kv-cache", window="reserved").value(B=3, C=8_192) == 3 * 26 * token * 8_192
+    assert model.formula("kv-cache").value(B=3, C=100) == 3 * 26 * token * 100
+
+
 def test_cache_of_a_latent() -> None:
     """61 layers; a latent of 512 and a rotary key of 64, or 128 heads with keys of 192 and values of 128."""
     model = architecture("deepseek-v3")

@@ -49,6 +49,8 @@ def linear(entry: Entry, conventions: Conventions) -> Saves:
 
 def norm(entry: Entry, conventions: Conventions) -> Saves:
     """Layer: torch's kernel keeps mean and 1/σ. RMS: written out in Python, it keeps 1/σ and the normalised input."""
+    if entry.function not in ("layer", "rms"):
+        raise RuleError(f"{entry.path}: activations has no rule for the norm {entry.function!r}")
     one = (*entry.output.shape[:-1], ONE)
     if entry.function == "layer":
         return Saves(entry.inputs, makes=(_made(entry, "mean", one), _made(entry, "1/σ", one)))

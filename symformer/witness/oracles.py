@@ -262,8 +262,12 @@ def _run(
     new = numbers[S]
     facts: dict[str, Any] = {}
     if implementation == "eager":  # on meta no mask can be made, and the fused kernel is quickest, and usual, without
-        seen = new if cache is None else cache.get_mask_sizes(new, 0)[0]  # a window keeps fewer than came before
-        facts["attention_mask"] = torch.zeros(numbers[B], 1, new, seen, device=device)
+        kinds: list[str] = getattr(config, "layer_types", None) or [""]
+        masks = {}
+        for kind in set(kinds):  # a window keeps fewer tokens than came before
+            seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
+            masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
+        facts["attention_mask"] = masks if len(masks) > 1 else masks[kinds[0]]
     if implementation == "eager" or not keeps_cache(component):  # a causal model would make a mask from positions
         facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
     if V_type in component.fields.sizes:
