@@ -37,7 +37,11 @@ class Kind(StrEnum):
     DROPOUT = "dropout"
     ROTATE = "rotate"  # rotary positions applied to the heads
     POSITIONS = "positions"  # a fixed table of positions
+    JOIN = "join"  # two tensors side by side, along the last axis
     SELECT = "select"  # one position of each sequence
+    ROUTE = "route"  # the best of several, with a weight for each
+    EXPERTS = "experts"  # x · Wᵀ, by a matrix of its own for each expert chosen
+    COMBINE = "combine"  # what the chosen experts give, weighted and added up
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # from rank to rank: nothing is computed
 
@@ -78,6 +82,8 @@ class Entry:
     function: str = ""  # which activation, norm, table or collective; of a softmax, the precision it asks for
     mask: Mask = "none"  # which query-key pairs the attention needs
     window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
+    latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
+    recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)
 
@@ -213,6 +219,7 @@ class Operations:
         shared: Mapping[str, Weight] = _OWN,
         module: bool = True,
         logits: bool = False,
+        recalled: bool = False,
     ) -> Tensor:
         """x[…, in] -> y[…, out]: a matrix ``[out, in]`` and, if wanted, a bias ``[out]``.
 
@@ -223,7 +230,15 @@ class Operations:
             wanted["bias"] = (out,)
         stored = self._weights_of(name, wanted, shared)
         facts = {"weights": stored, "shared": tuple(shared.values()), "module": module, "logits": logits}
+        facts["recalled"] = recalled
         return self._write(Kind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
+
+    def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr) -> Tensor:
+        """x[B,S,in] or x[B,S,K,in], chosen[B,S,K] -> y[B,S,K,out]: a table ``[rows, out, in]``, a matrix an expert."""
+        if len(x.shape) > len(chosen.shape):
+            self._same(self._path(name), "the experts chosen and those that go on", x.shape[:-1], chosen.shape)
+        weights = (self._store(name, "", (rows, out, x.width)),)
+        return self._write(Kind.EXPERTS, name, (x, chosen), (*chosen.shape, out), weights=weights, module=True)
 
     def parameter(self, name: str, **shapes: Shape) -> dict[str, Weight]:
         """Weights stored by themselves, for other operations to share."""
@@ -267,25 +282,59 @@ class Operations:
         """Rotary positions applied to x[B,A,S,D], by angles[2,S,D]."""
         return self._write(Kind.ROTATE, name, (x, angles), x.shape)
 
+    def join(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x[…, a], y[…, b] -> z[…, a+b], the axes before the same or 1."""
+        ones = [Tensor(each.name, (*each.shape[:-1], ONE)) for each in (x, y)]
+        return self._write(Kind.JOIN, name, (x, y), (*self._broadcast(name, *ones)[:-1], x.width + y.width))
+
     def select(self, name: str, x: Tensor) -> Tensor:
         """x[B,S,E] -> y[B,E]: one position of each sequence."""
         return self._write(Kind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]))
 
+    def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
+        """x[B,S,X] -> w[B,S,K]: which K of the X, and with what weights."""
+        return self._write(Kind.ROUTE, name, (x,), (*x.shape[:-1], chosen))
+
+    def combine(self, name: str, x: Tensor, weights: Tensor) -> Tensor:
+        """x[B,S,K,E], w[B,S,K] -> y[B,S,E]: the sum over K, weighted."""
+        self._same(self._path(name), "what is added up and its weights", x.shape[:-1], weights.shape)
+        return self._write(Kind.COMBINE, name, (x, weights), (*x.shape[:-2], x.width))
+
     # -- attention -----------------------------------------------------------------------------------------------
 
-    def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask, window: Expr | None = None) -> Tensor:
+    def scores(
+        self,
+        name: str,
+        q: Tensor,
+        k: Tensor,
+        mask: Mask,
+        window: Expr | None = None,
+        *,
+        latent: tuple[Tensor, ...] = (),
+    ) -> Tensor:
         """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
-        return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), mask=mask, window=window)
+        facts = {"mask": mask, "window": window, "latent": latent}
+        return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "", window: Expr | None = None) -> Tensor:
         """Softmax over the last axis; ``function`` is ``float32`` where it is computed so whatever its input is."""
         return self._write(Kind.SOFTMAX, name, (x,), x.shape, function=function, window=window)
 
-    def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask, window: Expr | None = None) -> Tensor:
+    def mix(
+        self,
+        name: str,
+        p: Tensor,
+        v: Tensor,
+        mask: Mask,
+        window: Expr | None = None,
+        *,
+        latent: tuple[Tensor, ...] = (),
+    ) -> Tensor:
         """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head."""
         self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
-        return self._write(Kind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), mask=mask, window=window)
+        facts = {"mask": mask, "window": window, "latent": latent}
+        return self._write(Kind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), **facts)
 
     # -- views: no entry, the same storage -----------------------------------------------------------------------
 

@@ -110,6 +110,8 @@ def place(part: Divisible, placement: Placement) -> Ledger:
     ops = _RankOperations(split, placement)
     inputs = [Tensor(axes.name, ops.local(axes.example)) for axes in shape_line(part.shapes).inputs]
     ledger = Ledger(ops.root, ops.run(split, inputs))
+    if placement.expert == "on" and not any(entry.kind is Kind.EXPERTS for _, entry in ledger):
+        raise RuleError(f"{part.title} has no experts for expert=on to divide")
     if placement.pipeline != "off":
         return Ledger(_stage(ledger.root, placement.pipeline), ledger.output)
     return ledger
@@ -177,17 +179,44 @@ class _RankOperations(Operations):
         y = super().linear(name, self._brought(name, x) if columns and not rows else x, out, **facts)
         return self._leave(name, y) if rows and not columns else y
 
-    def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask, window: Expr | None = None) -> Tensor:
+    def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr) -> Tensor:
+        """Tokens go to the ranks that have their experts; a rank is sent as many as it sends."""
+        if out.has(N_tp) and not x.width.has(N_tp):
+            x = self._brought(name, x)
+        if self.placement.expert == "on" and len(x.shape) == len(chosen.shape):
+            x = self._move(name, "all-to-all", x, (*chosen.shape, x.width), None)
+        return super().experts(name, x, chosen, rows, out)
+
+    def combine(self, name: str, x: Tensor, weights: Tensor) -> Tensor:
+        """What experts give comes back, and where their widths are divided, it is summed over the ranks."""
+        if self.placement.expert == "on":
+            x = self._move(name, "all-to-all", x, x.shape, None)
+        y = super().combine(name, x, weights)
+        return y if self.placement.tensor == "off" else self._leave(name, y)
+
+    def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
+        """A choice for every token that this rank has."""
+        if self.sequence:
+            raise RuleError(f"{self._path(name)}: experts are not known with tensor=sequence; tensor=on is")
+        return super().route(name, x, chosen)
+
+    def join(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """What stands side by side has the same tokens."""
+        if self.sequence:
+            raise RuleError(f"{self._path(name)}: latent attention is not known with tensor=sequence; tensor=on is")
+        return super().join(name, x, y)
+
+    def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask, window: Expr | None = None, **facts: Any) -> Tensor:
         """A rank's queries with the keys of all ranks."""
         if window is not None and self.placement.context == "on":
             raise RuleError(f"{self._path(name)}: a window is not known with context=on, which divides the sequence")
         if self.sequence and q.shape[1].has(N_tp) != k.shape[1].has(N_tp):
             raise RuleError(f"{self._path(name)}: one key/value head for all is not known with tensor=sequence")
-        return super().scores(name, q, self._round(name, "keys", k), mask, window)
+        return super().scores(name, q, self._round(name, "keys", k), mask, window, **facts)
 
-    def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask, window: Expr | None = None) -> Tensor:
+    def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask, window: Expr | None = None, **facts: Any) -> Tensor:
         """Attention weights with the values of all ranks."""
-        return super().mix(name, p, self._round(name, "values", v), mask, window)
+        return super().mix(name, p, self._round(name, "values", v), mask, window, **facts)
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """Rotary tables are read where the sequence is whole again."""

@@ -53,14 +53,27 @@ _TABLE = (
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
+    Letter("L_local", "layers with a sliding window", "layers", ("layer_types",)),
+    Letter("L_global", "layers that see every token before", "layers", ("layer_types",)),
+    Letter("L_dense", "layers with one feed-forward network", "layers", ("first_k_dense_replace",)),
+    Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
     Letter("V", "vocabulary rows", "rows", ("vocab_size",)),
     Letter("V_type", "segment (token type) rows", "rows", ("type_vocab_size",)),
     Letter("P", "learned position rows", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
     Letter("E", "embedding (model) width", "elements", ("hidden_size", "n_embd", "d_model")),
     Letter("H", "hidden width of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
+    Letter("X", "experts", "experts", ("num_local_experts", "n_routed_experts", "num_experts")),
+    Letter("X_shared", "experts that every token goes to", "experts", ("n_shared_experts",), growth=0),
+    Letter("K", "experts per token", "experts", ("num_experts_per_tok",), growth=0),
+    Letter("M", "hidden width of one expert", "elements", ("moe_intermediate_size", "intermediate_size")),
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
+    Letter("R_q", "rank of the queries' latent", "elements", ("q_lora_rank",)),
+    Letter("R_kv", "rank of the keys' and values' latent", "elements", ("kv_lora_rank",)),
     Letter("D", "width of one head", "elements", ("head_dim",), growth=0),
+    Letter("D_nope", "width of a head's part without positions", "elements", ("qk_nope_head_dim",), growth=0),
+    Letter("D_rope", "width of a head's part with rotary positions", "elements", ("qk_rope_head_dim",), growth=0),
+    Letter("D_v", "width of one head's values", "elements", ("v_head_dim",), growth=0),
     Letter("W", "bytes of one element", "bytes", growth=0, run=True),
     Letter("N_tp", "tensor-parallel ranks", "ranks", growth=0, run=True, ranks=True),
     Letter("N_pp", "pipeline stages", "stages", growth=0, run=True, ranks=True),
@@ -76,11 +89,13 @@ RANK: dict[Symbol, int] = {symbol: rank for rank, symbol in enumerate(SYMBOLS.va
 
 B, S, S_enc, C, C_win = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "C_win"))
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
+L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 V, V_type, P = (SYMBOLS[name] for name in ("V", "V_type", "P"))
-E, H = (SYMBOLS[name] for name in ("E", "H"))
+E, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "H", "X", "X_shared", "K", "M"))
 A, G, D, W = (SYMBOLS[name] for name in ("A", "G", "D", "W"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))
 N_dp, N_cp, N_ep = (SYMBOLS[name] for name in ("N_dp", "N_cp", "N_ep"))
+R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 
 
 def symbol(name: str) -> Symbol:

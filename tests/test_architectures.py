@@ -55,9 +55,19 @@ TOTALS = [
     ("llama-3.2-1b", {}, 1_235_814_400),
     ("llama-3.2-3b", {}, 3_212_749_824),
     ("tinyllama-1.1b", {}, 1_100_048_384),
-    ("mistral-7b-v0.1", {}, 7_241_732_096),  # sum of numel of the released checkpoints, as are the next two
+    ("mistral-7b-v0.1", {}, 7_241_732_096),  # sum of numel of the released checkpoints, as are the next four
     ("mistral-7b-v0.3", {}, 7_248_023_552),
     ("mistral-nemo-12b", {}, 12_247_782_400),
+    ("mixtral-8x7b", {}, 46_702_792_704),
+    ("mixtral-8x22b", {}, 140_630_071_296),
+    # by hand: 256000*2304 + 26*(2*2304*2048 + 2*2304*1024 + 3*2304*9216 + 4*2304) + 2304
+    ("gemma-2-2b", {}, 2_614_341_888),
+    # 256000*3584 + 42*(2*3584*4096 + 2*3584*2048 + 3*3584*14336 + 4*3584) + 3584
+    ("gemma-2-9b", {}, 9_241_705_984),
+    # 256000*4608 + 46*(2*4608*4096 + 2*4608*2048 + 3*4608*36864 + 4*4608) + 4608
+    ("gemma-2-27b", {}, 27_227_128_320),
+    # the released checkpoint, less a bias for each of 256 experts in 58 layers: a buffer that is not trained
+    ("deepseek-v3", {}, 671_026_419_200 - 58 * 256),
     ("palm-8b", {}, 8_631_877_632),  # the paper prints 8.63B
     ("palm-62b", {}, 62_495_129_600),  # 62.50B
     ("palm-540b", {}, 540_354_281_472),  # 540.35B: without norm scales
@@ -149,7 +159,19 @@ def test_the_polynomial_of_gpt2() -> None:
     assert params.value("gpt2-xl") == 1_557_611_200
 
 
-@pytest.mark.parametrize("target", ["gpt2", "llama", "palm", "bert", "gpt-from-scratch"])
+def test_active_parameters() -> None:
+    """Mixtral 8x7B, 12.9B in the paper: all but 6 of 8 experts of 3 matrices 4096x14336 in each of 32 layers."""
+    active = architecture("mixtral-8x7b").formula("active-params").value()
+    assert active == 46_702_792_704 - 32 * 6 * 3 * 4_096 * 14_336 == 12_879_925_248
+    # 58 layers, 248 of 256 experts of 3 matrices 7168x2048 not gone to
+    deepseek = architecture("deepseek-v3").formula("active-params").value()
+    assert deepseek == 671_026_419_200 - 58 * 256 - 58 * 248 * 3 * 7_168 * 2_048
+    for target in ("gpt2", "llama-2-7b"):
+        model = architecture(target)
+        assert model.formula("active-params").equals(model.params)
+
+
+@pytest.mark.parametrize("target", ["gpt2", "llama", "palm", "bert", "gpt-from-scratch", "mistral", "mixtral"])
 def test_one_more_layer_is_one_block(target: str) -> None:
     params = architecture(target).params
     (block,) = [line.key for line in params.root.lines if line.count == L]

@@ -11,10 +11,13 @@ import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import BertConfig, GPT2Config, LlamaConfig
+from transformers import BertConfig, DeepseekV3Config, Gemma2Config, GPT2Config, LlamaConfig, MixtralConfig
 from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead, BertPooler
+from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
+from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 
 from symformer import component
 from symformer.components import names
@@ -34,6 +37,34 @@ LLAMA = LlamaConfig(
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7, attn_implementation="eager")
 BERT = BertConfig(
     hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29, attn_implementation="eager"
+)
+
+MIXTRAL = MixtralConfig(
+    hidden_size=24,
+    intermediate_size=7,
+    num_local_experts=5,
+    num_experts_per_tok=3,
+    experts_implementation="batched_mm",  # the default counts nothing in silence
+)
+DEEPSEEK = DeepseekV3Config(
+    hidden_size=24,
+    num_attention_heads=3,
+    num_key_value_heads=3,
+    q_lora_rank=8,
+    kv_lora_rank=9,
+    qk_nope_head_dim=10,
+    qk_rope_head_dim=4,
+    v_head_dim=5,
+    attn_implementation="eager",
+)
+GEMMA2 = Gemma2Config(
+    hidden_size=24,
+    intermediate_size=7,
+    num_attention_heads=4,
+    num_key_value_heads=4,
+    head_dim=6,
+    attention_bias=True,
+    attn_implementation="eager",
 )
 
 
@@ -60,6 +91,14 @@ def _llama(module: Any, x: torch.Tensor) -> Any:
     return module(x, position_embeddings=(torch.zeros(1, S, 10), torch.zeros(1, S, 10)), attention_mask=_mask())
 
 
+def _latent(module: Any, x: torch.Tensor) -> Any:
+    return module(x, position_embeddings=(torch.zeros(1, S, 4), torch.zeros(1, S, 4)), attention_mask=_mask())
+
+
+def _gemma2(module: Any, x: torch.Tensor) -> Any:
+    return module(x, position_embeddings=(torch.zeros(1, S, 6), torch.zeros(1, S, 6)), attention_mask=_mask())
+
+
 def _memory() -> torch.Tensor:
     return torch.zeros(B, S_ENC, 12)
 
@@ -77,6 +116,10 @@ CASES = [
          lambda module, x: module(x, x, x)[0]),
     Case("cross-attention", {"E": 12, "A": 3, "S_enc": S_ENC}, lambda: nn.MultiheadAttention(12, 3, batch_first=True),
          lambda module, x: module(x, _memory(), _memory())[0]),
+    Case("moe", {"E": 24, "X": 5, "K": 3, "M": 7}, lambda: MixtralSparseMoeBlock(MIXTRAL)),
+    Case("latent-attention", {"E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5},
+         lambda: DeepseekV3Attention(DEEPSEEK, 0), _latent),
+    Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, lambda: Gemma2DecoderLayer(GEMMA2, 0), _gemma2),
     Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: GPT2Block(GPT2),
          lambda module, x: module(x, attention_mask=_mask())),
     Case("post-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: BertLayer(BERT)),

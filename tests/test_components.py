@@ -8,18 +8,21 @@ from dataclasses import dataclass, field
 import pytest
 import torch
 from torch import nn
-from transformers import BertConfig, GPT2Config, LlamaConfig
+from transformers import BertConfig, DeepseekV3Config, Gemma2Config, GPT2Config, LlamaConfig, MixtralConfig
 from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
+from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
+from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 
-from symformer import component
+from symformer import architecture, component
 from symformer.components import component_class, names
 from symformer.components.post_norm_block import PostNormBlock
 from symformer.components.self_attention import SelfAttention
 from symformer.errors import SymformerError
 from symformer.sizes import Divides, assignment, close
-from symformer.symbols import SYMBOLS, A, E, H
+from symformer.symbols import SYMBOLS, A, B, E, H, K, M, S, X
 from symformer.witness.models.palm import ParallelLayer
 
 from .oracle import assert_same_weights, distinct
@@ -41,6 +44,12 @@ class Case:
 
 
 LLAMA = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10}
+MIXTRAL = MixtralConfig(hidden_size=24, intermediate_size=7, num_local_experts=5, num_experts_per_tok=2)
+LATENT = {"E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5}
+DEEPSEEK = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 3, "kv_lora_rank": 9,
+            "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 5}  # fmt: skip
+GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
+                      attention_bias=True)  # fmt: skip
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
 BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
 
@@ -82,6 +91,16 @@ CASES = [
     Case("gated-mlp", {"E": 24, "H": 7}, 542,  # the same, and 7 + 7 + 24
          lambda: LlamaMLP(LlamaConfig(**LLAMA, mlp_bias=True)), {"bias": True}),
     Case("gated-mlp", {"E": 24, "H": 7}, 504, lambda: LlamaMLP(LlamaConfig(**LLAMA)), {"activation": "gelu"}),
+    # the router 24x5; the experts' gate, up and down, 3*24*7 each, of five
+    Case("moe", {"E": 24, "X": 5, "K": 2, "M": 7}, 2640, lambda: MixtralSparseMoeBlock(MIXTRAL)),
+    # queries 24*8 + 8 + 8*3*(10 + 4), latent 24*(9 + 4) + 9, keys and values 9*3*(10 + 5), output 3*5*24
+    Case("latent-attention", LATENT, 1622, lambda: DeepseekV3Attention(DeepseekV3Config(**DEEPSEEK, q_lora_rank=8), 0)),
+    # queries 24*3*(10 + 4) instead, 1008 for 536
+    Case("latent-attention", {k: v for k, v in LATENT.items() if k != "R_q"}, 2094,
+         lambda: DeepseekV3Attention(DeepseekV3Config(**DEEPSEEK, q_lora_rank=None), 0), {"query_latent": False}),
+    # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
+    Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
+    Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5), {"offset": True}),
     Case("lm-head", {"V": 11, "E": 5}, 55, lambda: nn.Linear(5, 11, bias=False)),
     Case("lm-head", {"V": 11, "E": 5}, 66, lambda: nn.Linear(5, 11), {"bias": True}),
     Case("lm-head", {"V": 11, "E": 5}, 0, None, {"tied": True}),
@@ -174,6 +193,19 @@ def test_identities() -> None:
     assert general.partial(G="A").equals("4*E*A*D + 3*A*D + E")
     assert general.partial(G="1").equals("2*E*A*D + 2*E*D + A*D + 2*D + E")
     assert component("mlp").params.partial(H="4*E").equals("8*E**2 + 5*E")
+
+
+def test_one_expert_is_its_network_and_a_router() -> None:
+    one, network = (component(name).params.partial(X="1", K="1", H="M") for name in ("moe", "gated-mlp"))
+    assert (one.expanded - network.expanded - E).expand() == 0
+    cost = component("moe").formula("flops")
+    # the router, and K experts of three matrices a token: 2*B*S*E*X + 2*B*S*K*3*E*M
+    assert cost.equals("2*B*S*E*X + 6*B*S*K*E*M")
+    assert component("moe").formula("train-flops").equals(3 * cost.expanded - 2 * B * S * E * (X + 2 * K * M))
+    with pytest.raises(SymformerError, match=r"X=2 \(experts\) is less than K=3 \(experts per token\)"):
+        component("moe").params.value(E=24, X=2, K=3, M=7)
+    with pytest.raises(SymformerError, match="activations has no rule for the operation 'route'"):
+        architecture("mixtral").formula("activations")
 
 
 def test_sizes_that_do_not_divide_are_refused() -> None:

@@ -30,6 +30,15 @@ CONFIGS: list[tuple[str, dict[str, Any]]] = [
     ("LlamaForCausalLM", {"hidden_size": 24, "num_attention_heads": 6, "tie_word_embeddings": True}),
     ("MistralForCausalLM", {"hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10}),
     ("MistralModel", {"hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 2, "sliding_window": None}),
+    ("MixtralForCausalLM", {"hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10}),
+    ("MixtralModel", {"num_local_experts": 5, "num_experts_per_tok": 3, "intermediate_size": 7}),
+    ("DeepseekV3ForCausalLM", {"num_hidden_layers": 7, "first_k_dense_replace": 2, "n_shared_experts": 3}),
+    ("DeepseekV3Model", {"num_hidden_layers": 5, "n_routed_experts": 16, "q_lora_rank": None, "v_head_dim": 20}),
+    (
+        "Gemma2ForCausalLM",
+        {"hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 3, "num_hidden_layers": 5},
+    ),
+    ("Gemma2Model", {"hidden_size": 24, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 3}),
     ("LlamaModel", {"hidden_size": 24, "num_attention_heads": 6, "intermediate_size": 7}),
 ]
 
@@ -64,6 +73,55 @@ def test_a_window_that_is_null_is_no_window(tmp_path: Path) -> None:
         assert model.formula("kv-cache").value(B=1, C=9_000) == 2 * 2 * 32 * 8 * 128 * kept
     path.write_text(json.dumps({"model_type": "mistral", "sliding_window": 1}), "utf-8")
     with pytest.raises(SymformerError, match=r"C_win=1 .* is less than 2; choose a larger one"):
+        from_config(str(path))
+
+
+def test_layers_of_two_kinds(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "deepseek_v3", "num_hidden_layers": 7}), "utf-8")
+    known = from_config(str(path)).known
+    assert (known[SYMBOLS["L_dense"]], known[SYMBOLS["L_moe"]]) == (3, 4)
+    path.write_text(json.dumps({"model_type": "deepseek_v3", "num_hidden_layers": 3}), "utf-8")
+    with pytest.raises(SymformerError, match="'num_hidden_layers' is 3 and 'first_k_dense_replace' is 3, which leaves"):
+        from_config(str(path))
+
+
+LOCAL, GLOBAL = "sliding_attention", "full_attention"
+
+
+@pytest.mark.parametrize(
+    ("fields", "layers"),
+    [
+        ({}, (13, 13)),
+        ({"num_hidden_layers": 7}, (4, 3)),  # every other one, from the first
+        ({"num_hidden_layers": 3, "layer_types": [GLOBAL, LOCAL, GLOBAL]}, (1, 2)),
+    ],
+)
+def test_layers_that_look_back_on_all_and_on_a_window(
+    fields: dict[str, Any], layers: tuple[int, int], tmp_path: Path
+) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "gemma2", **fields}), "utf-8")
+    known = from_config(str(path)).known
+    assert (known[SYMBOLS["L_local"]], known[SYMBOLS["L_global"]]) == layers
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"num_hidden_layers": 1}, "no layer of the kind 'full_attention'"),
+        ({"layer_types": "all"}, "'layer_types' is not a list of sliding_attention and full_attention"),
+        ({"layer_types": [LOCAL, "linear"]}, "'layer_types' is not a list of sliding_attention and full_attention"),
+        (
+            {"layer_types": [LOCAL, GLOBAL], "num_hidden_layers": 3},
+            "has 2 layers in the config and 'num_hidden_layers'",
+        ),
+    ],
+)
+def test_layers_that_are_not_known(fields: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "gemma2", **fields}), "utf-8")
+    with pytest.raises(SymformerError, match=sentence):
         from_config(str(path))
 
 
@@ -120,7 +178,8 @@ BAD: list[tuple[Any, str]] = [
     ({"model_type": 7}, "'model_type' is 7"),
     (
         {"model_type": "mamba"},
-        "'model_type' is 'mamba', which no architecture here reads; known: bert, gpt2, llama, mistral",
+        "'model_type' is 'mamba', which no architecture here reads; "
+        "known: bert, deepseek_v3, gemma2, gpt2, llama, mistral, mixtral",
     ),
     ({**GPT2, "n_embd": "12"}, "'n_embd' is '12', which is not a whole number"),
     ({**GPT2, "n_embd": 12.0}, "'n_embd' is 12.0, which is not a whole number"),

@@ -104,7 +104,7 @@ def test_decoding_under_a_window_is_the_causal_prefill() -> None:
 def test_cache_of_4096_tokens(target: str, size: int) -> None:
     cache = architecture(target).formula("kv-cache")
     assert cache.value(target, B=1, C=4096) == size
-    assert cache.conventions == {"dtype": "bf16", "window": "needed"}
+    assert cache.conventions == {"dtype": "bf16", "window": "needed", "latent": "compressed"}
     assert architecture(target).formula("kv-cache", dtype="symbolic").value(target, B=1, C=4096, W=2) == size
 
 
@@ -118,6 +118,32 @@ def test_cache_under_a_sliding_window(run: dict[str, int], kept: tuple[int, ...]
     assert spared[0] - spared[1] == 2 * 2 * 32 * 8 * 128 * (kept[2] - kept[0])
     without = architecture("mistral-7b-v0.3").formula("kv-cache")
     assert without.value(B=1, C=9_000) == 2 * 2 * 32 * 8 * 128 * 9_000
+
+
+def test_cache_of_mixed_layers() -> None:
+    """Gemma 2 2B: 13 layers keep 4,095 tokens and 13 all; keys and values of 4 heads of 256, 2 bytes each."""
+    model = architecture("gemma-2-2b")
+    token = 2 * 4 * 256 * 2
+    assert model.formula("kv-cache").value(B=3, C=8_192) == 3 * 13 * token * (4_095 + 8_192)
+    assert model.formula("kv-cache", window="reserved").value(B=3, C=8_192) == 3 * 26 * token * 8_192
+    assert model.formula("kv-cache").value(B=3, C=100) == 3 * 26 * token * 100
+
+
+def test_cache_of_a_latent() -> None:
+    """61 layers; a latent of 512 and a rotary key of 64, or 128 heads with keys of 192 and values of 128."""
+    model = architecture("deepseek-v3")
+    sizes = {"B": 3, "C": 1_000}
+    assert model.formula("kv-cache").value(**sizes) == 3 * 1_000 * 61 * (512 + 64) * 2
+    assert model.formula("kv-cache", latent="expanded").value(**sizes) == 3 * 1_000 * 61 * 128 * (192 + 128) * 2
+
+
+def test_decoding_from_a_latent_expands_all_of_it() -> None:
+    """The keys and values of C + 1 tokens are made again; all else runs on the new token."""
+    layer = architecture("deepseek-v3").formula("decode-flops").part("dense_layers.self_attn")
+    sizes = {"B": 2, "C": 11, "E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5}
+    # queries 24*8 + 8*3*14, latent 24*13, output 15*24; 12 tokens by 9*3*15; 12 pairs by 3 heads of 14 and of 5
+    once = 24 * 8 + 8 * 3 * 14 + 24 * 13 + 15 * 24
+    assert layer.value(sizes) == 2 * 2 * (once + 12 * 9 * 3 * 15 + 12 * 3 * (14 + 5))
 
 
 @pytest.mark.parametrize(("length", "window"), [(13, 5), (5, 13), (7, 7), (1, 2)])

@@ -20,7 +20,16 @@ from torch.distributed.tensor.parallel import (
 )
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import TorchDispatchMode
-from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MixtralConfig,
+    MixtralForCausalLM,
+)
 
 import symformer as sf
 from symformer.errors import OptionError, RuleError, SizeError
@@ -126,6 +135,31 @@ def test_parameters_of_a_rank_of_bert(mesh: DeviceMesh) -> None:
     model.tie_weights()
     ours = sf.architecture("bert", head="mlm").formula("params", tensor="on")
     assert ours.value(**BERT, N_tp=RANKS) == held(model)
+
+
+def test_parameters_of_a_rank_of_mixtral(mesh: DeviceMesh) -> None:
+    """The experts' tables divided by expert, and all else on every rank."""
+    config = MixtralConfig(
+        vocab_size=53, hidden_size=24, intermediate_size=7, num_local_experts=6, num_experts_per_tok=3,
+        num_hidden_layers=5, num_attention_heads=4, num_key_value_heads=2, head_dim=10,
+    )  # fmt: skip
+    with torch.device("cpu"):
+        model = MixtralForCausalLM(config)
+    for layer in model.model.layers:
+        experts = layer.mlp.experts
+        for name, table in list(experts.named_parameters(recurse=False)):
+            setattr(experts, name, torch.nn.Parameter(distribute_tensor(table.detach(), mesh, [Shard(0)])))
+    sizes = {"V": 53, "E": 24, "M": 7, "X": 6, "K": 3, "L": 5, "A": 4, "G": 2, "D": 10}
+    ours = sf.architecture("mixtral").formula("params", expert="on")
+    assert ours.value(**sizes, N_ep=RANKS) == held(model)
+
+
+def test_tokens_go_to_their_experts_and_come_back() -> None:
+    """By hand: K copies of B·S tokens of width E go out and come back, and so do their gradients: 4BSKE a layer."""
+    moved = sf.architecture("mixtral").formula("communication", expert="on", count="payload", dtype="symbolic")
+    assert moved.equals("4*B*S*K*E*L*W")
+    ring = sf.architecture("mixtral").formula("communication", expert="on", dtype="symbolic")
+    assert ring.equals("4*B*S*K*E*L*W*(N_ep - 1)/N_ep")
 
 
 class Collectives(TorchDispatchMode):
@@ -290,5 +324,11 @@ def test_what_cannot_be_placed_is_refused() -> None:
         sf.architecture("palm").formula("flops", tensor="sequence")
     with pytest.raises(RuleError, match="reads one position, which one rank has where the sequence is divided"):
         sf.architecture("bert").formula("params", tensor="sequence")
+    with pytest.raises(RuleError, match="GPT-2 has no experts for expert=on to divide"):
+        sf.architecture("gpt2").formula("params", expert="on")
+    with pytest.raises(RuleError, match="experts are not known with tensor=sequence; tensor=on is"):
+        sf.architecture("mixtral").formula("params", tensor="sequence")
+    with pytest.raises(RuleError, match="a window is not known with context=on"):
+        sf.architecture("mistral").formula("flops", context="on")
     with pytest.raises(OptionError, match="tensor=maybe is not a convention of params; choose from off, on, sequence"):
         sf.architecture("gpt2").formula("params", tensor="maybe")

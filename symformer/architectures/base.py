@@ -11,7 +11,7 @@ from sympy import Expr, Symbol
 from ..components.base import Component
 from ..errors import ConfigError, SizeError
 from ..sizes import Divides, Numbers, evaluate, whole
-from ..symbols import letter
+from ..symbols import L, letter
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Field:
 
     names: tuple[str, ...]
     default: int | Expr | None = None
+    beside: Symbol | None = None  # another size, where the field holds the sum of the two
 
     def read(self, size: Symbol, config: Mapping[str, Any]) -> int | Expr:
         """The number, or an expression over other sizes. Raises ConfigError naming the field and its value."""
@@ -50,11 +51,48 @@ class Switch:
 
 
 @dataclass(frozen=True)
+class Layers:
+    """How a config tells of layers of several kinds: a list of names, or a pattern that repeats down the depth."""
+
+    sizes: Mapping[str, Symbol]  # the name of a kind -> how many layers there are of it
+    pattern: tuple[str, ...]  # what repeats where the list is left out
+    depth: Field
+    name: str = "layer_types"
+
+    def read(self, config: Mapping[str, Any]) -> Numbers:
+        """How many layers there are of each kind. Raises ConfigError."""
+        listed = config.get(self.name)
+        depth = int(self.depth.read(L, config))
+        if listed is None:
+            whole_times, rest = divmod(depth, len(self.pattern))
+            counts = {
+                kind: whole_times * self.pattern.count(kind) + self.pattern[:rest].count(kind) for kind in self.sizes
+            }
+        elif not isinstance(listed, list) or not all(kind in self.sizes for kind in map(str, listed)):
+            raise ConfigError(f"{self.name!r} is not a list of {' and '.join(self.sizes)} in the config")
+        else:
+            counts = {kind: listed.count(kind) for kind in self.sizes}
+            if self.depth.names[0] in config and len(listed) != depth:
+                raise ConfigError(
+                    f"{self.name!r} has {len(listed)} layers in the config and {self.depth.names[0]!r} is {depth}"
+                )
+        if none := [kind for kind, count in counts.items() if count == 0]:
+            raise ConfigError(f"the config has no layer of the kind {none[0]!r}, and the formula is for both kinds")
+        return {size: counts[kind] for kind, size in self.sizes.items()}
+
+    def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
+        """The list, one kind after another: what a model stores and computes does not depend on the order."""
+        listed = [kind for kind, size in self.sizes.items() for _ in range(numbers[size])]
+        return {self.name: listed, self.depth.names[0]: len(listed)}
+
+
+@dataclass(frozen=True)
 class Fields:
     """How a config fills an architecture, and how an architecture is written back as a config."""
 
     sizes: Mapping[Symbol, Field]
     switches: Mapping[str, Switch] = field(default_factory=dict)
+    layers: Layers | None = None  # where a model's layers are of several kinds, mixed
     nullable: Mapping[str, Symbol] = field(default_factory=dict)  # option -> the size whose field is null without it
     model_types: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it stands for
@@ -80,6 +118,14 @@ class Fields:
             left_out |= set() if options[option] else {size}
         found = {size: place.read(size, config) for size, place in self.sizes.items() if size not in left_out}
         numbers: Numbers = {size: value for size, value in found.items() if isinstance(value, int)}
+        numbers |= self.layers.read(config) if self.layers else {}
+        for size, place in self.sizes.items():
+            if place.beside is not None:
+                total, other = numbers[size], numbers[place.beside]
+                if total <= other:
+                    both = f"{place.names[0]!r} is {total} and {self.sizes[place.beside].names[0]!r} is {other}"
+                    raise ConfigError(f"in the config {both}, which leaves no {letter(size).meaning}")
+                numbers[size] = total - other
         for size, value in found.items():
             if isinstance(value, Expr):
                 try:
@@ -104,9 +150,12 @@ class Fields:
     def write(self, component: Component, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """The config of a component at given sizes: the inverse of read."""
         config: dict[str, Any] = {
-            place.names[0]: numbers[size] for size, place in self.sizes.items() if size in numbers
+            place.names[0]: numbers[size] + (numbers[place.beside] if place.beside else 0)
+            for size, place in self.sizes.items()
+            if size in numbers
         }
         config |= {switch.name: getattr(component, option) for option, switch in self.switches.items()}
+        config |= self.layers.write(numbers) if self.layers else {}
         for option, size in self.nullable.items():
             if not getattr(component, option):
                 config[self.sizes[size].names[0]] = None
@@ -128,6 +177,7 @@ class Witness:
     config: str = ""  # the class that a config is made with; empty where the sizes are keyword arguments
     prefix: str = ""  # what stands before every row in a class with a head
     rename: Mapping[str, str] = field(default_factory=dict)  # torch's word -> ours, inside parameter names
+    stacks: Mapping[str, Symbol] = field(default_factory=dict)  # our names for kinds of layers in torch's one list
     arguments: Mapping[str, Any] = field(default_factory=dict)  # what else the class is made with
     conditions: tuple[Divides, ...] = ()  # what the class asks for beyond what the formula needs
     author: str = ""  # who wrote it, where that is not plain from the library's name

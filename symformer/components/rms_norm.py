@@ -22,6 +22,7 @@ class RMSNorm(Component):
     papers = ("zhang2019",)
 
     scale: bool = True
+    offset: bool = False  # whether the scale is stored less one, as Gemma stores it
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
-        return ops.norm("", x, "rms", scale=self.scale, bias=False)
+        return ops.norm("", x, "rms_offset" if self.offset else "rms", scale=self.scale, bias=False)

@@ -207,6 +207,8 @@ def _about(component: Component) -> list[Piece]:
 
 def _fields(component: Component, name: object) -> str:
     fields = getattr(component, "fields", None)
+    if fields and fields.layers and name in fields.layers.sizes.values():
+        return str(fields.layers.name)
     place = fields.sizes.get(name) if fields else None
     return place.names[0] if place else ""
 

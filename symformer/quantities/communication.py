@@ -11,7 +11,7 @@ from ..account import Line, Measure, Term
 from ..ledger import Entry, Kind, Ledger, Weight
 from ..placement import evenly
 from ..sizes import Condition
-from ..symbols import N_cp, N_dp, N_tp
+from ..symbols import N_cp, N_dp, N_ep, N_tp
 from .generation import DTYPE, SIZES
 from .quantity import Convention, Conventions, Quantity, tally
 
@@ -24,6 +24,7 @@ FORWARD: Mapping[str, Moves] = {
     "all-gather": (("all-gather", N_tp, "output"),),
     "reduce-scatter": (("reduce-scatter", N_tp, "input"),),
     "ring": (("all-gather", N_cp, "output"),),
+    "all-to-all": (("all-to-all", N_ep, "output"),),
     "send": (("send", None, "output"),),
     "receive": (),
 }
@@ -35,6 +36,7 @@ BACKWARD: Mapping[str, Moves] = {
     "all-gather": (("all-gather again", N_tp, "output"), ("reduce-scatter of the gradient", N_tp, "output")),
     "reduce-scatter": (("all-gather of the gradient", N_tp, "input"),),
     "ring": (("all-gather again", N_cp, "output"), ("reduce-scatter of the gradient", N_cp, "output")),
+    "all-to-all": (("all-to-all of the gradient", N_ep, "output"),),
     "send": (),
     "receive": (("send of the gradient", None, "output"),),
 }

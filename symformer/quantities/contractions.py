@@ -1,7 +1,7 @@
 """What every count of FLOPs rests on: the contractions of an entry, 2 FLOPs for each multiply-add.
 
-A linear layer is one contraction; attention is two, queries with keys and weights with values. Biases, norms,
-activations and softmax are elementwise: no contraction.
+A linear layer is one contraction, and so is the layer of the experts that a token goes to; attention is two, queries
+with keys and weights with values. Biases, norms, activations and softmax are elementwise: no contraction.
 """
 
 from __future__ import annotations
@@ -50,13 +50,17 @@ class Contraction:
 
 
 def contraction(entry: Entry, conventions: Conventions) -> Contraction:
-    """The contraction of a linear layer, of attention scores or of attention's mix."""
+    """The contraction of a linear layer, of the experts chosen, of attention scores or of attention's mix."""
     if entry.kind is Kind.LINEAR:
         x = entry.inputs[0]
         batch, *positions, out = entry.output.shape
         if entry.logits and conventions.get("logits") == "last":
             positions = []
         return Contraction((TWO, batch, *positions, x.width, out), (("the input", x.grad), ("the weight", Integer(1))))
+    if entry.kind is Kind.EXPERTS:
+        x = entry.inputs[0]
+        *positions, out = entry.output.shape
+        return Contraction((TWO, *positions, x.width, out), (("the input", x.grad), ("the weight", Integer(1))))
     left, right = entry.inputs
     scores = entry.output if entry.kind is Kind.SCORES else left
     batch, heads, queries, keys = scores.shape
@@ -79,6 +83,7 @@ def rules(counted: Rule) -> Mapping[Kind, Rule]:
     """A table in which contractions are counted by one rule and elementwise operations add nothing."""
     return {
         Kind.LINEAR: counted,
+        Kind.EXPERTS: counted,
         Kind.SCORES: counted,
         Kind.MIX: counted,
         Kind.LOOKUP: nothing,
@@ -90,7 +95,10 @@ def rules(counted: Rule) -> Mapping[Kind, Rule]:
         Kind.DROPOUT: nothing,
         Kind.ROTATE: nothing,
         Kind.POSITIONS: nothing,
+        Kind.JOIN: nothing,
         Kind.SELECT: nothing,
+        Kind.ROUTE: nothing,
+        Kind.COMBINE: nothing,
         Kind.PARAMETER: nothing,
         Kind.MOVE: nothing,
     }

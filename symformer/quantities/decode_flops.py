@@ -11,6 +11,7 @@ QUANTITY = Quantity(
     Measure("decode-flops", "decode FLOPs", "F", "FLOPs"),
     "One new token in each of B sequences, with C tokens in the cache; the new token attends to them, as far "
     "back as a window lets it, and to itself. "
+    "Latent attention makes keys and values of all of them from the latents again, as transformers does. "
     "Contractions (matrix products) only, 2 FLOPs a multiply-add.",
     rules(one_token),
     ("contraction", "multiplied out"),

@@ -21,9 +21,16 @@ DTYPE = {
 }
 WINDOW = Convention(
     {
-        "needed": "under a sliding window the C_win - 1 tokens that the next one sees beside it, as in transformers",
+        "needed": "under a sliding window the C_win - 1 tokens that the next sees beside itself, as transformers keeps",
         "rolling": "under a sliding window a buffer of C_win tokens (Jiang et al. 2023, arXiv:2310.06825, section 2)",
         "reserved": "all C tokens in every layer, whatever its window",
+    }
+)
+
+LATENT = Convention(
+    {
+        "compressed": "of latent attention the latent and the rotary key, as transformers keeps",
+        "expanded": "of latent attention the keys and the values of every head",
     }
 )
 
@@ -35,12 +42,16 @@ def tokens(entry: Entry, window: str) -> Expr:
     return Min(C, entry.window if window == "rolling" else entry.window - 1)
 
 
-def keys_and_values(entry: Entry, size: Expr, window: str) -> list[Term]:
+def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
     """What attention keeps of C tokens: the keys [B,G,C,D] that the scores read, or the values that the mix reads."""
     cached(entry)
+    kept = {S: tokens(entry, conventions["window"])}
+    if entry.latent and conventions["latent"] == "compressed":  # once, for the keys and the values that it gives
+        latent = entry.latent if entry.kind is Kind.SCORES else ()
+        return [Term(f"{x.name} (latent)", (*(dim.xreplace(kept) for dim in x.shape), size)) for x in latent]
     batch, heads, length, width = entry.inputs[1].shape
     what = "keys" if entry.kind is Kind.SCORES else "values"
-    return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace({S: tokens(entry, window)}), width, size))]
+    return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(kept), width, size))]
 
 
 def cached(entry: Entry) -> None:
@@ -64,4 +75,5 @@ def one_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     if entry.kind in (Kind.SCORES, Kind.MIX):
         _, batch, heads, _, _, width = factors
         factors = [Integer(2), batch, heads, tokens(entry, "needed") + 1, width]
-    return (Term(entry.path, tuple(factor.xreplace({S: Integer(1)}) for factor in factors)),)
+    length = C + 1 if entry.recalled else Integer(1)
+    return (Term(entry.path, tuple(factor.xreplace({S: length}) for factor in factors)),)

@@ -8,7 +8,7 @@ from ..account import Measure, Term
 from ..errors import RuleError
 from ..ledger import Entry, Kind
 from ..symbols import S
-from .generation import DTYPE, SIZES, WINDOW, keys_and_values
+from .generation import DTYPE, LATENT, SIZES, WINDOW, keys_and_values
 from .quantity import Convention, Conventions, Quantity
 
 
@@ -17,7 +17,7 @@ def held(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     size = SIZES[conventions["weights"]]
     terms = [Term(weight.path, (*weight.shape, size)) for weight in entry.weights]
     if entry.kind in (Kind.SCORES, Kind.MIX):
-        terms += keys_and_values(entry, SIZES[conventions["cache"]], conventions["window"])
+        terms += keys_and_values(entry, SIZES[conventions["cache"]], conventions)
     if entry.logits:
         if len(entry.output.shape) != 3:
             raise RuleError(f"{entry.path}: the logits of one token are known for [B,S,V] only")
@@ -36,6 +36,7 @@ QUANTITY = Quantity(
         "weights": Convention(DTYPE),
         "cache": Convention(DTYPE),
         "window": WINDOW,
+        "latent": LATENT,
         "logits": Convention({"fp32": "4 bytes an element", **{k: v for k, v in DTYPE.items() if k != "fp32"}}),
     },
 )

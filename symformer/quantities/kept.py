@@ -60,6 +60,8 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
 
     RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input.
     """
+    if entry.function not in ("layer", "rms"):
+        raise RuleError(f"{entry.path}: activations has no rule for the norm {entry.function!r}")
     size, one = _SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
     if entry.function == "layer":
         return Saves(entry.inputs, makes=(_made(entry, "mean", one, size), _made(entry, "1/σ", one, size)))

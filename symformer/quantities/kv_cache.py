@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ..account import Measure, Term
 from ..ledger import Entry, Kind
-from .generation import DTYPE, SIZES, WINDOW, keys_and_values
+from .generation import DTYPE, LATENT, SIZES, WINDOW, keys_and_values
 from .quantity import Convention, Conventions, Quantity, nothing
 
 
 def kept(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The keys that the scores read, or the values that the mix reads."""
-    return tuple(keys_and_values(entry, SIZES[conventions["dtype"]], conventions["window"]))
+    return tuple(keys_and_values(entry, SIZES[conventions["dtype"]], conventions))
 
 
 QUANTITY = Quantity(
@@ -31,7 +31,11 @@ QUANTITY = Quantity(
                 Kind.DROPOUT,
                 Kind.ROTATE,
                 Kind.POSITIONS,
+                Kind.JOIN,
                 Kind.SELECT,
+                Kind.ROUTE,
+                Kind.EXPERTS,
+                Kind.COMBINE,
                 Kind.PARAMETER,
                 Kind.MOVE,
             ),
@@ -39,5 +43,5 @@ QUANTITY = Quantity(
         ),
     },
     ("what is kept", "multiplied out"),
-    {"dtype": Convention(DTYPE), "window": WINDOW},
+    {"dtype": Convention(DTYPE), "window": WINDOW, "latent": LATENT},
 )

@@ -15,8 +15,9 @@ from sympy import Expr, Integer, Min, Mul, Poly, Symbol, expand
 from ..architectures import architecture, presets_of
 from ..architectures.base import Architecture
 from ..certificates import Certificate
-from ..errors import WitnessError
+from ..errors import RuleError, WitnessError
 from ..formula import Formula
+from ..ledger import Kind
 from ..model import Model
 from ..notation.text import text
 from ..quantities import quantities
@@ -95,18 +96,31 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
         return []
     library = component.witness.library
     found: list[tuple[str, Mapping[str, str]]] = [("params", {})]
+    kinds = {entry.kind for _, entry in model.ledger}
     for name, oracle in ORACLES.items():
         if (oracle.cached and not keeps_cache(component)) or oracle.library not in ("", library):
+            continue
+        if (oracle.needs and oracle.needs not in kinds) or not _answers(model, name, counted_by(name, {})):
             continue
         found.append((name, {}))
         for way in oracle.ways if not component.chosen else ():
             question = quantities()[name]
+            if not _answers(model, name, counted_by(name, way)):
+                continue
             conditions = question.conditions(component.ledger, question.choose(counted_by(name, way)))
             if any(isinstance(condition, AtMost) for condition in conditions):
                 continue  # sizes are drawn large, so what holds for small ones only is left to the tests
-            if library == "transformers" or "implementation" not in way:
-                found.append((name, way))
+            found.append((name, way))
     return found
+
+
+def _answers(model: Model, quantity: str, conventions: Mapping[str, str]) -> bool:
+    """Whether a model has a formula under these conventions; what it refuses, it refuses in words."""
+    try:
+        model.formula(quantity, **conventions)
+    except RuleError:
+        return False
+    return True
 
 
 def verify(
@@ -170,7 +184,7 @@ def _differences(model: Model, formula: Formula, numbers: Numbers, way: Mapping[
     component = model.component
     assert isinstance(component, Architecture)
     if formula.measure.name == "params":
-        return compare_rows(model, formula, numbers, stored_rows(component, build(component, numbers)))
+        return compare_rows(model, formula, numbers, stored_rows(component, build(component, numbers), numbers))
     theirs = ORACLES[formula.measure.name].count(component, numbers, **way)
     ours = evaluate(formula.expanded, numbers, formula.id)
     return [] if ours == theirs else [Mismatch("total", f"{ours:,}", f"{theirs:,}", numbers)]
@@ -215,7 +229,7 @@ def _presets(model: Model) -> tuple[dict[str, int], list[Mismatch]]:
         component = preset.component
         if component != model.component or not isinstance(component, Architecture):
             continue
-        rows = stored_rows(component, build(component, preset.known))
+        rows = stored_rows(component, build(component, preset.known), preset.known)
         if differences := compare_rows(preset, preset.params, preset.known, rows):
             return checked, differences
         checked[name] = sum(_elements(row.shape) for row in rows)
@@ -267,7 +281,8 @@ def _plan(model: Model, formula: Formula, conditions: tuple[Divides | AtMost, ..
     if formula.measure.name in ORACLES:  # the model runs, so its batch, its lengths and its activations count too
         shapes = [tensor.shape for _, entry in entries for tensor in (*entry.inputs, entry.output)]
         needed |= {name for shape in (*products, *shapes) for dim in shape for name in dim.free_symbols}
-        tensors += shapes
+        tensors += shapes  # and a matrix for each expert that a token goes to, gathered
+        tensors += [(*entry.output.shape, entry.inputs[0].width) for _, entry in entries if entry.kind is Kind.EXPERTS]
     widths = sorted(needed - set(depths), key=RANK.__getitem__)
     fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
     sides = _sides(products)

@@ -62,15 +62,29 @@ def build(component: Architecture, numbers: Mapping[Symbol, int], device: str = 
     return cast(nn.Module, model)
 
 
-def stored_rows(component: Architecture, model: nn.Module) -> list[Stored]:
-    """Every unique parameter, once, under the name that our ledger gives it."""
+def stored_rows(component: Architecture, model: nn.Module, numbers: Mapping[Symbol, int] | None = None) -> list[Stored]:
+    """Every unique parameter, once, under the name our ledger gives it; ``numbers`` tell stacks of layers apart."""
     rows = []
     for name, parameter in model.named_parameters(remove_duplicate=True):
         path = name.removeprefix(component.witness.prefix)
         for theirs, ours in component.witness.rename.items():
             path = path.replace(theirs, ours)
+        path = _in_its_stack(path, component.witness.stacks, numbers or {})
         rows.append(Stored(path, tuple(parameter.shape)))
     return rows
+
+
+def _in_its_stack(path: str, stacks: Mapping[str, Symbol], numbers: Mapping[Symbol, int]) -> str:
+    """Torch keeps all layers in one list; ours stand in a stack for each kind of layer, one after another."""
+    number, _, rest = path.partition(".")[2].partition(".")
+    if not stacks or not number.isdigit():
+        return path
+    first = 0
+    for stack, size in stacks.items():
+        if int(number) < first + numbers[size]:
+            return f"{stack}.{number}.{rest}"
+        first += numbers[size]
+    return path
 
 
 def versions(component: Architecture) -> dict[str, str]:

@@ -42,6 +42,7 @@ class Oracle:
     conventions: Mapping[str, str]
     ways: tuple[Mapping[str, str], ...] = ()  # further conventions, settled for the first variant of an architecture
     cached: bool = False  # whether it needs a class that keeps a cache
+    needs: Kind | None = None  # an operation without which there is nothing to settle
     library: str = ""  # whether it counts what this library's code does, and no other's
 
 
@@ -229,6 +230,21 @@ def cache_bytes(component: Architecture, numbers: Numbers) -> int:
     return total
 
 
+def active_elements(component: Architecture, numbers: Numbers) -> int:
+    """Every unique parameter, but of the experts' tables only what the experts of one token hold."""
+    model: Any = build(component, numbers)
+    total, experts = sum(int(parameter.numel()) for parameter in model.parameters()), 0
+    for module in model.modules():
+        tables = [weight for weight in module.parameters(recurse=False) if weight.dim() == 3]
+        if hasattr(module, "num_experts") and tables:
+            experts += 1
+            idle = module.num_experts - model.config.num_experts_per_tok
+            total -= sum(int(weight.numel()) // int(weight.shape[0]) * int(idle) for weight in tables)
+    if not experts:
+        raise WitnessError(f"the torch class of {component.name} has no experts: nothing was counted")
+    return total
+
+
 _COUNTER = "the total, by torch's FlopCounterMode"
 
 ORACLES: dict[str, Oracle] = {
@@ -236,6 +252,12 @@ ORACLES: dict[str, Oracle] = {
     "train-flops": Oracle(train_flops, _COUNTER, {"attention": "full", "recompute": "none"}),
     "prefill-flops": Oracle(prefill_flops, _COUNTER, {"attention": "full", "logits": "all"}, cached=True),
     "decode-flops": Oracle(decode_flops, _COUNTER, {}, cached=True),
+    "active-params": Oracle(
+        active_elements,
+        "the elements of the parameters, less those of the experts that a token does not go to",
+        {},
+        needs=Kind.EXPERTS,
+    ),
     "activations": Oracle(
         activation_bytes,
         "the bytes of every unique storage that torch's saved_tensors_hooks and its checkpoint are given",
@@ -268,13 +290,13 @@ ORACLES: dict[str, Oracle] = {
     "inference-memory": Oracle(
         inference_bytes,
         "the bytes of the parameters, of the model's own cache and of the logits it returns",
-        {"weights": "fp32", "cache": "fp32", "window": "needed", "logits": "fp32"},
+        {"weights": "fp32", "cache": "fp32", "window": "needed", "latent": "compressed", "logits": "fp32"},
         cached=True,
     ),
     "kv-cache": Oracle(
         cache_bytes,
         "the bytes of the model's own cache after a forward pass",
-        {"dtype": "fp32", "window": "needed"},
+        {"dtype": "fp32", "window": "needed", "latent": "compressed"},
         cached=True,
     ),
 }
@@ -289,6 +311,9 @@ def _counted(component: Architecture, run: Callable[[], object], grad: AbstractC
     kinds = {entry.kind for _, entry in component.ledger}
     if Kind.SCORES in kinds and not counts.get("aten.bmm"):
         raise WitnessError(f"the attention of {component.name} counted no FLOPs: {counts}")
+    by_module = counter.get_flop_counts().items()
+    if Kind.EXPERTS in kinds and not any(sum(each.values()) for name, each in by_module if name.endswith(".experts")):
+        raise WitnessError(f"the experts of {component.name} counted no FLOPs: {counts}")
     if not (counts.get("aten.mm") or counts.get("aten.addmm")):
         raise WitnessError(f"the linear layers of {component.name} counted no FLOPs: {counts}")
     return int(counter.get_total_flops())
@@ -335,11 +360,16 @@ def _run(
         return model(*inputs)
     config: Any = model.config
     config._attn_implementation = implementation
+    config._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
     new = numbers[S]
     facts: dict[str, Any] = {}
     if masked:  # on meta no mask can be made
-        seen = new if cache is None else cache.get_mask_sizes(new, 0)[0]  # a window keeps fewer than came before
-        facts["attention_mask"] = torch.zeros(numbers[B], 1, new, seen, device=device)
+        kinds: list[str] = getattr(config, "layer_types", None) or [""]
+        masks = {}
+        for kind in set(kinds):  # a window keeps fewer tokens than came before
+            seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
+            masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
+        facts["attention_mask"] = masks if len(masks) > 1 else masks[kinds[0]]
     if masked or not keeps_cache(component):  # else a causal model makes its own
         facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
     if V_type in component.fields.sizes:

@@ -1,0 +1,61 @@
+"""Multi-head latent attention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sympy import Expr, Integer
+
+from ..ledger import Operations, Tensor
+from ..placement import Cut
+from ..sizes import Divides
+from ..symbols import A, D_nope, D_rope, D_v, R_kv, R_q
+from .base import Component
+from .rms_norm import RMSNorm
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatentAttention(Component):
+    """Keys and values made from one latent of rank R_kv, DeepSeek-AI 2024, arXiv:2405.04434, section 2.1.
+
+    Their d_c, d'_c, n_h, d_h and d_h^R are R_kv, R_q, A, D_nope and D_rope; values have a width D_v of their own. One
+    rotary key of width D_rope serves all heads. A cache keeps the latent, normalised, and the rotary key.
+
+    >>> LatentAttention().params
+    E*A*D_v + A*R_q*D_nope + A*R_q*D_rope + A*R_kv*D_nope + A*R_kv*D_v + E*R_q + E*R_kv + E*D_rope + R_q + R_kv
+    >>> LatentAttention().formula("kv-cache")
+    2*B*C*R_kv + 2*B*C*D_rope
+    """
+
+    title = "Multi-head latent attention"
+    role = "attention"
+    shapes = "x[B,S,E], angles[2,S,D_rope] -> y[B,S,E]"
+    papers = ("deepseek2024", "su2021")
+    constraints = (Divides(Integer(2), D_rope),)
+
+    heads: Expr = A
+    query_latent: bool = True  # whether the queries come from a latent too, of rank R_q
+
+    def split(self, cut: Cut) -> LatentAttention:
+        return replace(self, heads=cut.share(self.heads))
+
+    def forward(self, ops: Operations, x: Tensor, angles: Tensor) -> Tensor:
+        widths = (D_nope, D_rope)
+        if self.query_latent:
+            compressed = ops.call("q_a_layernorm", RMSNorm(), ops.linear("q_a_proj", x, R_q, bias=False))
+            q = ops.linear("q_b_proj", compressed, self.heads * (D_nope + D_rope), bias=False)
+        else:
+            q = ops.linear("q_proj", x, self.heads * (D_nope + D_rope), bias=False)
+        q_nope, q_rope = ops.split(ops.heads(q, self.heads, D_nope + D_rope), widths)
+        latent, k_rope = ops.split(ops.linear("kv_a_proj_with_mqa", x, R_kv + D_rope, bias=False), (R_kv, D_rope))
+        latent = ops.call("kv_a_layernorm", RMSNorm(), latent)
+        q_rope = ops.rotate("rotary_query", q_rope, angles)
+        k_rope = ops.rotate("rotary_key", ops.heads(k_rope, Integer(1), D_rope), angles)
+
+        both = ops.linear("kv_b_proj", latent, self.heads * (D_nope + D_v), bias=False, recalled=True)
+        k_nope, v = ops.split(ops.heads(both, self.heads, D_nope + D_v), (D_nope, D_v))
+        q, k = ops.join("query", q_nope, q_rope), ops.join("key", k_nope, k_rope)
+        kept = (latent, k_rope)
+        weights = ops.softmax("softmax", ops.scores("scores", q, k, "causal", latent=kept))
+        y = ops.merge(ops.mix("mix", weights, v, "causal", latent=kept))
+        return ops.linear("o_proj", y, x.width, bias=False)

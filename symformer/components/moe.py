@@ -1,0 +1,51 @@
+"""Mixture of experts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sympy import Expr
+
+from ..ledger import Operations, Tensor
+from ..placement import Cut
+from ..sizes import AtMost
+from ..symbols import K, M, X
+from .base import Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoE(Component):
+    """A router that sends each token to K of X gated networks of width M.
+
+    Jiang et al. 2024, arXiv:2401.04088, section 2.1; Shazeer et al. 2017, arXiv:1701.06538, section 2 (their n and k
+    are X and K). The experts' matrices are stored together, the gate's and the up-projection's in one table [X,2M,E].
+
+    >>> MoE().params
+    3*E*X*M + E*X
+    >>> MoE().formula("active-params")
+    3*E*K*M + E*X
+    """
+
+    title = "Mixture of experts"
+    role = "MLP"
+    shapes = "x[B,S,E] -> y[B,S,E]"
+    papers = ("shazeer2017", "jiang2024", "shazeer2020")
+    constraints = (AtMost(K, X),)
+
+    experts: Expr = X  # that a token may go to
+    stored: Expr = X  # that stand here
+    chosen: Expr = K
+    hidden: Expr = M
+    shared: Component | None = None  # a network that every token goes through beside its experts
+
+    def split(self, cut: Cut) -> MoE:
+        return replace(self, stored=cut.experts_of(self.stored), hidden=cut.share(self.hidden))
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        chosen = ops.route("top_k", ops.linear("gate", x, self.experts, bias=False), self.chosen)
+        both = ops.experts("experts.gate_up_proj", x, chosen, self.stored, 2 * self.hidden)
+        gate, up = ops.split(both, (self.hidden, self.hidden))
+        hidden = ops.multiply("experts.product", ops.activation("experts.act_fn", gate, "silu"), up)
+        each = ops.experts("experts.down_proj", hidden, chosen, self.stored, x.width)
+        y = ops.combine("combine", each, chosen)
+        return y if self.shared is None else ops.add("shared_sum", y, ops.call("shared_experts", self.shared, x))
