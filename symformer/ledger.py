@@ -49,6 +49,7 @@ class Tensor:
     shape: Shape
     base: Tensor | None = None
     grad: Expr = ZERO  # whether training needs its gradient: 1, 0, or the share of a repeated layer's copies that do
+    mask: Mask = "none"  # which query-key pairs it holds a needed number for, where it has one for each pair
 
     @property
     def width(self) -> Expr:
@@ -330,7 +331,10 @@ class Operations:
         path = self._path(name)
         trained = bool(facts.get("weights") or facts.get("shared"))
         grad = ONE if trained else max((x.grad for x in inputs), key=_share, default=ZERO)
-        output = Tensor(path, shape, None, grad)
+        # What is done to scores, one by one, is done to the same pairs: softmax, dropout, an added bias.
+        masks = (x.mask for x in inputs if x.mask != "none" and x.shape == shape)
+        facts.setdefault("mask", next(masks, "none"))
+        output = Tensor(path, shape, None, grad, "none" if kind is Kind.MIX else facts["mask"])
         self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))
         return output
 

@@ -1,7 +1,7 @@
 """What every count of FLOPs rests on: the contractions of an entry, 2 FLOPs for each multiply-add.
 
 A linear layer is one contraction; attention is two, queries with keys and weights with values. Biases, norms,
-activations and softmax are elementwise: no contraction.
+activations and softmax are elementwise: no contraction, and counted by a table of their own where that is asked for.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from sympy import Expr, Integer
 
 from ..account import Term
 from ..ledger import Entry, Kind
+from ..symbols import V
+from .elementwise import elements, elementwise
 from .quantity import Convention, Conventions, Rule, nothing
 
 TWO = Integer(2)
@@ -28,6 +30,24 @@ LOGITS = Convention(
         "all": "logits are computed at all positions",
         "last": "logits are computed at the last position only",
     }
+)
+EMBEDDING = Convention(
+    {
+        "lookup": "the token embedding is a lookup and costs nothing",
+        "matmul": "the token embedding is a product of one-hot rows with the table of V rows; learned positions and "
+        "segments stay lookups",
+    }
+)
+COUNT = Convention(
+    {
+        "contractions": "matrix products only",
+        "all": "matrix products and elementwise operations, these by the table in symformer/quantities/elementwise.py: "
+        "3 FLOPs an element for a softmax, 7 for a layer norm with scale and bias, 1 for a sum",
+    }
+)
+COUNTED = (
+    *(Kind.LINEAR, Kind.SCORES, Kind.MIX, Kind.LOOKUP),
+    *(Kind.SOFTMAX, Kind.NORM, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE),
 )
 
 
@@ -48,6 +68,17 @@ class Contraction:
         return [Term(f"{path} (gradient of {name})", _scaled(self.factors, grad)) for name, grad in needed]
 
 
+def contractions(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """The contraction of an entry; none for an elementwise operation, and none for a lookup that costs nothing."""
+    if entry.kind is Kind.LOOKUP:
+        rows, width = (*entry.weights, *entry.shared)[0].shape
+        if rows != V or conventions["embedding"] == "lookup":
+            return ()
+        factors = (TWO, *entry.inputs[0].shape, rows, width)
+        return (Contraction(factors, (("the input", Integer(0)), ("the weight", Integer(1)))),)
+    return (contraction(entry, conventions),) if entry.kind in (Kind.LINEAR, Kind.SCORES, Kind.MIX) else ()
+
+
 def contraction(entry: Entry, conventions: Conventions) -> Contraction:
     """The contraction of a linear layer, of attention scores or of attention's mix."""
     if entry.kind is Kind.LINEAR:
@@ -58,38 +89,24 @@ def contraction(entry: Entry, conventions: Conventions) -> Contraction:
         return Contraction((TWO, batch, *positions, x.width, out), (("the input", x.grad), ("the weight", Integer(1))))
     left, right = entry.inputs
     scores = entry.output if entry.kind is Kind.SCORES else left
-    batch, heads, queries, keys = scores.shape
+    batch, heads, *pairs = elements(scores.shape, entry.mask, conventions)
     width = left.width if entry.kind is Kind.SCORES else entry.output.width
-    pairs: tuple[Expr, ...] = (queries, keys)
-    if conventions.get("attention") == "causal" and entry.mask == "causal":
-        pairs = (queries * (queries + 1) / 2,)
     names = ("the queries", "the keys") if entry.kind is Kind.SCORES else ("the weights", "the values")
     return Contraction((TWO, batch, heads, *pairs, width), ((names[0], left.grad), (names[1], right.grad)))
 
 
 def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The forward contraction alone."""
-    return (contraction(entry, conventions).forward(entry.path),)
+    """What an entry comes to in a forward pass: its contraction, and its elementwise operations where those count."""
+    terms = [product.forward(entry.path) for product in contractions(entry, conventions)]
+    if conventions["count"] == "all":
+        terms += elementwise(entry, conventions)
+    return tuple(terms)
 
 
 def rules(counted: Rule) -> Mapping[Kind, Rule]:
-    """A table in which contractions are counted by one rule and elementwise operations add nothing."""
-    return {
-        Kind.LINEAR: counted,
-        Kind.SCORES: counted,
-        Kind.MIX: counted,
-        Kind.LOOKUP: nothing,
-        Kind.SOFTMAX: nothing,
-        Kind.NORM: nothing,
-        Kind.ACTIVATION: nothing,
-        Kind.MULTIPLY: nothing,
-        Kind.ADD: nothing,
-        Kind.DROPOUT: nothing,
-        Kind.ROTATE: nothing,
-        Kind.POSITIONS: nothing,
-        Kind.SELECT: nothing,
-        Kind.PARAMETER: nothing,
-    }
+    """A table in which one rule counts what contracts or works elementwise, and the rest adds nothing."""
+    free = (Kind.DROPOUT, Kind.POSITIONS, Kind.SELECT, Kind.PARAMETER)
+    return dict.fromkeys(COUNTED, counted) | dict.fromkeys(free, nothing)
 
 
 def _scaled(factors: tuple[Expr, ...], share: Expr) -> tuple[Expr, ...]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from ..account import Measure
-from .contractions import rules
+from .contractions import COUNT, EMBEDDING, rules
 from .generation import one_token
 from .quantity import Quantity
 
 QUANTITY = Quantity(
     Measure("decode-flops", "decode FLOPs", "F", "FLOPs"),
-    "One new token in each of B sequences, with C tokens in the cache; the new token attends to them and to itself. "
-    "Contractions (matrix products) only, 2 FLOPs a multiply-add.",
+    "One new token in each of B sequences, with C tokens in the cache; the new token attends to them and to itself, "
+    "2 FLOPs a multiply-add.",
     rules(one_token),
     ("contraction", "multiplied out"),
+    {"embedding": EMBEDDING, "count": COUNT},
 )

@@ -8,7 +8,7 @@ from ..account import Term
 from ..errors import RuleError
 from ..ledger import Entry, Kind
 from ..symbols import C, S, W
-from .contractions import contraction
+from .contractions import forward
 from .quantity import Conventions
 
 SIZES: dict[str, Expr] = {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
@@ -40,14 +40,14 @@ def cached(entry: Entry) -> None:
 def prompt(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """A contraction over the whole prompt."""
     cached(entry)
-    return (contraction(entry, conventions).forward(entry.path),)
+    return forward(entry, conventions)
 
 
 def one_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """A contraction for one new token: S becomes 1, and attention reads C cached tokens and the new one."""
+    """What is left for one new token: S becomes 1, and attention reads C cached tokens and the new one."""
     cached(entry)
-    factors: list[Expr] = list(contraction(entry, {}).factors)
-    if entry.kind in (Kind.SCORES, Kind.MIX):
-        _, batch, heads, _, _, width = factors
-        factors = [Integer(2), batch, heads, C + 1, width]
-    return (Term(entry.path, tuple(factor.xreplace({S: Integer(1)}) for factor in factors)),)
+    one = {**conventions, "attention": "new"}
+    return tuple(
+        Term(term.label, tuple(factor.xreplace({S: Integer(1)}) for factor in term.factors))
+        for term in forward(entry, one)
+    )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from ..account import Measure, Term
 from ..ledger import Entry, Kind
-from .contractions import ATTENTION, contraction, rules
+from .contractions import ATTENTION, EMBEDDING, contractions, rules
 from .quantity import Convention, Conventions, Quantity
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Forward, a gradient for each side that needs one, and the forward again where it is recomputed."""
-    product = contraction(entry, conventions)
-    terms = [product.forward(entry.path), *product.backward(entry.path)]
-    if _again(entry, conventions["recompute"]):
-        terms.append(Term(f"{entry.path} (again)", product.factors))
+    terms: list[Term] = []
+    for product in contractions(entry, conventions):
+        terms += [product.forward(entry.path), *product.backward(entry.path)]
+        if _again(entry, conventions["recompute"]):
+            terms.append(Term(f"{entry.path} (again)", product.factors))
     return tuple(terms)
 
 
@@ -32,6 +33,7 @@ QUANTITY = Quantity(
     ("contraction", "multiplied out"),
     {
         "attention": ATTENTION,
+        "embedding": EMBEDDING,
         "recompute": Convention(
             {
                 "none": "nothing is recomputed",

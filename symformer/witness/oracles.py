@@ -147,12 +147,13 @@ def cache_bytes(component: Architecture, numbers: Numbers) -> int:
 
 
 _COUNTER = "the total, by torch's FlopCounterMode"
+_PRODUCTS = {"embedding": "lookup", "count": "contractions"}
 
 ORACLES: dict[str, Oracle] = {
-    "flops": Oracle(forward_flops, _COUNTER, {"attention": "full", "logits": "all"}),
-    "train-flops": Oracle(train_flops, _COUNTER, {"attention": "full", "recompute": "none"}),
-    "prefill-flops": Oracle(prefill_flops, _COUNTER, {"attention": "full", "logits": "all"}, cached=True),
-    "decode-flops": Oracle(decode_flops, _COUNTER, {}, cached=True),
+    "flops": Oracle(forward_flops, _COUNTER, {**_PRODUCTS, "attention": "full", "logits": "all"}),
+    "train-flops": Oracle(train_flops, _COUNTER, {"attention": "full", "embedding": "lookup", "recompute": "none"}),
+    "prefill-flops": Oracle(prefill_flops, _COUNTER, {**_PRODUCTS, "attention": "full", "logits": "all"}, cached=True),
+    "decode-flops": Oracle(decode_flops, _COUNTER, _PRODUCTS, cached=True),
     "activations": Oracle(
         activation_bytes,
         "the bytes of every unique storage that torch's saved_tensors_hooks are given",
