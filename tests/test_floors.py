@@ -26,7 +26,7 @@ FLOORS = [
     ["model"],
     ["architectures", "certificates"],
     ["summary", "targets", "algebra", "witness"],
-    ["citations"],
+    ["citations", "variants"],
     ["documents", "terminal"],
     ["cli"],
     ["__main__", "__init__"],
