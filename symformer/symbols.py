@@ -46,6 +46,7 @@ _TABLE = (
     Letter("S", "sequence length", "tokens", run=True),
     Letter("S_enc", "sequence length of the encoder", "tokens", run=True),
     Letter("C", "tokens already in the cache", "tokens", run=True),
+    Letter("N_new", "new tokens", "tokens", run=True),
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
@@ -64,7 +65,7 @@ LETTERS: dict[str, Letter] = {letter.name: letter for letter in _TABLE}
 SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) for name in LETTERS}
 RANK: dict[Symbol, int] = {symbol: rank for rank, symbol in enumerate(SYMBOLS.values())}
 
-B, S, S_enc, C = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C"))
+B, S, S_enc, C, N_new = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new"))
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 V, V_type, P = (SYMBOLS[name] for name in ("V", "V_type", "P"))
 E, H = (SYMBOLS[name] for name in ("E", "H"))

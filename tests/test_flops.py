@@ -153,6 +153,21 @@ def test_decoding_one_by_one_is_the_causal_prefill() -> None:
     assert (steps - prompt).expand() == 0
 
 
+@pytest.mark.parametrize("count", ["contractions", "all"])
+def test_generating_is_the_prompt_and_the_passes_after_it(count: str) -> None:
+    """The prompt gives the first token; the passes after S, S + 1, ..., S + N_new - 2 in the cache give the others."""
+    from sympy import Sum
+
+    model, new = architecture("llama"), SYMBOLS["N_new"]
+    one = model.formula("decode-flops", count=count).expanded
+    passes = Sum(one, (SYMBOLS["C"], S, S + new - 2)).doit()
+    for attention in ("full", "causal"):
+        prompt = model.formula("prefill-flops", attention=attention, count=count, logits="last").expanded
+        whole = model.formula("generation-flops", attention=attention, count=count).expanded
+        assert (whole - prompt - passes).expand() == 0
+        assert (whole.subs(new, 1) - prompt).expand() == 0
+
+
 @pytest.mark.parametrize(
     ("target", "size"),
     [
@@ -167,7 +182,7 @@ def test_cache_of_4096_tokens(target: str, size: int) -> None:
     assert architecture(target).formula("kv-cache", dtype="symbolic").value(target, B=1, C=4096, W=2) == size
 
 
-@pytest.mark.parametrize("quantity", ["kv-cache", "prefill-flops", "decode-flops"])
+@pytest.mark.parametrize("quantity", ["kv-cache", "prefill-flops", "decode-flops", "generation-flops"])
 def test_attention_that_looks_ahead_has_no_cache(quantity: str) -> None:
     with pytest.raises(SymformerError, match="this attention is not causal"):
         architecture("bert").formula(quantity)

@@ -22,7 +22,7 @@ from ..errors import WitnessError
 from ..ledger import Kind
 from ..shapes import shape_line
 from ..sizes import evaluate
-from ..symbols import B, C, S, V_type
+from ..symbols import B, C, N_new, S, V_type
 from .measure import build
 
 Numbers = Mapping[Symbol, int]
@@ -62,6 +62,22 @@ def decode_flops(component: Architecture, numbers: Numbers) -> int:
     model, cache = _filled(component, numbers)
     one = {**numbers, S: 1}
     return _counted(component, lambda: _run(component, model, one, cache=cache, before=numbers[C]), torch.no_grad())
+
+
+def generation_flops(component: Architecture, numbers: Numbers) -> int:
+    """A prompt of S tokens, then a pass for each new token but the first, which the prompt's logits give."""
+    model, cache = build(component, numbers).eval(), _cache(component)
+
+    def generate() -> None:
+        _run(component, model, numbers, cache=cache, last=True)
+        for passed in range(numbers[N_new] - 1):
+            _run(component, model, {**numbers, S: 1}, cache=cache, before=numbers[S] + passed)
+
+    flops = _counted(component, generate, torch.no_grad())
+    held = {layer.keys.shape[2] for layer in cache.layers}
+    if held != {numbers[S] + numbers[N_new] - 1}:
+        raise WitnessError(f"the cache of {component.name} holds {held} tokens after generating: it was not used")
+    return flops
 
 
 def activation_bytes(
@@ -154,6 +170,7 @@ ORACLES: dict[str, Oracle] = {
     "train-flops": Oracle(train_flops, _COUNTER, {"attention": "full", "embedding": "lookup", "recompute": "none"}),
     "prefill-flops": Oracle(prefill_flops, _COUNTER, {**_PRODUCTS, "attention": "full", "logits": "all"}, cached=True),
     "decode-flops": Oracle(decode_flops, _COUNTER, _PRODUCTS, cached=True),
+    "generation-flops": Oracle(generation_flops, _COUNTER, {**_PRODUCTS, "attention": "full"}, cached=True),
     "activations": Oracle(
         activation_bytes,
         "the bytes of every unique storage that torch's saved_tensors_hooks are given",
@@ -220,6 +237,7 @@ def _run(
     cache: Any = None,
     before: int = 0,
     implementation: str = "eager",
+    last: bool = False,
 ) -> Any:
     device = next(model.parameters()).device
     inputs = []
@@ -241,6 +259,8 @@ def _run(
         facts["token_type_ids"] = torch.zeros(numbers[B], new, dtype=torch.long, device=device)
     if keeps_cache(component):
         facts |= {"use_cache": cache is not None, "past_key_values": cache}
+    if last and hasattr(model, "lm_head"):
+        facts["logits_to_keep"] = 1
     return model(*inputs, **facts)
 
 
