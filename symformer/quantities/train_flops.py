@@ -38,7 +38,7 @@ QUANTITY = Quantity(
             {
                 "none": "nothing is recomputed",
                 "selective": "the attention core (scores and mix) is computed again in the backward pass",
-                "full": "every repeated layer is computed again in the backward pass",
+                "full": "every repeated layer is computed again to its end in the backward pass",
             }
         ),
     },

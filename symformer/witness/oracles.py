@@ -5,9 +5,10 @@ Everything runs on the meta device, so sizes cost nothing. Each oracle asserts t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from sympy import Symbol
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..architectures.base import Architecture
@@ -45,10 +47,39 @@ def forward_flops(component: Architecture, numbers: Numbers) -> int:
     return _counted(component, lambda: _run(component, model, numbers), torch.no_grad())
 
 
-def train_flops(component: Architecture, numbers: Numbers) -> int:
-    """One forward and one backward pass."""
+def train_flops(component: Architecture, numbers: Numbers, recompute: str = "none", early_stop: bool = False) -> int:
+    """One forward and one backward pass, a part of the forward computed again by torch's checkpoint if asked for.
+
+    Torch stops computing again, unless told otherwise, once it has every tensor that the backward pass reads: early.
+    """
     model = build(component, numbers).train().requires_grad_(True)
-    return _counted(component, lambda: _backward(_run(component, model, numbers)), nullcontext())
+    core: AbstractContextManager[Any] = nullcontext()
+    if recompute == "full":
+        enable: Any = getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)
+        enable({"use_reentrant": False})
+    elif recompute == "selective":
+        core = _checkpointed_attention(model)
+    with set_checkpoint_early_stop(early_stop), core:
+        return _counted(component, lambda: _backward(_run(component, model, numbers)), nullcontext())
+
+
+@contextmanager
+def _checkpointed_attention(model: nn.Module) -> Iterator[None]:
+    """The attention that transformers writes out, behind a checkpoint of its own."""
+    module: Any = import_module(type(model).__module__)
+    plain, calls = module.eager_attention_forward, []
+
+    def attention(*args: Any, **kwargs: Any) -> Any:
+        calls.append(args)
+        return checkpoint(plain, *args, use_reentrant=False, **kwargs)
+
+    module.eager_attention_forward = attention
+    try:
+        yield
+    finally:
+        module.eager_attention_forward = plain
+    if not calls:
+        raise WitnessError(f"{type(model).__name__} ran no attention of its module: nothing was checkpointed")
 
 
 def prefill_flops(component: Architecture, numbers: Numbers) -> int:
