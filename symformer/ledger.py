@@ -6,7 +6,7 @@ are written, so a wrong one is refused where it stands, with the operation, the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Protocol
@@ -139,9 +139,12 @@ def _walk(scope: Scope, count: Expr) -> Iterator[tuple[Expr, Entry]]:
             yield count, item
 
 
-def record(part: Part) -> Ledger:
+Trained = Callable[[Kind, str], bool]  # whether an operation that has weights trains any, by its kind and path
+
+
+def record(part: Part, trained: Trained = lambda kind, path: True) -> Ledger:
     """The ledger of a part, run on inputs of the shapes that its own shape line names."""
-    ops = Operations(part)
+    ops = Operations(part, trained)
     inputs = [Tensor(axes.name, axes.example) for axes in shape_line(part.shapes).inputs]
     output = ops.run(part, inputs)
     return Ledger(ops.root, output)
@@ -150,8 +153,9 @@ def record(part: Part) -> Ledger:
 class Operations:
     """The closed set of operations a forward is written in. Names are torch's; "" is the part itself."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part, trained: Trained = lambda kind, path: True) -> None:
         self.root = Scope("", part)
+        self._trained = trained
         self._scopes = [self.root]
         self._weights: dict[str, Weight] = {}
 
@@ -329,7 +333,7 @@ class Operations:
 
     def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         path = self._path(name)
-        trained = bool(facts.get("weights") or facts.get("shared"))
+        trained = bool(facts.get("weights") or facts.get("shared")) and self._trained(kind, path)
         grad = ONE if trained else max((x.grad for x in inputs), key=_share, default=ZERO)
         # What is done to scores, one by one, is done to the same pairs: softmax, dropout, an added bias.
         masks = (x.mask for x in inputs if x.mask != "none" and x.shape == shape)

@@ -58,6 +58,7 @@ _TABLE = (
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
     Letter("D", "width of one head", "elements", ("head_dim",), growth=0),
+    Letter("R", "rank of a low-rank update", "elements", growth=0, run=True),
     Letter("W", "bytes of one element", "bytes", growth=0, run=True),
 )
 
@@ -69,7 +70,7 @@ B, S, S_enc, C, N_new = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_n
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 V, V_type, P = (SYMBOLS[name] for name in ("V", "V_type", "P"))
 E, H = (SYMBOLS[name] for name in ("E", "H"))
-A, G, D, W = (SYMBOLS[name] for name in ("A", "G", "D", "W"))
+A, G, D, R, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "W"))
 
 
 def symbol(name: str) -> Symbol:

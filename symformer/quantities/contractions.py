@@ -56,7 +56,7 @@ class Contraction:
     """One contraction of a forward pass, and the two whose gradients training may need."""
 
     factors: tuple[Expr, ...]
-    sides: tuple[tuple[str, Expr], tuple[str, Expr]]  # what is multiplied, and whether its gradient is needed
+    sides: tuple[tuple[str, Expr], ...]  # what is multiplied, and whether its gradient is needed
 
     def forward(self, path: str) -> Term:
         """The FLOPs of the product itself."""

@@ -47,16 +47,26 @@ def forward_flops(component: Architecture, numbers: Numbers) -> int:
     return _counted(component, lambda: _run(component, model, numbers), torch.no_grad())
 
 
-def train_flops(component: Architecture, numbers: Numbers, recompute: str = "none", early_stop: bool = False) -> int:
+def train_flops(
+    component: Architecture,
+    numbers: Numbers,
+    recompute: str = "none",
+    early_stop: bool = False,
+    prepare: Callable[[nn.Module], object] = lambda model: None,
+) -> int:
     """One forward and one backward pass, a part of the forward computed again by torch's checkpoint if asked for.
 
     Torch stops computing again, unless told otherwise, once it has every tensor that the backward pass reads: early.
     """
     model = build(component, numbers).train().requires_grad_(True)
+    prepare(model)
     core: AbstractContextManager[Any] = nullcontext()
     if recompute == "full":
         enable: Any = getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)
         enable({"use_reentrant": False})
+        # Transformers then asks for a gradient of the embeddings' output, which only the reentrant checkpoint needs.
+        undo: Any = model.disable_input_require_grads
+        undo()
     elif recompute == "selective":
         core = _checkpointed_attention(model)
     with set_checkpoint_early_stop(early_stop), core:
@@ -198,7 +208,9 @@ _PRODUCTS = {"embedding": "lookup", "count": "contractions"}
 
 ORACLES: dict[str, Oracle] = {
     "flops": Oracle(forward_flops, _COUNTER, {**_PRODUCTS, "attention": "full", "logits": "all"}),
-    "train-flops": Oracle(train_flops, _COUNTER, {"attention": "full", "embedding": "lookup", "recompute": "none"}),
+    "train-flops": Oracle(
+        train_flops, _COUNTER, {"attention": "full", "embedding": "lookup", "train": "all", "recompute": "none"}
+    ),
     "prefill-flops": Oracle(prefill_flops, _COUNTER, {**_PRODUCTS, "attention": "full", "logits": "all"}, cached=True),
     "decode-flops": Oracle(decode_flops, _COUNTER, _PRODUCTS, cached=True),
     "generation-flops": Oracle(generation_flops, _COUNTER, {**_PRODUCTS, "attention": "full"}, cached=True),
