@@ -128,12 +128,20 @@ def list_(as_json: bool) -> None:
 @_quantity
 @_set
 @_option
+@click.option(
+    "--conventions", "every", is_flag=True, help="Every value of each convention, side by side, and who counts so."
+)
 @_json
-def show(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
+def show(
+    target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], every: bool, as_json: bool
+) -> None:
     """Show a formula, its value and its breakdown."""
     from .notation.text import number
     from .summary import conventions, show_json, value_of
 
+    if every:
+        _conventions(target, quantity, sets, options, as_json)
+        return
     model, formula = _formula(target, quantity, sets, options)
     if as_json:
         _print_json(show_json(model, formula))
@@ -420,6 +428,23 @@ def _formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[s
 
     model, conventions = resolve(target, pairs(options), sets, [quantity])
     return model, model.formula(quantity, **conventions)
+
+
+def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
+    from .quantities import quantity as find_quantity
+    from .targets import pairs, resolve
+    from .variants import variants
+
+    model, given = resolve(target, pairs(options), sets, [quantity])
+    found, measure = variants(model, quantity, given), find_quantity(quantity).measure
+    if as_json:
+        facts = [variant.to_json() for variant in found]
+        _print_json({"target": model.target, "quantity": quantity, "unit": measure.unit, "variants": facts})
+        return
+    from .terminal import say, table
+
+    say(f"{model.title} ({model.target}): {measure.title}, one convention changed at a time; * marks what is chosen\n")
+    table(["convention", f"{measure.letter} =", measure.unit, "counted so by"], [v.row() for v in found], "llrl")
 
 
 def _breakdown(model: Model, formula: Formula, value: int | None, table: Any) -> None:

@@ -6,7 +6,7 @@ are written, so a wrong one is refused where it stands, with the operation, the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Protocol
@@ -54,6 +54,8 @@ class Tensor:
     shape: Shape
     base: Tensor | None = None
     grad: Expr = ZERO  # whether training needs its gradient: 1, 0, or the share of a repeated layer's copies that do
+    mask: Mask = "none"  # which query-key pairs it holds a needed number for, where it has one for each pair
+    window: Expr | None = None  # and how far back these look
 
     @property
     def width(self) -> Expr:
@@ -146,9 +148,12 @@ def _walk(scope: Scope, count: Expr) -> Iterator[tuple[Expr, Entry]]:
             yield count, item
 
 
-def record(part: Part) -> Ledger:
+Trained = Callable[[Kind, str], bool]  # whether an operation that has weights trains any, by its kind and path
+
+
+def record(part: Part, trained: Trained = lambda kind, path: True) -> Ledger:
     """The ledger of a part, run on inputs of the shapes that its own shape line names."""
-    ops = Operations(part)
+    ops = Operations(part, trained)
     inputs = [Tensor(axes.name, axes.example) for axes in shape_line(part.shapes).inputs]
     output = ops.run(part, inputs)
     return Ledger(ops.root, output)
@@ -157,8 +162,9 @@ def record(part: Part) -> Ledger:
 class Operations:
     """The closed set of operations a forward is written in. Names are torch's; "" is the part itself."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part, trained: Trained = lambda kind, path: True) -> None:
         self.root = Scope("", part)
+        self._trained = trained
         self._scopes = [self.root]
         self._weights: dict[str, Weight] = {}
 
@@ -317,9 +323,9 @@ class Operations:
         facts = {"mask": mask, "window": window, "latent": latent}
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
-    def softmax(self, name: str, x: Tensor, function: str = "", window: Expr | None = None) -> Tensor:
+    def softmax(self, name: str, x: Tensor, function: str = "") -> Tensor:
         """Softmax over the last axis; ``function`` is ``float32`` where it is computed so whatever its input is."""
-        return self._write(Kind.SOFTMAX, name, (x,), x.shape, function=function, window=window)
+        return self._write(Kind.SOFTMAX, name, (x,), x.shape, function=function)
 
     def mix(
         self,
@@ -379,9 +385,14 @@ class Operations:
 
     def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         path = self._path(name)
-        trained = bool(facts.get("weights") or facts.get("shared"))
+        trained = bool(facts.get("weights") or facts.get("shared")) and self._trained(kind, path)
         grad = ONE if trained else max((x.grad for x in inputs), key=_share, default=ZERO)
-        output = Tensor(path, shape, None, grad)
+        # What is done to scores, one by one, is done to the same pairs: softmax, dropout, an added bias.
+        like = next((x for x in inputs if x.mask != "none" and x.shape == shape), None)
+        if like is not None:
+            facts = {"mask": like.mask, "window": like.window, **facts}
+        pairs = () if kind is Kind.MIX else (facts.get("mask", "none"), facts.get("window"))
+        output = Tensor(path, shape, None, grad, *pairs)
         self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))
         return output
 

@@ -47,6 +47,7 @@ _TABLE = (
     Letter("S", "sequence length", "tokens", run=True),
     Letter("S_enc", "sequence length of the encoder", "tokens", run=True),
     Letter("C", "tokens already in the cache", "tokens", run=True),
+    Letter("N_new", "new tokens", "tokens", run=True),
     Letter(
         "C_win", "tokens that attention sees: the new one and those before it", "tokens", ("sliding_window",), growth=0
     ),
@@ -74,6 +75,7 @@ _TABLE = (
     Letter("D_nope", "width of a head's part without positions", "elements", ("qk_nope_head_dim",), growth=0),
     Letter("D_rope", "width of a head's part with rotary positions", "elements", ("qk_rope_head_dim",), growth=0),
     Letter("D_v", "width of one head's values", "elements", ("v_head_dim",), growth=0),
+    Letter("R", "rank of a low-rank update", "elements", growth=0, run=True),
     Letter("W", "bytes of one element", "bytes", growth=0, run=True),
     Letter("N_tp", "tensor-parallel ranks", "ranks", growth=0, run=True, ranks=True),
     Letter("N_pp", "pipeline stages", "stages", growth=0, run=True, ranks=True),
@@ -87,15 +89,15 @@ LETTERS: dict[str, Letter] = {letter.name: letter for letter in _TABLE}
 SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) for name in LETTERS}
 RANK: dict[Symbol, int] = {symbol: rank for rank, symbol in enumerate(SYMBOLS.values())}
 
-B, S, S_enc, C, C_win = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "C_win"))
+B, S, S_enc, C, N_new, C_win = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "C_win"))
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 V, V_type, P = (SYMBOLS[name] for name in ("V", "V_type", "P"))
 E, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "H", "X", "X_shared", "K", "M"))
-A, G, D, W = (SYMBOLS[name] for name in ("A", "G", "D", "W"))
+A, G, D, R, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "W"))
+R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))
 N_dp, N_cp, N_ep = (SYMBOLS[name] for name in ("N_dp", "N_cp", "N_ep"))
-R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 
 
 def symbol(name: str) -> Symbol:

@@ -85,9 +85,10 @@ def test_without_numbers_the_value_is_null_and_the_formula_stands() -> None:
 
 
 def test_conventions_are_named() -> None:
-    assert shown("gpt2", "--quantity", "flops")["conventions"] == {"attention": "full", "logits": "all"}
+    usual = {"attention": "full", "logits": "all", "embedding": "lookup", "count": "contractions"}
+    assert shown("gpt2", "--quantity", "flops")["conventions"] == usual
     chosen = shown("gpt2", "--quantity", "flops", "--option", "attention=causal", "--option", "tied=false")
-    assert chosen["conventions"] == {"attention": "causal", "logits": "all", "tied": "false"}
+    assert chosen["conventions"] == {**usual, "attention": "causal", "tied": "false"}
 
 
 def test_expressions_in_set_keep_symbols() -> None:

@@ -68,6 +68,74 @@ def test_narayanan_training_flops() -> None:
     assert architecture("gpt2").formula("train-flops", recompute="full").equals(published)
 
 
+def test_the_embedding_as_a_product() -> None:
+    """One-hot rows [B·S, V] with a table [V, E]: 2*B*S*V*E forward; the rows need no gradient, the table does."""
+    product = 2 * B * S * SYMBOLS["V"] * SYMBOLS["E"]
+    for target in ("gpt2", "llama", "bert"):  # learned positions and segments stay lookups
+        model = architecture(target)
+        for quantity, times in (("flops", 1), ("train-flops", 2)):
+            lookup, matmul = (model.formula(quantity, embedding=e).expanded for e in ("lookup", "matmul"))
+            assert (matmul - lookup - times * product).expand() == 0
+    one = architecture("llama").formula("decode-flops", embedding="matmul").part("embed_tokens")
+    assert one.equals("2*B*V*E")
+
+
+# Each by hand, at B=2, S=3, E=10, H=14, A=5, D=2, by the table of quantities/elementwise.py.
+ELEMENTWISE = [
+    # rows 2*3; biases 14 + 10 of each; GELU written out with erf, 5 of 14
+    ("mlp", {"H": 14}, 6 * (14 + 10 + 5 * 14)),
+    # silu 4 of 14, the product of the two, 14
+    ("gated-mlp", {"H": 14}, 6 * (4 * 14 + 14)),
+    ("layer-norm", {}, 7 * 60),  # sum, difference, square, sum, division, scale, bias
+    ("rms-norm", {}, 4 * 60),  # square, sum, division, scale
+    # biases 4*10 of 6 rows; of 2*5*9 scores: scale 1, mask 1, softmax 3
+    ("self-attention", {"A": 5}, 6 * 40 + 5 * 90),
+]
+
+
+@pytest.mark.parametrize(("name", "sizes", "flops"), ELEMENTWISE)
+def test_elementwise_by_hand(name: str, sizes: dict[str, int], flops: int) -> None:
+    part = component(name)
+    products, everything = (part.formula("flops", count=count) for count in ("contractions", "all"))
+    run = {"B": 2, "S": 3, "E": 10, **sizes}
+    values = [
+        form.value(**{str(s): run[str(s)] for s in form.symbols}) if form.symbols else 0
+        for form in (products, everything)
+    ]
+    assert values[1] - values[0] == flops
+
+
+def test_causal_attention_spares_the_mask_and_half_the_softmax() -> None:
+    """Of S² scores S(S+1)/2 are left, each scaled (1) and in the softmax (3); none is masked."""
+    attention = component("self-attention")
+    heads, width = SYMBOLS["A"], SYMBOLS["E"]
+    counts = {
+        (a, c): attention.formula("flops", attention=a, count=c).expanded
+        for a in ("full", "causal")
+        for c in ("contractions", "all")
+    }
+    extra = {a: counts[a, "all"] - counts[a, "contractions"] for a in ("full", "causal")}
+    assert (extra["full"] - 5 * B * heads * S**2 - 4 * B * S * width).expand() == 0
+    assert (extra["causal"] - 4 * B * heads * S * (S + 1) / 2 - 4 * B * S * width).expand() == 0
+
+
+def test_decoding_elementwise_is_the_causal_prefill_too() -> None:
+    from sympy import Sum
+
+    model = architecture("llama")
+    steps = Sum(model.formula("decode-flops", count="all").expanded, (SYMBOLS["C"], 0, S - 1)).doit()
+    assert (steps - model.formula("prefill-flops", attention="causal", count="all").expanded).expand() == 0
+
+
+def test_a_function_without_a_row_is_refused() -> None:
+    from symformer.components.mlp import MLP
+    from symformer.model import Model
+
+    model = Model(target="mlp", component=MLP(activation="swish-of-nobody"))
+    with pytest.raises(SymformerError, match="no count of FLOPs is stated for 'swish-of-nobody'"):
+        model.formula("flops", count="all")
+
+
 def test_logits_at_the_last_position() -> None:
     model = architecture("gpt2")
     spared = model.formula("flops").expanded - model.formula("flops", logits="last").expanded
@@ -92,6 +160,21 @@ def test_decoding_under_a_window_is_the_causal_prefill() -> None:
     decode = model.formula("decode-flops").expanded.xreplace({SYMBOLS[k]: v for k, v in sizes.items()})
     steps = sum(decode.subs(SYMBOLS["C"], cached) for cached in range(9))
     assert steps == model.formula("prefill-flops", attention="causal").value({**sizes, "S": 9})
+
+
+@pytest.mark.parametrize("count", ["contractions", "all"])
+def test_generating_is_the_prompt_and_the_passes_after_it(count: str) -> None:
+    """The prompt gives the first token; the passes after S, S + 1, ..., S + N_new - 2 in the cache give the others."""
+    from sympy import Sum
+
+    model, new = architecture("llama"), SYMBOLS["N_new"]
+    one = model.formula("decode-flops", count=count).expanded
+    passes = Sum(one, (SYMBOLS["C"], S, S + new - 2)).doit()
+    for attention in ("full", "causal"):
+        prompt = model.formula("prefill-flops", attention=attention, count=count, logits="last").expanded
+        whole = model.formula("generation-flops", attention=attention, count=count).expanded
+        assert (whole - prompt - passes).expand() == 0
+        assert (whole.subs(new, 1) - prompt).expand() == 0
 
 
 @pytest.mark.parametrize(
@@ -156,7 +239,7 @@ def test_pairs_under_a_sliding_window(length: int, window: int) -> None:
     assert layer.value(sizes) == 2 * 3 * length * (2 * 240 + 2 * 120) + 2 * 2 * 3 * 4 * 6 * pairs
 
 
-@pytest.mark.parametrize("quantity", ["kv-cache", "prefill-flops", "decode-flops"])
+@pytest.mark.parametrize("quantity", ["kv-cache", "prefill-flops", "decode-flops", "generation-flops"])
 def test_attention_that_looks_ahead_has_no_cache(quantity: str) -> None:
     with pytest.raises(SymformerError, match="this attention is not causal"):
         architecture("bert").formula(quantity)

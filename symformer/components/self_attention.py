@@ -72,7 +72,7 @@ class SelfAttention(Component):
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         mask: Mask = "causal" if self.causal else "none"
-        weights = ops.softmax("softmax", ops.scores("scores", q, k, mask, self.window), self.softmax, self.window)
+        weights = ops.softmax("softmax", ops.scores("scores", q, k, mask, self.window), self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
         y = ops.linear(

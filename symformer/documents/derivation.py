@@ -436,13 +436,7 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
                 " (Schwartz 1980, Zippel 1979), so a formula that differs from the class would have passed with "
                 "probability at most ",
                 Code(f"{certificate.bound:.1e}"),
-                "."
-                + (" The count is affine in each depth, so two values of each settle it." if depths else "")
-                + (
-                    " Each side of a minimum is a polynomial of its own, with points of its own."
-                    if "≥" in depths
-                    else ""
-                ),
+                "." + _settled(certificate),
             ]
         ),
         Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw"),
@@ -453,3 +447,11 @@ def _references(model: Model) -> list[Block]:
     keys = [*papers_of(model), "schwartz1980", "zippel1979"]
     entries = [(paper(key).byline, paper(key).title, paper(key).place) for key in keys]
     return [Heading(1, ["References"]), References(entries)]
+
+
+def _settled(certificate: Certificate) -> str:
+    if certificate.depths == ("",):
+        return ""
+    if "N_new" in certificate.depths[0]:
+        return " The count is affine in each depth and quadratic in the new tokens, so two and three values settle it."
+    return " The count is affine in each depth, so two values of each settle it."

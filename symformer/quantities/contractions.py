@@ -1,7 +1,8 @@
 """What every count of FLOPs rests on: the contractions of an entry, 2 FLOPs for each multiply-add.
 
 A linear layer is one contraction, and so is the layer of the experts that a token goes to; attention is two, queries
-with keys and weights with values. Biases, norms, activations and softmax are elementwise: no contraction.
+with keys and weights with values. Biases, norms, activations and softmax are elementwise: no contraction, and counted
+by a table of their own where that is asked for.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sympy import Expr, Integer, Min
+from sympy import Expr, Integer
 
 from ..account import Term
 from ..ledger import Entry, Kind
+from ..symbols import V
+from .elementwise import elements, elementwise
 from .quantity import Convention, Conventions, Rule, nothing
 
 TWO = Integer(2)
@@ -30,6 +33,27 @@ LOGITS = Convention(
         "last": "logits are computed at the last position only",
     }
 )
+EMBEDDING = Convention(
+    {
+        "lookup": "the token embedding is a lookup and costs nothing",
+        "matmul": "the token embedding is a product of one-hot rows with the table of V rows; learned positions and "
+        "segments stay lookups",
+    }
+)
+COUNT = Convention(
+    {
+        "contractions": "matrix products only",
+        "all": "matrix products and elementwise operations, these by the table in symformer/quantities/elementwise.py: "
+        "3 FLOPs an element for a softmax, 7 for a layer norm with scale and bias, 1 for a sum",
+    }
+)
+PRODUCTS = (Kind.LINEAR, Kind.EXPERTS, Kind.SCORES, Kind.MIX)
+COUNTED = (
+    *PRODUCTS,
+    Kind.LOOKUP,
+    *(Kind.SOFTMAX, Kind.NORM, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE),
+    *(Kind.JOIN, Kind.ROUTE, Kind.COMBINE),
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +61,7 @@ class Contraction:
     """One contraction of a forward pass, and the two whose gradients training may need."""
 
     factors: tuple[Expr, ...]
-    sides: tuple[tuple[str, Expr], tuple[str, Expr]]  # what is multiplied, and whether its gradient is needed
+    sides: tuple[tuple[str, Expr], ...]  # what is multiplied, and whether its gradient is needed
 
     def forward(self, path: str) -> Term:
         """The FLOPs of the product itself."""
@@ -47,6 +71,17 @@ class Contraction:
         """The FLOPs of each gradient that is needed: a product of the same size as the forward's."""
         needed = [(name, grad) for name, grad in self.sides if grad != 0]
         return [Term(f"{path} (gradient of {name})", _scaled(self.factors, grad)) for name, grad in needed]
+
+
+def contractions(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """The contraction of an entry; none for an elementwise operation, and none for a lookup that costs nothing."""
+    if entry.kind is Kind.LOOKUP:
+        rows, width = (*entry.weights, *entry.shared)[0].shape
+        if rows != V or conventions["embedding"] == "lookup":
+            return ()
+        factors = (TWO, *entry.inputs[0].shape, rows, width)
+        return (Contraction(factors, (("the input", Integer(0)), ("the weight", Integer(1)))),)
+    return (contraction(entry, conventions),) if entry.kind in PRODUCTS else ()
 
 
 def contraction(entry: Entry, conventions: Conventions) -> Contraction:
@@ -63,45 +98,24 @@ def contraction(entry: Entry, conventions: Conventions) -> Contraction:
         return Contraction((TWO, *positions, x.width, out), (("the input", x.grad), ("the weight", Integer(1))))
     left, right = entry.inputs
     scores = entry.output if entry.kind is Kind.SCORES else left
-    batch, heads, queries, keys = scores.shape
+    batch, heads, *pairs = elements(scores.shape, entry, conventions)
     width = left.width if entry.kind is Kind.SCORES else entry.output.width
-    pairs: tuple[Expr, ...] = (queries, keys)
-    if conventions.get("attention") == "causal" and entry.mask == "causal":
-        # Query i sees min(i, window) keys: m(2S - m + 1)/2 pairs for m = min(S, window), and so S(S + 1)/2 with none.
-        seen = queries if entry.window is None else Min(queries, entry.window)
-        pairs = (seen, (2 * queries - seen + 1) / 2) if entry.window is not None else (queries * (keys + 1) / 2,)
     names = ("the queries", "the keys") if entry.kind is Kind.SCORES else ("the weights", "the values")
     return Contraction((TWO, batch, heads, *pairs, width), ((names[0], left.grad), (names[1], right.grad)))
 
 
 def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The forward contraction alone."""
-    return (contraction(entry, conventions).forward(entry.path),)
+    """What an entry comes to in a forward pass: its contraction, and its elementwise operations where those count."""
+    terms = [product.forward(entry.path) for product in contractions(entry, conventions)]
+    if conventions["count"] == "all":
+        terms += elementwise(entry, conventions)
+    return tuple(terms)
 
 
 def rules(counted: Rule) -> Mapping[Kind, Rule]:
-    """A table in which contractions are counted by one rule and elementwise operations add nothing."""
-    return {
-        Kind.LINEAR: counted,
-        Kind.EXPERTS: counted,
-        Kind.SCORES: counted,
-        Kind.MIX: counted,
-        Kind.LOOKUP: nothing,
-        Kind.SOFTMAX: nothing,
-        Kind.NORM: nothing,
-        Kind.ACTIVATION: nothing,
-        Kind.MULTIPLY: nothing,
-        Kind.ADD: nothing,
-        Kind.DROPOUT: nothing,
-        Kind.ROTATE: nothing,
-        Kind.POSITIONS: nothing,
-        Kind.JOIN: nothing,
-        Kind.SELECT: nothing,
-        Kind.ROUTE: nothing,
-        Kind.COMBINE: nothing,
-        Kind.PARAMETER: nothing,
-        Kind.MOVE: nothing,
-    }
+    """A table in which one rule counts what contracts or works elementwise, and the rest adds nothing."""
+    free = (Kind.DROPOUT, Kind.POSITIONS, Kind.SELECT, Kind.PARAMETER, Kind.MOVE)
+    return dict.fromkeys(COUNTED, counted) | dict.fromkeys(free, nothing)
 
 
 def _scaled(factors: tuple[Expr, ...], share: Expr) -> tuple[Expr, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..account import Measure
-from .contractions import rules
+from .contractions import COUNT, EMBEDDING, rules
 from .generation import one_token
 from .quantity import Quantity
 
@@ -12,7 +12,8 @@ QUANTITY = Quantity(
     "One new token in each of B sequences, with C tokens in the cache; the new token attends to them, as far "
     "back as a window lets it, and to itself. "
     "Latent attention makes keys and values of all of them from the latents again, as transformers does. "
-    "Contractions (matrix products) only, 2 FLOPs a multiply-add.",
+    "2 FLOPs a multiply-add.",
     rules(one_token),
     ("contraction", "multiplied out"),
+    {"embedding": EMBEDDING, "count": COUNT},
 )

@@ -1,16 +1,15 @@
-"""Forward FLOPs: the contractions of one forward pass, as torch's FlopCounterMode counts them."""
+"""Forward FLOPs: one forward pass; by default the contractions alone, as torch's FlopCounterMode counts them."""
 
 from __future__ import annotations
 
 from ..account import Measure
-from .contractions import ATTENTION, LOGITS, forward, rules
+from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, forward, rules
 from .quantity import Quantity
 
 QUANTITY = Quantity(
     Measure("flops", "forward FLOPs", "F", "FLOPs"),
-    "One forward pass over B sequences of S tokens. Contractions (matrix products) only, 2 FLOPs a multiply-add; "
-    "an embedding is a lookup and costs nothing.",
+    "One forward pass over B sequences of S tokens, 2 FLOPs a multiply-add.",
     rules(forward),
     ("contraction", "multiplied out"),
-    {"attention": ATTENTION, "logits": LOGITS},
+    {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING, "count": COUNT},
 )

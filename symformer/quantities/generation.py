@@ -8,7 +8,8 @@ from ..account import Term
 from ..errors import RuleError
 from ..ledger import Entry, Kind
 from ..symbols import C, S, W
-from .contractions import contraction
+from .contractions import forward
+from .elementwise import seen
 from .quantity import Convention, Conventions
 
 SIZES: dict[str, Expr] = {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
@@ -39,7 +40,7 @@ def tokens(entry: Entry, window: str) -> Expr:
     """How many of C earlier tokens an attention keeps."""
     if entry.window is None or window == "reserved":
         return C
-    return Min(C, entry.window if window == "rolling" else entry.window - 1)
+    return Min(C, entry.window) if window == "rolling" else seen(entry) - 1
 
 
 def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
@@ -65,15 +66,14 @@ def cached(entry: Entry) -> None:
 def prompt(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """A contraction over the whole prompt."""
     cached(entry)
-    return (contraction(entry, conventions).forward(entry.path),)
+    return forward(entry, conventions)
 
 
 def one_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """A contraction for one new token: S becomes 1, and attention reads what is cached of C tokens and the new one."""
+    """What is left for one new token: S becomes 1, and attention reads what is cached of C tokens and the new one."""
     cached(entry)
-    factors: list[Expr] = list(contraction(entry, {}).factors)
-    if entry.kind in (Kind.SCORES, Kind.MIX):
-        _, batch, heads, _, _, width = factors
-        factors = [Integer(2), batch, heads, tokens(entry, "needed") + 1, width]
+    one = {**conventions, "attention": "new"}
     length = C + 1 if entry.recalled else Integer(1)
-    return (Term(entry.path, tuple(factor.xreplace({S: length}) for factor in factors)),)
+    return tuple(
+        Term(term.label, tuple(factor.xreplace({S: length}) for factor in term.factors)) for term in forward(entry, one)
+    )

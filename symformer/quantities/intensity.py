@@ -17,7 +17,8 @@ from .quantity import Convention, Conventions, Counted, Quantity
 
 def counted(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The FLOPs of a contraction, of all tokens or of one."""
-    return (forward if conventions["phase"] == "prefill" else one_token)(entry, conventions)
+    products = {**conventions, "embedding": "lookup", "count": "contractions"}
+    return (forward if conventions["phase"] == "prefill" else one_token)(entry, products)
 
 
 CONVENTIONS = {

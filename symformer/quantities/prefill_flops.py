@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from ..account import Measure
-from .contractions import ATTENTION, LOGITS, rules
+from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, rules
 from .generation import prompt
 from .quantity import Quantity
 
 QUANTITY = Quantity(
     Measure("prefill-flops", "prefill FLOPs", "F", "FLOPs"),
-    "One forward pass over a prompt of S tokens in each of B sequences, with an empty cache. Contractions (matrix "
-    "products) only, 2 FLOPs a multiply-add.",
+    "One forward pass over a prompt of S tokens in each of B sequences, with an empty cache, 2 FLOPs a multiply-add.",
     rules(prompt),
     ("contraction", "multiplied out"),
-    {"attention": ATTENTION, "logits": LOGITS},
+    {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING, "count": COUNT},
 )

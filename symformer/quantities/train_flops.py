@@ -2,19 +2,64 @@
 
 from __future__ import annotations
 
-from ..account import Measure, Term
-from ..ledger import Entry, Kind
-from .contractions import ATTENTION, contraction, rules
+from dataclasses import dataclass, replace
+
+from sympy import Integer
+
+from ..account import Line, Measure, Term
+from ..errors import RuleError
+from ..ledger import Entry, Kind, Ledger, record
+from ..placement import CHOICES
+from ..symbols import R
+from .contractions import ATTENTION, EMBEDDING, TWO, Contraction, contractions, rules
 from .quantity import Convention, Conventions, Quantity
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Forward, a gradient for each side that needs one, and the forward again where it is recomputed."""
-    product = contraction(entry, conventions)
-    terms = [product.forward(entry.path), *product.backward(entry.path)]
-    if _again(entry, conventions["recompute"]):
-        terms.append(Term(f"{entry.path} (again)", product.factors))
+    products = [(entry.path, product) for product in contractions(entry, conventions)]
+    if conventions["train"] == "lora":
+        products = [(path, _frozen(product)) for path, product in products] + _updates(entry)
+    terms: list[Term] = []
+    for path, product in products:
+        terms += [product.forward(path), *product.backward(path)]
+        if _again(entry, conventions["recompute"]):
+            terms.append(Term(f"{path} (again)", product.factors))
     return tuple(terms)
+
+
+def _frozen(product: Contraction) -> Contraction:
+    """The product without a gradient of its weight."""
+    return replace(product, sides=tuple(side for side in product.sides if side[0] != "the weight"))
+
+
+def _updates(entry: Entry) -> list[tuple[str, Contraction]]:
+    """The two products beside a linear layer, x[..., in] -> [..., R] -> y[..., out]: Hu et al. 2021, section 4.1."""
+    if not _adapted(entry.kind, entry.path):
+        return []
+    x, y, weight = entry.inputs[0], entry.output, ("the weight", Integer(1))
+    down = Contraction((TWO, *x.shape, R), (("the input", x.grad), weight))
+    up = Contraction((TWO, *y.shape[:-1], R, y.width), (("the input", Integer(1)), weight))
+    return [(f"{entry.path} (lora A)", down), (f"{entry.path} (lora B)", up)]
+
+
+def _adapted(kind: Kind, path: str) -> bool:
+    return kind is Kind.LINEAR and "*" in path.split(".")
+
+
+@dataclass(frozen=True)
+class TrainFlops(Quantity):
+    """Which gradients are needed follows from which weights are trained."""
+
+    def account(self, ledger: Ledger, conventions: Conventions) -> Line:
+        """The ledger as it stands, or written again with only the updates trained. Raises RuleError for no layers."""
+        if conventions["train"] == "all":
+            return super().account(ledger, conventions)
+        if shared := [name for name in CHOICES if name in conventions]:
+            raise RuleError(f"train=lora is known for a whole model, not with {shared[0]}={conventions[shared[0]]}")
+        if not any(_adapted(entry.kind, entry.path) for _, entry in ledger):
+            raise RuleError("train=lora updates the linear layers inside repeated layers, and there are none here")
+        return super().account(record(ledger.root.part, _adapted), conventions)
 
 
 def _again(entry: Entry, recompute: str) -> bool:
@@ -23,20 +68,28 @@ def _again(entry: Entry, recompute: str) -> bool:
     return recompute == "full" and "*" in entry.path.split(".")
 
 
-QUANTITY = Quantity(
+QUANTITY = TrainFlops(
     Measure("train-flops", "training FLOPs", "T", "FLOPs"),
-    "One forward and one backward pass over B sequences of S tokens, every weight trained, logits at all positions. "
+    "One forward and one backward pass over B sequences of S tokens, logits at all positions. "
     "Contractions (matrix products) only, 2 FLOPs a multiply-add. A product has two gradients, one for each side; the "
     "gradient of the model's own input is not asked for.",
     rules(trained),
     ("contraction", "multiplied out"),
     {
         "attention": ATTENTION,
+        "embedding": EMBEDDING,
+        "train": Convention(
+            {
+                "all": "every weight is trained",
+                "lora": "every linear layer inside repeated layers has an update of rank R beside it, kept apart from "
+                "the weight; only the updates are trained",
+            }
+        ),
         "recompute": Convention(
             {
                 "none": "nothing is recomputed",
                 "selective": "the attention core (scores and mix) is computed again in the backward pass",
-                "full": "every repeated layer is computed again in the backward pass",
+                "full": "every repeated layer is computed again to its end in the backward pass",
             }
         ),
     },

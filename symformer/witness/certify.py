@@ -22,13 +22,15 @@ from ..model import Model
 from ..notation.text import text
 from ..quantities import quantities
 from ..sizes import AtMost, Divides, Numbers, evaluate
-from ..symbols import RANK, C, P, S
+from ..symbols import RANK, C, N_new, P, S
 from .measure import Stored, build, class_path, stored_rows, versions
 from .oracles import ORACLES, keeps_cache
 
 TARGET = Fraction(1, 10**12)
 _ELEMENTS = 2**58  # of one tensor: its bytes still fit a signed 64-bit integer
 _LARGEST = 2**20
+_DEPTHS = ((2, 3), (5, 7), (11, 13))
+_PASSES = (4, 6, 8)
 
 
 @dataclass(frozen=True)
@@ -266,14 +268,16 @@ class _Plan:
             values = {name: Integer(source.randint(1, self.largest)) for name in self.fresh}
             numbers = {size: int(expr.xreplace(values)) for size, expr in place.sizes.items()} | place.depth
             if P in numbers:  # a position for every token; no formula of a run has P in it
-                numbers[P] += numbers.get(S, 0) + numbers.get(C, 0)
+                numbers[P] += sum(numbers.get(length, 0) for length in (S, C, N_new))
             if len(set(numbers.values())) == len(numbers):
                 return {size: numbers[size] for size in sorted(numbers, key=RANK.__getitem__)}
 
 
 def _plan(model: Model, formula: Formula, conditions: tuple[Divides | AtMost, ...]) -> _Plan:
     entries = list(model.ledger)
-    depths = sorted({name for count, _ in entries for name in count.free_symbols}, key=RANK.__getitem__)
+    # What costs time to run, layers and passes, takes a few small values that settle it; the rest is drawn.
+    deep = {name for count, _ in entries for name in count.free_symbols}
+    depths = sorted(deep | ({N_new} & formula.expanded.free_symbols), key=RANK.__getitem__)
     needed = {name for _, weight in model.ledger.weights for dim in weight.shape for name in dim.free_symbols}
     needed |= {name for condition in conditions for name in condition.symbols}
     products = [line.terms[index].factors for _, line in formula.root.leaves() for index in range(len(line.terms))]
@@ -300,11 +304,13 @@ def _plan(model: Model, formula: Formula, conditions: tuple[Divides | AtMost, ..
     points = 1
     while once**points > TARGET:
         points += 1
-    # Two values of each depth settle a count that is affine in it; primes keep them apart from one another.
-    if any(Poly(formula.expanded, *depths).degree(name) > 1 for name in depths):
-        raise WitnessError(f"{formula.id} is not affine in its depths, so two of each do not settle it")
-    pairs_of_depths = [(2, 3), (5, 7), (11, 13)][: len(depths)]
-    grid = tuple(dict(zip(depths, choice, strict=True)) for choice in product(*pairs_of_depths))
+    # Two values of each depth settle a count that is affine in it, and three the new tokens: their cache grows as they
+    # come, so the count is quadratic in them. All differ, to keep them apart.
+    settled = dict(zip((name for name in depths if name != N_new), _DEPTHS, strict=False)) | {N_new: _PASSES}
+    for name in depths:
+        if Poly(formula.expanded, *depths).degree(name) >= len(settled[name]):
+            raise WitnessError(f"{formula.id} grows too fast in {name} for {len(settled[name])} values to settle it")
+    grid = tuple(dict(zip(depths, choice, strict=True)) for choice in product(*(settled[name] for name in depths)))
     places = tuple(_Place(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid)
     return _Plan(places, tuple(fresh.values()), degree, largest, points, once**points)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.checkpoint import checkpoint
+from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..architectures.base import Architecture
@@ -26,7 +27,7 @@ from ..errors import WitnessError
 from ..ledger import Kind
 from ..shapes import shape_line
 from ..sizes import evaluate
-from ..symbols import B, C, S, V_type
+from ..symbols import B, C, N_new, S, V_type
 from .measure import build
 
 Numbers = Mapping[Symbol, int]
@@ -52,10 +53,49 @@ def forward_flops(component: Architecture, numbers: Numbers) -> int:
     return _counted(component, lambda: _run(component, model, numbers), torch.no_grad())
 
 
-def train_flops(component: Architecture, numbers: Numbers) -> int:
-    """One forward and one backward pass."""
+def train_flops(
+    component: Architecture,
+    numbers: Numbers,
+    recompute: str = "none",
+    early_stop: bool = False,
+    prepare: Callable[[nn.Module], object] = lambda model: None,
+) -> int:
+    """One forward and one backward pass, a part of the forward computed again by torch's checkpoint if asked for.
+
+    Torch stops computing again, unless told otherwise, once it has every tensor that the backward pass reads: early.
+    """
     model = build(component, numbers).train().requires_grad_(True)
-    return _counted(component, lambda: _backward(_run(component, model, numbers)), nullcontext())
+    prepare(model)
+    core: AbstractContextManager[Any] = nullcontext()
+    if recompute == "full":
+        enable: Any = getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)
+        enable({"use_reentrant": False})
+        # Transformers then asks for a gradient of the embeddings' output, which only the reentrant checkpoint needs.
+        undo: Any = model.disable_input_require_grads
+        undo()
+    elif recompute == "selective":
+        core = _checkpointed_attention(model)
+    with set_checkpoint_early_stop(early_stop), core:
+        return _counted(component, lambda: _backward(_run(component, model, numbers)), nullcontext())
+
+
+@contextmanager
+def _checkpointed_attention(model: nn.Module) -> Iterator[None]:
+    """The attention that transformers writes out, behind a checkpoint of its own."""
+    module: Any = import_module(type(model).__module__)
+    plain, calls = module.eager_attention_forward, []
+
+    def attention(*args: Any, **kwargs: Any) -> Any:
+        calls.append(args)
+        return checkpoint(plain, *args, use_reentrant=False, **kwargs)
+
+    module.eager_attention_forward = attention
+    try:
+        yield
+    finally:
+        module.eager_attention_forward = plain
+    if not calls:
+        raise WitnessError(f"{type(model).__name__} ran no attention of its module: nothing was checkpointed")
 
 
 def prefill_flops(component: Architecture, numbers: Numbers) -> int:
@@ -69,6 +109,23 @@ def decode_flops(component: Architecture, numbers: Numbers) -> int:
     model, cache = _filled(component, numbers)
     one = {**numbers, S: 1}
     return _counted(component, lambda: _run(component, model, one, cache=cache), torch.no_grad())
+
+
+def generation_flops(component: Architecture, numbers: Numbers) -> int:
+    """A prompt of S tokens, then a pass for each new token but the first, which the prompt's logits give."""
+    model = build(component, numbers).eval()
+    cache = _cache(component, model)
+
+    def generate() -> None:
+        _run(component, model, numbers, cache=cache, last=True)
+        for _ in range(numbers[N_new] - 1):
+            _run(component, model, {**numbers, S: 1}, cache=cache)
+
+    flops = _counted(component, generate, torch.no_grad())
+    held = {layer.keys.shape[2] for layer in cache.layers}
+    if held != {numbers[S] + numbers[N_new] - 1}:
+        raise WitnessError(f"the cache of {component.name} holds {held} tokens after generating: it was not used")
+    return flops
 
 
 def activation_bytes(
@@ -246,12 +303,16 @@ def active_elements(component: Architecture, numbers: Numbers) -> int:
 
 
 _COUNTER = "the total, by torch's FlopCounterMode"
+_PRODUCTS = {"embedding": "lookup", "count": "contractions"}
 
 ORACLES: dict[str, Oracle] = {
-    "flops": Oracle(forward_flops, _COUNTER, {"attention": "full", "logits": "all"}),
-    "train-flops": Oracle(train_flops, _COUNTER, {"attention": "full", "recompute": "none"}),
-    "prefill-flops": Oracle(prefill_flops, _COUNTER, {"attention": "full", "logits": "all"}, cached=True),
-    "decode-flops": Oracle(decode_flops, _COUNTER, {}, cached=True),
+    "flops": Oracle(forward_flops, _COUNTER, {**_PRODUCTS, "attention": "full", "logits": "all"}),
+    "train-flops": Oracle(
+        train_flops, _COUNTER, {"attention": "full", "embedding": "lookup", "train": "all", "recompute": "none"}
+    ),
+    "prefill-flops": Oracle(prefill_flops, _COUNTER, {**_PRODUCTS, "attention": "full", "logits": "all"}, cached=True),
+    "decode-flops": Oracle(decode_flops, _COUNTER, _PRODUCTS, cached=True),
+    "generation-flops": Oracle(generation_flops, _COUNTER, {**_PRODUCTS, "attention": "full"}, cached=True),
     "active-params": Oracle(
         active_elements,
         "the elements of the parameters, less those of the experts that a token does not go to",
@@ -349,6 +410,7 @@ def _run(
     cache: Any = None,
     implementation: str = "eager",
     masked: bool = True,
+    last: bool = False,
 ) -> Any:
     device = next(model.parameters()).device
     inputs = []
@@ -376,6 +438,8 @@ def _run(
         facts["token_type_ids"] = torch.zeros(numbers[B], new, dtype=torch.long, device=device)
     if keeps_cache(component):
         facts |= {"use_cache": cache is not None, "past_key_values": cache}
+    if last and hasattr(model, "lm_head"):
+        facts["logits_to_keep"] = 1
     return model(*inputs, **facts)
 
 

@@ -1,0 +1,100 @@
+"""Elementwise operations: the FLOPs of one element of the output, each formula written out and its operations counted.
+
+An addition, a product, a division, a maximum, an exponential, a tanh and an erf are 1 each. A sum over a row is one
+addition for each element. What is done once a row (the root of a variance, the division of a mean) is left out, as is
+what is done once a run (a table of positions). Dropout is off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sympy import Expr, Integer, Min
+
+from ..account import Term
+from ..errors import RuleError
+from ..ledger import Entry, Kind
+from ..shapes import Shape
+from ..symbols import C
+from .quantity import Conventions
+
+# Before scale and bias, which are 1 each where they are stored.
+NORMS: Mapping[str, int] = {
+    "layer": 5,  # sum for the mean, difference from it, square, sum for the variance, division by its root
+    "rms": 3,  # square, sum, division by the root
+}
+
+ACTIVATIONS: Mapping[str, int] = {
+    "relu": 1,  # max(x, 0)
+    "tanh": 1,
+    "silu": 4,  # x / (1 + exp(-x)): negation, exponential, sum, division
+    "gelu": 5,  # x * 0.5 * (1 + erf(x / sqrt(2))): division, erf, sum, two products
+    "gelu_new": 9,  # 0.5 * x * (1 + tanh(c * (x + 0.044715 * x * x * x))): six products, two sums, tanh
+}
+
+EACH: Mapping[Kind, int] = {
+    Kind.SOFTMAX: 3,  # exponential, sum, division: Hoffmann et al. 2022, arXiv:2203.15556, appendix F
+    Kind.ROTATE: 3,  # x * cos + x' * sin: two products and a sum; Su et al. 2021, arXiv:2104.09864, eq. 34
+    Kind.ADD: 1,
+    Kind.MULTIPLY: 1,
+}
+BIAS = 1
+SCALE = 1  # of a score, by 1/sqrt(D)
+MASK = 1  # what is added to a score, where masked pairs are computed at all
+
+
+def seen(entry: Entry) -> Expr:
+    """The keys that one new token sees: those of C tokens before it, as far back as its window, and its own."""
+    return (C if entry.window is None else Min(C, entry.window - 1)) + 1
+
+
+def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
+    """The axes of a tensor, multiplied out to the elements that are computed of it.
+
+    Of scores under a causal mask those are S² of each head, or S(S+1)/2 with attention=causal; a new token alone, which
+    a rule asks for by attention=new, has C + 1 of them. Under a window of w tokens query i sees min(i, w) keys, which
+    is m(2S - m + 1)/2 pairs for m = min(S, w).
+    """
+    if entry.mask != "causal" or conventions["attention"] == "full":
+        return shape
+    *before, queries, keys = shape
+    if conventions["attention"] == "new":
+        return (*before, seen(entry))
+    if entry.window is None:
+        return (*before, queries * (keys + 1) / 2)
+    least = Min(queries, entry.window)
+    return (*before, least, (2 * queries - least + 1) / 2)
+
+
+def elementwise(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """What the elementwise operations of an entry come to. Raises RuleError for a function that has no row here."""
+    if entry.kind in (Kind.MIX, Kind.LOOKUP, Kind.EXPERTS, Kind.JOIN):
+        return ()
+    if entry.kind in (Kind.ROUTE, Kind.COMBINE):
+        raise RuleError(f"{entry.path}: no count of FLOPs is stated for the operation {entry.kind.value!r}")
+    shape = elements(entry.output.shape, entry, conventions)
+    vectors = [weight for weight in (*entry.weights, *entry.shared) if len(weight.shape) == 1]
+    found: list[tuple[str, int]] = []
+    if entry.kind is Kind.LINEAR:
+        if entry.logits and conventions.get("logits") == "last":
+            shape = (shape[0], shape[-1])
+        found = [(" (bias)", BIAS)] if vectors else []
+    elif entry.kind is Kind.SCORES:
+        found = [(" (scale)", SCALE)]
+        if entry.mask == "causal" and conventions["attention"] == "full":
+            found.append((" (mask)", MASK))
+    elif entry.kind is Kind.NORM:
+        found = [("", _row(NORMS, entry) + len(vectors))]
+    elif entry.kind is Kind.ACTIVATION:
+        found = [("", _row(ACTIVATIONS, entry))]
+    else:
+        found = [("", EACH[entry.kind])]
+    return tuple(
+        Term(f"{entry.path}{what}", (*([Integer(number)] if number != 1 else []), *shape)) for what, number in found
+    )
+
+
+def _row(table: Mapping[str, int], entry: Entry) -> int:
+    if entry.function not in table:
+        raise RuleError(f"{entry.path}: no count of FLOPs is stated for {entry.function!r}; known: {', '.join(table)}")
+    return table[entry.function]

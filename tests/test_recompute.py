@@ -1,0 +1,104 @@
+"""What is computed again in the backward pass, and what frozen weights spare: against torch."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+from symformer import SymformerError, architecture, component
+from symformer.architectures.base import Architecture
+from symformer.symbols import SYMBOLS
+from symformer.witness.oracles import train_flops
+
+
+def draw(target: str, seed: int) -> dict[str, int]:
+    """Random sizes, all different: widths are what heads ask for."""
+    source = random.Random(f"{target} {seed}")  # noqa: S311
+    while True:
+        sizes = {name: source.randint(2, 90) for name in ("B", "S", "A", "V", "P", "H")} | {"L": source.randint(2, 7)}
+        if target == "llama":
+            del sizes["P"]
+            sizes |= {"G": source.randint(2, 9), "D": 2 * source.randint(2, 9)}
+            sizes["A"] = sizes["G"] * source.randint(2, 4)
+        if target == "bert":
+            sizes["V_type"] = source.randint(2, 60)
+        sizes["E"] = sizes["A"] * source.randint(2, 9)
+        if len(set(sizes.values())) == len(sizes):
+            return sizes
+
+
+def both(target: str, sizes: dict[str, int], recompute: str, early_stop: bool = False) -> tuple[int, int]:
+    """The formula's FLOPs and torch's."""
+    model = architecture(target)
+    assert isinstance(model.component, Architecture)
+    numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
+    formula = model.formula("train-flops", recompute=recompute).partial(H="H")
+    return formula.value(sizes), train_flops(model.component, numbers, recompute, early_stop)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("recompute", ["none", "selective", "full"])
+@pytest.mark.parametrize("target", ["gpt2", "llama", "bert"])
+def test_checkpoints_of_torch(target: str, recompute: str, seed: int) -> None:
+    ours, theirs = both(target, draw(target, seed), recompute)
+    assert ours == theirs > 0
+
+
+def test_what_torch_spares_by_stopping_early() -> None:
+    """Llama's layer ends in a product of which nobody reads the result again, the core of attention in its mix.
+
+    By hand: the down projection 2*B*S*H*E of each layer, and the mix 2*B*A*S*S*D of each layer.
+    """
+    at = draw("llama", 4)
+    full, stopped = both("llama", at, "full", early_stop=True)
+    assert full - stopped == 2 * at["B"] * at["S"] * at["H"] * at["E"] * at["L"]
+    selective, stopped = both("llama", at, "selective", early_stop=True)
+    assert selective - stopped == 2 * at["B"] * at["A"] * at["S"] ** 2 * at["D"] * at["L"]
+
+
+class Updated(nn.Module):
+    """A frozen linear layer with an update of low rank beside it, Hu et al. 2021, arXiv:2106.09685, eq. 3."""
+
+    def __init__(self, base: nn.Module, rank: int) -> None:
+        super().__init__()
+        rows, columns = base.weight.shape
+        inner, outer = (rows, columns) if isinstance(base, Conv1D) else (columns, rows)
+        self.base = base
+        self.down = nn.Parameter(torch.empty(rank, inner, device="meta"))
+        self.up = nn.Parameter(torch.empty(outer, rank, device="meta"))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.base(x) + nn.functional.linear(nn.functional.linear(x, self.down), self.up)
+
+
+def update(model: nn.Module, rank: int) -> None:
+    """Freeze a model, and put an update beside each linear layer of its repeated layers."""
+    model.requires_grad_(False)
+    linear = [name for name, part in model.named_modules() if isinstance(part, (nn.Linear, Conv1D))]
+    layers = [name for name in linear if any(word.isdigit() for word in name.split("."))]
+    assert layers
+    for name in layers:
+        above, _, own = name.rpartition(".")
+        setattr(model.get_submodule(above), own, Updated(model.get_submodule(name), rank))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("recompute", ["none", "selective", "full"])
+@pytest.mark.parametrize("target", ["gpt2", "llama", "bert"])
+def test_updates_of_low_rank(target: str, recompute: str, seed: int) -> None:
+    sizes, rank = draw(target, seed), 97  # no other size is above 90, but for products
+    model = architecture(target)
+    assert isinstance(model.component, Architecture)
+    numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
+    formula = model.formula("train-flops", train="lora", recompute=recompute).partial(H="H")
+    theirs = train_flops(model.component, numbers, recompute, prepare=lambda built: update(built, rank))
+    assert formula.value({**sizes, "R": rank}) == theirs > 0
+
+
+def test_a_part_without_layers_has_no_updates() -> None:
+    with pytest.raises(SymformerError, match="there are none here"):
+        component("mlp").formula("train-flops", train="lora")

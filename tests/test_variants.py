@@ -1,0 +1,75 @@
+"""Conventions side by side: the formula of each value, refusals shown, and who counts so, held to what they print."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from symformer import SymformerError, architecture
+from symformer.algebra.published import published
+from symformer.cli import cli
+from symformer.papers import papers
+from symformer.quantities import quantities
+from symformer.variants import users, variants
+
+
+def test_every_user_names_what_there_is() -> None:
+    for user in users():
+        assert user.uses
+        assert user.where
+        assert user.paper == "" or user.paper in papers()
+        for quantity in user.quantities:
+            known = quantities()[quantity].conventions
+            assert [name for name, value in user.uses.items() if name in known and value in known[name].meanings]
+    for name in {name for user in users() for name in user.uses}:
+        assert any(name in question.conventions for question in quantities().values())
+
+
+def test_users_count_as_their_published_formulas_do() -> None:
+    """An exact published formula is ours under certain conventions; its paper is on file with no others."""
+    settled = 0
+    for entry in published():
+        if entry.difference != 0:
+            continue
+        for facts in entry.ours:
+            quantity = facts["quantity"]
+            using = [user for user in users() if user.paper == entry.paper and quantity in user.quantities]
+            if using:
+                chosen = quantities()[quantity].choose(facts["conventions"])
+                assert any(all(chosen.get(k) == v for k, v in user.uses.items()) for user in using), entry.id
+                settled += 1
+    assert settled >= 4  # Narayanan eq. 3, Korthikanti eqs. 1, 7 and 8, Chowdhery appendix B
+
+
+@pytest.mark.parametrize("quantity", [name for name, question in quantities().items() if question.conventions])
+def test_each_value_of_each_convention(quantity: str) -> None:
+    model = architecture("gpt2")
+    found = variants(model, quantity, {})
+    wanted = [(name, value) for name, rule in quantities()[quantity].conventions.items() for value in rule.meanings]
+    assert [(variant.convention, variant.choice) for variant in found] == wanted
+    for variant in found:
+        assert (variant.formula is None) == bool(variant.refusal)
+        if variant.formula is not None:
+            assert variant.formula.conventions[variant.convention] == variant.choice
+    assert any(variant.chosen and variant.formula for variant in found)
+
+
+def test_command() -> None:
+    """NanoGPT's notebook: 291,648,307,200 FLOPs for gpt2 at S = 1024, all of them contractions."""
+    run = ["show", "gpt2", "-q", "flops", "--conventions", "--set", "B=1", "--set", "S=1024"]
+    facts = json.loads(CliRunner().invoke(cli, [*run, "--json"]).stdout)["variants"]
+    by = {(fact["convention"], fact["choice"]): fact for fact in facts}
+    assert by["count", "contractions"]["value"] == 291_648_307_200
+    assert "nanoGPT" in {user["who"] for user in by["count", "contractions"]["used_by"]}
+    assert [user["who"] for user in by["embedding", "matmul"]["used_by"]] == ["Hoffmann et al. 2022"]
+    assert "attention=full *" in CliRunner().invoke(cli, run).stdout
+    refused = CliRunner().invoke(cli, ["show", "llama", "-q", "activations", "--conventions"]).stdout
+    assert "refused: " in refused
+    assert "megatron is known in half precision" in refused
+
+
+def test_a_quantity_without_conventions() -> None:
+    with pytest.raises(SymformerError, match="params has no conventions"):
+        variants(architecture("gpt2"), "params", {})
