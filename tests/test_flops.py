@@ -187,8 +187,18 @@ def test_generating_is_the_prompt_and_the_passes_after_it(count: str) -> None:
 def test_cache_of_4096_tokens(target: str, size: int) -> None:
     cache = architecture(target).formula("kv-cache")
     assert cache.value(target, B=1, C=4096) == size
-    assert cache.conventions == {"dtype": "bf16", "window": "needed", "latent": "compressed"}
+    assert cache.conventions == {"dtype": "bf16", "tokens": "all", "window": "needed", "latent": "compressed"}
     assert architecture(target).formula("kv-cache", dtype="symbolic").value(target, B=1, C=4096, W=2) == size
+
+
+def test_cache_of_one_token() -> None:
+    """DeepSeek-AI 2024, arXiv:2405.04434, table 1: 2·n_g·d_h·l elements a token, and (d_c + d_h^R)·l of a latent."""
+    for name in ("llama", "mistral"):
+        one = architecture(name).formula("kv-cache", tokens="one", dtype="symbolic")
+        assert one.equals("2*B*L*G*D*W")
+        assert architecture("llama").formula("kv-cache", dtype="symbolic").equals(one.expanded * SYMBOLS["C"])
+    latent = architecture("deepseek-v3").formula("kv-cache", tokens="one", dtype="symbolic")
+    assert latent.equals("B*(L_dense + L_moe)*(R_kv + D_rope)*W")
 
 
 @pytest.mark.parametrize(("run", "kept"), [({"C": 9_000}, (4_095, 4_096, 9_000)), ({"C": 1_000}, (1_000,) * 3)])

@@ -22,6 +22,7 @@ from ..notation.tree import Fraction as Quotient
 from ..notation.tree import Label, tree
 from ..papers import paper
 from ..quantities import quantity as find_quantity
+from ..quantities.elementwise import stated
 from ..quantities.quantity import PLACEMENT
 from ..sizes import AtMost, Divides
 from ..summary import share
@@ -158,6 +159,10 @@ def _counted(model: Model, formula: Formula, shown: Model) -> list[Block]:
     ]
     for name, value in formula.conventions.items():
         blocks.append(Paragraph([Code(f"{name}={value}"), f": {question.choices[name].meanings[value]}."]))
+    if formula.conventions.get("count") == "all":
+        head: list[Line] = [["Operation"], ["FLOPs an element"], ["Which are"]]
+        counts: list[Sequence[Line]] = [[[name], [str(count.flops)], [count.steps]] for name, count in stated()]
+        blocks.append(Table(head, counts, "lrw"))
     if model.component.chosen:
         options = ", ".join(f"{name}={value}" for name, value in model.component.chosen.items())
         blocks.append(Paragraph(["Options of the model that differ from its usual form: ", Code(options), "."]))
@@ -167,7 +172,7 @@ def _counted(model: Model, formula: Formula, shown: Model) -> list[Block]:
         fields = _fields(model.component, name)
         number = shown.known.get(name)
         rows.append([[Math.of(name)], [letter(name).meaning], [Code(fields)] if fields else [], _integer(number)])
-    head: list[Line] = [["Symbol"], ["Meaning"], ["Field"], [shown.target if shown.known else "Value"]]
+    head = [["Symbol"], ["Meaning"], ["Field"], [shown.target if shown.known else "Value"]]
     blocks.append(Table(head, rows, "cllr"))
     notes: list[Line] = []
     for target, value in formula.relations.items():

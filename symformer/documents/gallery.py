@@ -9,7 +9,7 @@ from ..architectures import architecture, names
 from ..arithmetic import parse
 from ..model import Model
 from ..notation.latex import latex
-from ..symbols import B, C, N_dp, N_pp, N_tp, S, S_enc
+from ..symbols import B, C, N_dp, N_new, N_pp, N_tp, S, S_enc
 from .derivation import document, with_numbers
 from .render import picture, render
 
@@ -17,10 +17,12 @@ COVER = "gpt2"  # whose first page is the picture in the README
 
 # What a model costs, in the order of a document; a quantity that a model refuses is left out, with the reason.
 COSTS = (
+    "active-params",
     "flops",
     "train-flops",
     "prefill-flops",
     "decode-flops",
+    "generation-flops",
     "kv-cache",
     "activations",
     "train-memory",
@@ -28,7 +30,10 @@ COSTS = (
     "traffic",
     "intensity",
 )
-RUN: dict[Symbol, Expr] = {B: Integer(1), S: Integer(1024), S_enc: Integer(512), C: Integer(1024)}  # of the examples
+# The run of the examples.
+RUN: dict[Symbol, Expr] = {
+    size: Integer(number) for size, number in ((B, 1), (S, 1024), (S_enc, 512), (C, 1024), (N_new, 128))
+}
 
 # One rank of many: a document of its own, at these numbers.
 RANK = "llama-2-70b"

@@ -43,8 +43,8 @@ EMBEDDING = Convention(
 COUNT = Convention(
     {
         "contractions": "matrix products only",
-        "all": "matrix products and elementwise operations, these by the table in symformer/quantities/elementwise.py: "
-        "3 FLOPs an element for a softmax, 7 for a layer norm with scale and bias, 1 for a sum",
+        "all": "matrix products and elementwise operations, these by a stated table: 3 FLOPs an element for a softmax, "
+        "7 for a layer norm with scale and bias, 1 for a sum",
     }
 )
 PRODUCTS = (Kind.LINEAR, Kind.EXPERTS, Kind.SCORES, Kind.MIX)

@@ -14,6 +14,6 @@ QUANTITY = Quantity(
     "Latent attention makes keys and values of all of them from the latents again, as transformers does. "
     "2 FLOPs a multiply-add.",
     rules(one_token),
-    ("contraction", "multiplied out"),
+    ("operation", "multiplied out"),
     {"embedding": EMBEDDING, "count": COUNT},
 )

@@ -8,6 +8,7 @@ what is done once a run (a table of positions). Dropout is off.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from sympy import Expr, Integer, Min
 
@@ -18,29 +19,44 @@ from ..shapes import Shape
 from ..symbols import C
 from .quantity import Conventions
 
+
+class Count(NamedTuple):
+    """The FLOPs of one element, and what they are."""
+
+    flops: int
+    steps: str
+
+
 # Before scale and bias, which are 1 each where they are stored.
-NORMS: Mapping[str, int] = {
-    "layer": 5,  # sum for the mean, difference from it, square, sum for the variance, division by its root
-    "rms": 3,  # square, sum, division by the root
+NORMS: Mapping[str, Count] = {
+    "layer": Count(5, "sum for the mean, difference from it, square, sum for the variance, division by its root"),
+    "rms": Count(3, "square, sum, division by the root"),
 }
+ACTIVATIONS: Mapping[str, Count] = {
+    "relu": Count(1, "max(x, 0)"),
+    "tanh": Count(1, "tanh(x)"),
+    "silu": Count(4, "x / (1 + exp(-x)): negation, exponential, sum, division"),
+    "gelu": Count(5, "x * 0.5 * (1 + erf(x / sqrt(2))): division, erf, sum, two products"),
+    "gelu_new": Count(9, "0.5 * x * (1 + tanh(c * (x + 0.044715 * x * x * x))): six products, two sums, tanh"),
+}
+EACH: Mapping[Kind, Count] = {
+    Kind.SOFTMAX: Count(3, "exponential, sum, division; Hoffmann et al. 2022, arXiv:2203.15556, appendix F"),
+    Kind.ROTATE: Count(3, "x * cos + x' * sin: two products and a sum; Su et al. 2021, arXiv:2104.09864, eq. 34"),
+    Kind.ADD: Count(1, "a sum"),
+    Kind.MULTIPLY: Count(1, "a product"),
+}
+BIAS = Count(1, "a sum")
+SCALE = Count(1, "of a norm, a product")
+ROOT = Count(1, "of a score, a product by 1 / sqrt(D)")
+MASK = Count(1, "of a score, a sum, where masked pairs are computed at all")
 
-ACTIVATIONS: Mapping[str, int] = {
-    "relu": 1,  # max(x, 0)
-    "tanh": 1,
-    "silu": 4,  # x / (1 + exp(-x)): negation, exponential, sum, division
-    "gelu": 5,  # x * 0.5 * (1 + erf(x / sqrt(2))): division, erf, sum, two products
-    "gelu_new": 9,  # 0.5 * x * (1 + tanh(c * (x + 0.044715 * x * x * x))): six products, two sums, tanh
-}
 
-EACH: Mapping[Kind, int] = {
-    Kind.SOFTMAX: 3,  # exponential, sum, division: Hoffmann et al. 2022, arXiv:2203.15556, appendix F
-    Kind.ROTATE: 3,  # x * cos + x' * sin: two products and a sum; Su et al. 2021, arXiv:2104.09864, eq. 34
-    Kind.ADD: 1,
-    Kind.MULTIPLY: 1,
-}
-BIAS = 1
-SCALE = 1  # of a score, by 1/sqrt(D)
-MASK = 1  # what is added to a score, where masked pairs are computed at all
+def stated() -> list[tuple[str, Count]]:
+    """The whole table, by the names that a document prints."""
+    rows = [(f"norm {name}", count) for name, count in NORMS.items()]
+    rows += [(f"activation {name}", count) for name, count in ACTIVATIONS.items()]
+    rows += [(kind.value, count) for kind, count in EACH.items()]
+    return [*rows, ("bias", BIAS), ("scale", SCALE), ("scale of scores", ROOT), ("mask", MASK)]
 
 
 def seen(entry: Entry) -> Expr:
@@ -78,23 +94,23 @@ def elementwise(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     if entry.kind is Kind.LINEAR:
         if entry.logits and conventions.get("logits") == "last":
             shape = (shape[0], shape[-1])
-        found = [(" (bias)", BIAS)] if vectors else []
+        found = [(" (bias)", BIAS.flops)] if vectors else []
     elif entry.kind is Kind.SCORES:
-        found = [(" (scale)", SCALE)]
+        found = [(" (scale)", ROOT.flops)]
         if entry.mask == "causal" and conventions["attention"] == "full":
-            found.append((" (mask)", MASK))
+            found.append((" (mask)", MASK.flops))
     elif entry.kind is Kind.NORM:
-        found = [("", _row(NORMS, entry) + len(vectors))]
+        found = [("", _row(NORMS, entry) + SCALE.flops * len(vectors))]
     elif entry.kind is Kind.ACTIVATION:
         found = [("", _row(ACTIVATIONS, entry))]
     else:
-        found = [("", EACH[entry.kind])]
+        found = [("", EACH[entry.kind].flops)]
     return tuple(
         Term(f"{entry.path}{what}", (*([Integer(number)] if number != 1 else []), *shape)) for what, number in found
     )
 
 
-def _row(table: Mapping[str, int], entry: Entry) -> int:
+def _row(table: Mapping[str, Count], entry: Entry) -> int:
     if entry.function not in table:
         raise RuleError(f"{entry.path}: no count of FLOPs is stated for {entry.function!r}; known: {', '.join(table)}")
-    return table[entry.function]
+    return table[entry.function].flops

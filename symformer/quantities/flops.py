@@ -10,6 +10,6 @@ QUANTITY = Quantity(
     Measure("flops", "forward FLOPs", "F", "FLOPs"),
     "One forward pass over B sequences of S tokens, 2 FLOPs a multiply-add.",
     rules(forward),
-    ("contraction", "multiplied out"),
+    ("operation", "multiplied out"),
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING, "count": COUNT},
 )

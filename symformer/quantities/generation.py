@@ -46,7 +46,7 @@ def tokens(entry: Entry, window: str) -> Expr:
 def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
     """What attention keeps of C tokens: the keys [B,G,C,D] that the scores read, or the values that the mix reads."""
     cached(entry)
-    kept = {S: tokens(entry, conventions["window"])}
+    kept = {S: tokens(entry, conventions["window"]) if conventions.get("tokens") != "one" else Integer(1)}
     if entry.latent and conventions["latent"] == "compressed":  # once, for the keys and the values that it gives
         latent = entry.latent if entry.kind is Kind.SCORES else ()
         return [Term(f"{x.name} (latent)", (*(dim.xreplace(kept) for dim in x.shape), size)) for x in latent]

@@ -35,6 +35,6 @@ QUANTITY = Quantity(
     "pass computes logits at its last position only and so gives the first new token; each of the others takes one "
     "pass, which makes N_new - 1 of them; the last token is not fed back. 2 FLOPs a multiply-add.",
     rules(generated),
-    ("contraction", "multiplied out"),
+    ("operation", "multiplied out"),
     {"attention": ATTENTION, "embedding": EMBEDDING, "count": COUNT},
 )

@@ -63,6 +63,6 @@ QUANTITY = Intensity(
     "operations read and write, every tensor and weight once; Williams et al. 2009. A machine is busy where this is "
     "more than its FLOPs a second over its bytes a second.",
     rules(counted),
-    ("contraction", "multiplied out"),
+    ("operation", "multiplied out"),
     CONVENTIONS,
 )

@@ -43,5 +43,10 @@ QUANTITY = Quantity(
         ),
     },
     ("what is kept", "multiplied out"),
-    {"dtype": Convention(DTYPE), "window": WINDOW, "latent": LATENT},
+    {
+        "dtype": Convention(DTYPE),
+        "tokens": Convention({"all": "all C tokens in the cache", "one": "one token more, while no window is full"}),
+        "window": WINDOW,
+        "latent": LATENT,
+    },
 )

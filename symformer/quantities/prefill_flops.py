@@ -11,6 +11,6 @@ QUANTITY = Quantity(
     Measure("prefill-flops", "prefill FLOPs", "F", "FLOPs"),
     "One forward pass over a prompt of S tokens in each of B sequences, with an empty cache, 2 FLOPs a multiply-add.",
     rules(prompt),
-    ("contraction", "multiplied out"),
+    ("operation", "multiplied out"),
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING, "count": COUNT},
 )

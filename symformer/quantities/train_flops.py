@@ -74,7 +74,7 @@ QUANTITY = TrainFlops(
     "Contractions (matrix products) only, 2 FLOPs a multiply-add. A product has two gradients, one for each side; the "
     "gradient of the model's own input is not asked for.",
     rules(trained),
-    ("contraction", "multiplied out"),
+    ("operation", "multiplied out"),
     {
         "attention": ATTENTION,
         "embedding": EMBEDDING,

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, product
+from itertools import count as counting
 
 from sympy import Expr, Integer, Min, Mul, Poly, Symbol, expand
 
@@ -29,8 +30,6 @@ from .oracles import ORACLES, keeps_cache
 TARGET = Fraction(1, 10**12)
 _ELEMENTS = 2**58  # of one tensor: its bytes still fit a signed 64-bit integer
 _LARGEST = 2**20
-_DEPTHS = ((2, 3), (5, 7), (11, 13))
-_PASSES = (4, 6, 8)
 
 
 @dataclass(frozen=True)
@@ -101,6 +100,8 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
     kinds = {entry.kind for _, entry in model.ledger}
     for name, oracle in ORACLES.items():
         if (oracle.cached and not keeps_cache(component)) or oracle.library not in ("", library):
+            continue
+        if oracle.once and component.chosen:
             continue
         if (oracle.needs and oracle.needs not in kinds) or not _answers(model, name, counted_by(name, {})):
             continue
@@ -304,15 +305,31 @@ def _plan(model: Model, formula: Formula, conditions: tuple[Divides | AtMost, ..
     points = 1
     while once**points > TARGET:
         points += 1
-    # Two values of each depth settle a count that is affine in it, and three the new tokens: their cache grows as they
-    # come, so the count is quadratic in them. All differ, to keep them apart.
-    settled = dict(zip((name for name in depths if name != N_new), _DEPTHS, strict=False)) | {N_new: _PASSES}
-    for name in depths:
-        if Poly(formula.expanded, *depths).degree(name) >= len(settled[name]):
-            raise WitnessError(f"{formula.id} grows too fast in {name} for {len(settled[name])} values to settle it")
-    grid = tuple(dict(zip(depths, choice, strict=True)) for choice in product(*(settled[name] for name in depths)))
+    grid = _grid(formula, depths)
     places = tuple(_Place(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid)
     return _Plan(places, tuple(fresh.values()), degree, largest, points, once**points)
+
+
+def _grid(formula: Formula, depths: list[Symbol]) -> tuple[Numbers, ...]:
+    """Values of the depths that settle a count: two of each that it is affine in, one depth changed at a time.
+
+    New tokens take three, in every combination: their cache grows as they come, so the count is quadratic in them. All
+    values differ, to keep them apart, and are small, as each of them is run. Raises WitnessError where they settle
+    nothing.
+    """
+    layers = [name for name in depths if name != N_new]
+    small = counting(2)
+    values = {name: (next(small), next(small)) for name in layers}
+    if layers and Poly(formula.expanded, *layers).total_degree() > 1:
+        raise WitnessError(f"{formula.id} is not affine in its depths, so two of each do not settle it")
+    first = {name: pair[0] for name, pair in values.items()}
+    grid = [first, *({**first, name: pair[1]} for name, pair in values.items())]
+    if N_new not in depths:
+        return tuple(grid)
+    if Poly(formula.expanded, N_new).degree() > 2:
+        raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three of them do not settle it")
+    passes = (1, next(small), next(small))
+    return tuple({**depth, N_new: number} for depth in grid for number in passes)
 
 
 def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[AtMost, ...], dict[Expr, Expr]]:

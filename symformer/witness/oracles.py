@@ -42,6 +42,7 @@ class Oracle:
     by: str  # what counts, in words
     conventions: Mapping[str, str]
     ways: tuple[Mapping[str, str], ...] = ()  # further conventions, settled for the first variant of an architecture
+    once: bool = False  # whether it is slow, and settled for the first variant of an architecture only
     cached: bool = False  # whether it needs a class that keeps a cache
     needs: Kind | None = None  # an operation without which there is nothing to settle
     library: str = ""  # whether it counts what this library's code does, and no other's
@@ -312,7 +313,7 @@ ORACLES: dict[str, Oracle] = {
     ),
     "prefill-flops": Oracle(prefill_flops, _COUNTER, {**_PRODUCTS, "attention": "full", "logits": "all"}, cached=True),
     "decode-flops": Oracle(decode_flops, _COUNTER, _PRODUCTS, cached=True),
-    "generation-flops": Oracle(generation_flops, _COUNTER, {**_PRODUCTS, "attention": "full"}, cached=True),
+    "generation-flops": Oracle(generation_flops, _COUNTER, {**_PRODUCTS, "attention": "full"}, once=True, cached=True),
     "active-params": Oracle(
         active_elements,
         "the elements of the parameters, less those of the experts that a token does not go to",
