@@ -118,7 +118,10 @@ def test_every_parameter_count_is_certified(name: str) -> None:
 
 def test_other_conventions_than_torchs_are_told() -> None:
     told = spell(document(architecture("gpt2"), ["flops"], "1.2.3", attention="causal"), "md")
-    assert "torch counts under `attention=full, logits=all`; under these the formula is certified." in told
+    assert (
+        "torch counts under `attention=full, logits=all, embedding=lookup, count=contractions`; under these the formula"
+        in told
+    )
 
 
 def test_a_formula_without_certificate_says_so() -> None:

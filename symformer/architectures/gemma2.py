@@ -28,7 +28,7 @@ class Gemma2(Architecture):
     the other; nothing counted depends on their order. The scale of the embedding and the soft caps are elementwise.
 
     >>> Gemma2().formula("kv-cache")
-    4*B*min(C, C_win - 1)*L_local*G*D + 4*B*C*L_global*G*D
+    4*B*L_local*G*D*min(C, C_win - 1) + 4*B*C*L_global*G*D
     """
 
     title = "Gemma 2"

@@ -393,6 +393,8 @@ def _integer(number: int | None) -> Line:
 def _check(model: Model, formula: Formula) -> list[Block]:
     blocks: list[Block] = [Heading(1, ["The check against torch"])]
     certificate = certificate_for(model, formula)
+    if certificate is None and (checked := find_quantity(formula.measure.name).checked):
+        return [*blocks, Paragraph([checked])]
     if certificate is None:
         return [*blocks, Paragraph([Strong("Not certified."), " No stored certificate fits this formula."])]
     if any(name in PLACEMENT for name in formula.conventions):

@@ -140,4 +140,6 @@ QUANTITY = Communication(
             }
         ),
     },
+    "torch counts no such thing for a whole model. What its DTensor hands to collectives, forward and backward, is "
+    "compared with this formula in the tests, and the rest is worked by hand there or set against what papers print.",
 )

@@ -55,6 +55,7 @@ class Quantity:
     rules: Mapping[Kind, Rule]
     columns: tuple[str, str]  # what the table of a derivation calls a term and its factors
     conventions: Mapping[str, Convention] = field(default_factory=dict)
+    checked: str = ""  # how it is checked, where torch counts no such thing and there is no certificate
 
     @property
     def choices(self) -> Mapping[str, Convention]:

@@ -16,4 +16,6 @@ QUANTITY = Quantity(
     RULES,
     ("what is read or written", "multiplied out"),
     {"phase": PHASE, "kernels": KERNELS, "logits": LOGITS, "dtype": Convention(DTYPE)},
+    "torch counts no such thing. What its matrix products are given and give is compared with this formula's terms in "
+    "the tests, and the rest is worked by hand there.",
 )
