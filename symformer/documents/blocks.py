@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +11,7 @@ from sympy import Expr
 
 from ..derivation import Chain
 from ..notation.text import text
-from ..notation.tree import Sum, Tree, terms_tree, tree
+from ..notation.tree import Minus, Sum, Tree, terms_tree, tree
 
 
 @dataclass(frozen=True)
@@ -78,18 +79,25 @@ class Equation:
 
     @property
     def rows(self) -> list[tuple[str, Tree]]:
-        """Each line after the labels, with the sign before it: "=", or "+" where a long sum goes on."""
+        """Each line after the labels, with the sign before it: "=", or "+" or "-" where a long sum goes on."""
         *before, last = self.chain.steps
-        fitting = [step for step in before if all(len(text(piece)) <= _LONGEST for piece in _pieces(step))]
-        return [
-            ("+" if index else "=", piece) for step in (*fitting, last) for index, piece in enumerate(_pieces(step))
-        ]
+        fitting = [step for step in before if all(_breadth(piece) <= _LONGEST for piece in _pieces(step))]
+        found: list[tuple[str, Tree]] = []
+        for step in (*fitting, last):
+            first, *others = _pieces(step)
+            found += [("=", first), *map(_carried, others)]
+        return found
 
     @property
-    def crowded(self) -> bool:
-        """Whether the labels want a line of their own."""
-        labels = sum(len(text(label)) for label in self.chain.labels)
-        return len(self.chain.labels) > 1 and labels + len(text(self.rows[0][1])) > _LONGEST
+    def labels(self) -> list[list[Tree]]:
+        """The labels, on lines of their own where they would crowd the first row out; else on one, with that row."""
+        lines: list[list[Tree]] = [[]]
+        for label in self.chain.labels:
+            if lines[-1] and sum(map(_breadth, (*lines[-1], label))) > _WIDTH:
+                lines.append([])
+            lines[-1].append(label)
+        crowded = sum(map(_breadth, lines[-1])) + _breadth(self.rows[0][1]) > _LONGEST
+        return [*lines, []] if len(self.chain.labels) > 1 and crowded else lines
 
 
 @dataclass(frozen=True)
@@ -103,10 +111,25 @@ class Table:
     kind: Literal["table"] = "table"
 
     @property
+    def columns(self) -> str:
+        """The alignment, where the longest cells do not fit side by side with the widest of them wrapped."""
+        longest = self._longest
+        widest = max(range(len(longest)), key=longest.__getitem__, default=0)
+        if "w" in self.align or sum(longest) <= _WIDEST:
+            return self.align
+        return self.align[:widest] + "w" + self.align[widest + 1 :]
+
+    @property
     def wide(self) -> bool:
         """Whether its longest cells, side by side, need a smaller type."""
-        columns = zip(*self.rows, strict=True)
-        return sum(max(sum(map(_length, cell)) for cell in column) for column in columns) > _WIDE
+        return (
+            sum(min(n, _WRAPPED) if kind == "w" else n for kind, n in zip(self.align, self._longest, strict=True))
+            > _WIDE
+        )
+
+    @property
+    def _longest(self) -> list[int]:
+        return [max(sum(map(_length, cell)) for cell in column) for column in zip(*self.rows, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -130,8 +153,27 @@ class Document:
 
 
 _WIDE = 78  # characters in a row of a table
-_WIDTH = 60  # characters of mathematics in one line, as plain text
+_WIDEST = 98  # more than these fit in no type
+_WRAPPED = 40  # of a cell that wraps
+_WIDTH = 66  # characters of mathematics in one line, as plain text
 _LONGEST = 72  # of one term: a step on the way that has a longer one fits no line, and is left out
+
+
+def _carried(piece: Tree) -> tuple[str, Tree]:
+    """A piece of a sum that goes on, and the sign it goes on with."""
+    first, *others = piece.terms if isinstance(piece, Sum) else (piece,)
+    if not isinstance(first, Minus):
+        return "+", piece
+    return "-", terms_tree([first.operand, *others])
+
+
+def _breadth(shown: Tree) -> int:
+    """The room of mathematics in characters of prose: capitals are wide, subscripts small, and no dot is printed."""
+    spelt = text(shown)
+    capitals = sum(character.isupper() for character in spelt)
+    digits = sum(character.isdigit() for character in spelt)
+    small = sum(len(word) for word in re.findall(r"_([a-z]+)", spelt))
+    return len(spelt) - spelt.count("·") + (3 * capitals - digits - 5 * small) // 10
 
 
 def _length(piece: Piece) -> int:
@@ -140,21 +182,21 @@ def _length(piece: Piece) -> int:
         case str():
             return len(piece)
         case Math(shown):
-            return len(text(shown))
+            return _breadth(shown)
         case Shape(factors):
-            return sum(len(text(factor)) + 3 for factor in factors)
+            return sum(_breadth(tree(factor)) + 3 for factor in factors)
         case Code(words) | Strong(words):
             return len(words)
 
 
 def _pieces(shown: Tree) -> list[Tree]:
     """A long sum in pieces that each fit a line."""
-    if not isinstance(shown, Sum) or len(text(shown)) <= _WIDTH:
+    if not isinstance(shown, Sum) or _breadth(shown) <= _WIDTH:
         return [shown]
     pieces: list[list[Tree]] = [[]]
     width = 0
     for term in shown.terms:
-        length = len(text(term)) + 3
+        length = _breadth(term) + 3
         if pieces[-1] and width + length > _WIDTH:
             pieces.append([])
             width = 0

@@ -39,13 +39,15 @@ class Language(ABC):
 
     def equation(self, equation: Equation) -> str:
         """The rows of an aligned equation; each sign stands at the alignment point."""
-        labels = " = ".join(self.math(label) for label in equation.chain.labels)
+        *alone, beside = [" = ".join(self.math(label) for label in line) for line in equation.labels]
         rows = [
-            f"&= {self.math(shown)}" if sign == "=" else self.carry_on(self.math(shown))
+            f"&= {self.math(shown)}" if sign == "=" else self.carry_on(sign, self.math(shown))
             for sign, shown in equation.rows
         ]
-        first = [f"& {labels}", rows[0]] if equation.crowded else [f"{labels} {rows[0]}"]
-        return f"{self.row_break}\n".join([*first, *rows[1:]])
+        over = [f"& {'= ' if index else ''}{labels}" for index, labels in enumerate(alone)]
+        # where labels go on from the line above, the alignment point stands before them
+        first = f"& = {beside} {rows[0][1:]}" if over and beside else f"{beside} {rows[0]}".lstrip()
+        return f"{self.row_break}\n".join([*over, first, *rows[1:]])
 
     times: str
 
@@ -65,7 +67,7 @@ class Language(ABC):
     def inline(self, mathematics: str) -> str: ...
 
     @abstractmethod
-    def carry_on(self, spelt: str) -> str:
+    def carry_on(self, sign: str, spelt: str) -> str:
         """A row on which a long sum goes on."""
 
     @abstractmethod
@@ -97,8 +99,8 @@ class Markdown(Language):
     def inline(self, mathematics: str) -> str:
         return f"$`{mathematics}`$"
 
-    def carry_on(self, spelt: str) -> str:
-        return rf"&\quad + {spelt}"
+    def carry_on(self, sign: str, spelt: str) -> str:
+        return rf"&\quad {sign} {spelt}"
 
     def columns(self, align: str) -> str:
         return "|".join({"r": "---:", "c": ":---:"}.get(column, "---") for column in align)
@@ -117,6 +119,7 @@ class Latex(Language):
         "^": r"\textasciicircum{}",
         "–": "--",
         "≈": r"$\approx$",
+        "≥": r"$\geq$",
         "σ": r"$\sigma$",
         "<": "$<$",
         ">": "$>$",
@@ -140,11 +143,12 @@ class Latex(Language):
     def inline(self, mathematics: str) -> str:
         return f"${mathematics}$"
 
-    def carry_on(self, spelt: str) -> str:
-        return rf"&\quad {{}} + {spelt}"
+    def carry_on(self, sign: str, spelt: str) -> str:
+        return rf"&\quad {{}} {sign} {spelt}"
 
     def columns(self, align: str) -> str:
-        return align.replace("w", r">{\raggedright\arraybackslash}p{0.46\linewidth}")
+        share = 0.46 if len(align) < 5 else 0.3
+        return align.replace("w", rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}")
 
 
 class Typst(Language):
@@ -169,8 +173,8 @@ class Typst(Language):
     def inline(self, mathematics: str) -> str:
         return f"${mathematics}$"
 
-    def carry_on(self, spelt: str) -> str:
-        return f"& quad + {spelt}"
+    def carry_on(self, sign: str, spelt: str) -> str:
+        return f"& quad {sign} {spelt}"
 
     def columns(self, align: str) -> str:
         return ", ".join("1fr" if column == "w" else "auto" for column in align)
