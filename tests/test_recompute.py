@@ -102,3 +102,31 @@ def test_updates_of_low_rank(target: str, recompute: str, seed: int) -> None:
 def test_a_part_without_layers_has_no_updates() -> None:
     with pytest.raises(SymformerError, match="there are none here"):
         component("mlp").formula("train-flops", train="lora")
+
+
+def freeze_tables(model: nn.Module) -> None:
+    """No table is trained; a head that is tied to one is the same weight."""
+    tables = [module for module in model.modules() if isinstance(module, nn.Embedding)]
+    assert tables
+    for table in tables:
+        table.weight.requires_grad_(False)
+
+
+@pytest.mark.parametrize("recompute", ["none", "selective"])
+@pytest.mark.parametrize(("target", "tied"), [("gpt2", True), ("gpt2", False), ("llama", False), ("bert", True)])
+def test_frozen_embeddings(target: str, tied: bool, recompute: str) -> None:
+    sizes = draw(target, 5)
+    model = architecture(target, **({"tied": tied} if target == "gpt2" else {}))
+    assert isinstance(model.component, Architecture)
+    numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
+    theirs = train_flops(model.component, numbers, recompute, prepare=freeze_tables)
+    formula = model.formula("train-flops", recompute=recompute, train="frozen-embeddings").partial(H="H")
+    assert formula.value(sizes) == theirs > 0
+
+
+def test_what_frozen_tables_spare() -> None:
+    """By hand, of GPT-2: the tied head's table, 2*B*S*E*V. The first norm is trained, so what reads it is as before."""
+    model = architecture("gpt2")
+    whole, frozen = (model.formula("train-flops", train=train).expanded for train in ("all", "frozen-embeddings"))
+    width, vocabulary, batch, length = (SYMBOLS[name] for name in ("E", "V", "B", "S"))
+    assert (whole - frozen - 2 * batch * length * width * vocabulary).expand() == 0

@@ -12,7 +12,7 @@ from ..ledger import Entry, Kind, Ledger, record
 from ..placement import CHOICES
 from ..symbols import R
 from .contractions import ATTENTION, EMBEDDING, TWO, Contraction, contractions, rules
-from .quantity import Convention, Conventions, Quantity
+from .quantity import Convention, Conventions, Quantity, rule_for, tally
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -52,14 +52,29 @@ class TrainFlops(Quantity):
     """Which gradients are needed follows from which weights are trained."""
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """The ledger as it stands, or written again with only the updates trained. Raises RuleError for no layers."""
+        """The ledger as it stands, or written again with only some weights trained. Raises RuleError for no layers."""
         if conventions["train"] == "all":
             return super().account(ledger, conventions)
         if shared := [name for name in CHOICES if name in conventions]:
-            raise RuleError(f"train=lora is known for a whole model, not with {shared[0]}={conventions[shared[0]]}")
-        if not any(_adapted(entry.kind, entry.path) for _, entry in ledger):
-            raise RuleError("train=lora updates the linear layers inside repeated layers, and there are none here")
-        return super().account(record(ledger.root.part, _adapted), conventions)
+            raise RuleError(
+                f"train={conventions['train']} is known for a whole model, not with "
+                f"{shared[0]}={conventions[shared[0]]}"
+            )
+        if conventions["train"] == "lora":
+            if not any(_adapted(entry.kind, entry.path) for _, entry in ledger):
+                raise RuleError("train=lora updates the linear layers inside repeated layers, and there are none here")
+            return super().account(record(ledger.root.part, _adapted), conventions)
+        part = record(ledger.root.part, lambda kind, path: kind is not Kind.LOOKUP)
+        tables = {
+            weight for _, entry in part if entry.kind is Kind.LOOKUP for weight in (*entry.weights, *entry.shared)
+        }
+
+        def terms(entry: Entry) -> tuple[Term, ...]:
+            frozen = any(weight in tables for weight in (*entry.weights, *entry.shared))
+            found = rule_for(self.rules, entry, self.measure)(entry, conventions)
+            return tuple(term for term in found if not (frozen and term.label.endswith("(gradient of the weight)")))
+
+        return tally(part.root, terms)
 
 
 def _again(entry: Entry, recompute: str) -> bool:
@@ -81,6 +96,7 @@ QUANTITY = TrainFlops(
         "train": Convention(
             {
                 "all": "every weight is trained",
+                "frozen-embeddings": "every weight but the tables of the embeddings, and a head that is tied to one",
                 "lora": "every linear layer inside repeated layers has an update of rank R beside it, kept apart from "
                 "the weight; only the updates are trained",
             }
