@@ -14,7 +14,7 @@ from .formula import Formula
 from .ledger import Ledger, Tensor, Weight
 from .notation.text import text
 from .quantities import quantity as find_quantity
-from .sizes import Divides, Numbers, Relations, close, evaluate
+from .sizes import Condition, Divides, Numbers, Relations, close, evaluate
 from .symbols import RANK, letter
 
 
@@ -44,7 +44,7 @@ class Model:
         return self.component.title
 
     @property
-    def constraints(self) -> tuple[Divides, ...]:
+    def constraints(self) -> tuple[Condition, ...]:
         """The conditions under which its formulas hold."""
         return self.component.constraints
 
@@ -59,7 +59,8 @@ class Model:
         for value in self.relations.values():
             found |= value.free_symbols
         for constraint in self.constraints:
-            found |= constraint.divisor.free_symbols | constraint.dividend.free_symbols
+            if isinstance(constraint, Divides):
+                found |= constraint.divisor.free_symbols | constraint.dividend.free_symbols
         return tuple(sorted(found, key=RANK.__getitem__))
 
     @property

@@ -63,7 +63,7 @@ class TextEmitter(CodeEmitter):
 
 def _has_subscript(factor: Tree) -> bool:
     base = factor.base if isinstance(factor, Power) else factor
-    return isinstance(base, Size) and "_" in base.symbol.name
+    return isinstance(base, Size) and len(base.symbol.name) > 1
 
 
 _CODE, _TEXT = CodeEmitter(), TextEmitter()

@@ -10,18 +10,21 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from sympy import Symbol
+import torch
 from torch import nn
 
 from ..config import read_config
 from ..errors import ConfigError, UnknownNameError, WitnessError
 from ..sizes import whole
 from ..symbols import SYMBOLS, name_size
+from .measure import without_initialisation
 from .trace import Point, Trace, Tracer
 
 HEADS = {
@@ -32,6 +35,12 @@ HEADS = {
     "base": "MODEL_MAPPING",
 }
 HF = "hf:"
+
+
+class UnbuiltError(WitnessError):
+    """A class that its own default config does not build: there is nothing to trace."""
+
+
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
 _NEVER = ("_token_id", "_index", "num_labels", "seed", "_token")
 
@@ -56,7 +65,11 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
 
     transformers.logging.set_verbosity_error()
     if model_type not in configuration_auto.CONFIG_MAPPING_NAMES:
-        raise UnknownNameError("model type", model_type, configuration_auto.CONFIG_MAPPING_NAMES)
+        near = get_close_matches(model_type, configuration_auto.CONFIG_MAPPING_NAMES, n=3)
+        raise WitnessError(
+            f"unknown model type {model_type!r} in this transformers; "
+            + (f"did you mean {' or '.join(near)}?" if near else "a model type is such as gpt2 or qwen3_moe")
+        )
     offered = [name for name in ("causal", "seq2seq", "masked", "image", "base") if model_type in types(name)]
     head = head or (offered[0] if offered else "base")
     if head not in offered:
@@ -85,6 +98,11 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
             config = made_by(**arguments)
             return cast(nn.Module, model_class(config))
 
+        try:
+            with torch.device("meta"), without_initialisation():
+                build({})
+        except Exception as error:  # the class itself refuses its own default config
+            raise UnbuiltError(f"transformers cannot build {model_class.__name__}: {_sentence(error)}") from None
         title = f"{model_class.__name__} of transformers, traced"
         return Tracer(build, _whole_numbers(default), letters).trace(target or HF + model_type, title)
 

@@ -15,26 +15,27 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import prod
+from math import lcm, prod
 from time import monotonic
 from typing import Any, cast
 
 import torch
-from sympy import Expr, Integer, Mul, Rational, Symbol, cancel, fraction, together
+from sympy import Add, Expr, Integer, Mul, Rational, Symbol, cancel, fraction, together
 from torch import nn
 
 from ..components.base import Component
-from ..errors import WitnessError
 from ..ledger import ONE, Entry, Kind, Ledger, Operations, Scope, Tensor, Weight
 from ..model import Model
-from ..sizes import Divides
+from ..errors import SizeError, WitnessError
+from ..sizes import Below, Condition, Divides
 from ..symbols import RANK
 from .measure import without_initialisation
 
+LIMIT = 20  # seconds
 FRESH = 3  # random points that play no part in the fit and decide
 SPARE = 3  # points a fit has to agree with beyond those that settle it
 DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: more where layers come in patterns
-DEEP = re.compile(r"layer|block|depth")  # a hint only: such a field is made small if the code takes it
+DEEP = re.compile(r"^(?!.*(interval|step|freq|every|period|start|end|index|offset|per_|shared|size|dense|first)).*(layer|block|depth)")  # a hint only: such a field is made small if the code takes it
 TRIES = 6  # draws before a point that the code refuses is given up
 
 Point = Mapping[str, int]
@@ -59,7 +60,7 @@ class Traced(Component):
     title: str = ""  # type: ignore[misc]
     stem: str = ""
     counts: Mapping[Class, tuple[Expr, ...]] = field(default_factory=dict, hash=False)
-    divides: tuple[Divides, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     role = "model"
     shapes = "tokens[B,S] -> nothing[B,S]"
 
@@ -68,8 +69,8 @@ class Traced(Component):
         return self.stem
 
     @property
-    def constraints(self) -> tuple[Divides, ...]:  # type: ignore[override]
-        return self.divides
+    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
+        return self.conditions
 
     def forward(self, ops: Operations, *inputs: Any) -> Any:
         raise WitnessError(f"{self.stem} is a trace of stored weights; its forward is torch's")
@@ -94,14 +95,14 @@ class Traced(Component):
                     name = ".".join([*words[start : at + 1]])
                     key = (*key, (name, count := next(stars)))
                     if key not in places:
-                        places[key] = Scope(name, _Layer(_plain(name)), count)
+                        places[key] = Scope(name, Module(_plain(name)), count)
                         scope.items.append(places[key])
                     scope, at = places[key], at + 1
                 else:
                     for word in words[start : at - 1]:
                         key = (*key, word)
                         if key not in places:
-                            places[key] = Scope(word, _Layer(word))
+                            places[key] = Scope(word, Module(word))
                             scope.items.append(places[key])
                         scope = places[key]
                     key = (*key, (".", words[at - 1]))
@@ -115,7 +116,7 @@ class Traced(Component):
 
 
 @dataclass(frozen=True)
-class _Layer:
+class Module:
     """A torch module, by name."""
 
     name: str
@@ -163,6 +164,7 @@ class Tracer:
         self.build, self.start, self.letters = build, dict(start), letters
         self.random = random.Random(0)  # noqa: S311 - the same draws each time, so that a trace can be repeated
         self.builds = 0
+        self.until = monotonic() + LIMIT
         self.seen: dict[tuple[tuple[str, int], ...], Rows] = {}
         self.last = ""
 
@@ -170,6 +172,8 @@ class Tracer:
         """The rows at a point; None where the model's code refuses it."""
         key = tuple(sorted(point.items()))
         if key not in self.seen:
+            if monotonic() > self.until:
+                raise WitnessError(f"no formula was found in {LIMIT} seconds and {self.builds} builds")
             self.builds += 1
             try:
                 with torch.device("meta"), torch.no_grad(), without_initialisation():
@@ -210,14 +214,18 @@ class Tracer:
         point = dict(base)
         for name in widths:
             word = name.rpartition(".")[2]
-            if re.search(r"vocab|max_.*position|n_positions|n_ctx", word) and "size_per" not in word:
+            if "vocab" in word:  # above the token ids that the config names
+                point[name] = base[name] + self.random.randrange(1, 1999)
+            elif re.search(r"max_.*position|n_positions|n_ctx", word):
                 point[name] = self.random.randrange(601, 1999)
             elif re.search(r"kv|key_value|group", word) and not re.search(r"dim|rank|size|lora", word):
                 point[name] = base[name] * self.random.choice((1, 2))
             elif "head" in word and not re.search(r"dim|size", word):
                 point[name] = base[name] * 2 * self.random.choice((1, 2, 3))
             else:
-                point[name] = base[name] * 12 * self.random.choice((1, 2, 3, 5, 7))
+                heads = (value for other, value in base.items() if re.search(r"num.*heads|n_heads?$", other))
+                whole = lcm(base[name], *heads) if re.search(r"hidden_size$|d_model|n_embd", word) else base[name]
+                point[name] = whole * 12 * self.random.choice((1, 2, 3, 5, 7))
         return point
 
     def trace(self, target: str, title: str) -> Trace:
@@ -245,10 +253,10 @@ class Tracer:
         names = {symbol: name for name, symbol in letters.items()}
         used = {symbol for each in every for symbol in each.free_symbols}
         stem = target.rpartition("/")[2].replace(":", "-")
-        found = Traced(title=title, stem=stem, counts=totals, divides=_conditions(every))
+        found = Traced(title=title, stem=stem, counts=totals, conditions=_conditions(every))
         checked = self._fresh(found, points, widths, counts, letters)
         loose = self._probe(found, points[0], base, [*widths, *counts], letters)
-        component = replace(found, divides=(*found.divides, *loose))
+        component = replace(found, conditions=(*found.conditions, *loose))
         return Trace(
             Model(target=target, component=component),
             {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)},
@@ -300,17 +308,18 @@ class Tracer:
         sample = [*points]
         known: dict[tuple[int, ...], Expr] = {}
 
-        def more(wanted: int) -> None:
-            for _ in range(4 * wanted):
+        def more(wanted: int, moves: Sequence[str]) -> None:
+            for turn in range(3 * wanted):
                 if len(sample) >= wanted:
                     return
-                point = {**points[0], **{n: v for n, v in self.draw(points[0], ()).items() if n not in alone}}
-                drawn = self.draw(self._origin(points[0]), list(widths))
-                point |= {name: drawn[name] for name in widths}
-                if self.rows(point) is not None:
+                drawn = self.draw(self._origin(points[0]), widths)
+                if turn % 2:  # the sizes that matter alone, where the code refuses to move all of them at once
+                    drawn = {name: points[0][name] * self.random.choice((1, 2, 3, 4)) for name in moves}
+                point = {**points[0], **{name: drawn[name] for name in widths if name in drawn}}
+                if point not in sample and self.rows(point) is not None:
                     sample.append(point)
 
-        more(len(points) + SPARE)
+        more(len(points) + SPARE, widths)
         found = {}
         for name in self.seen_rows(points[0]):
             dims = []
@@ -342,12 +351,12 @@ class Tracer:
         moves: Sequence[str],
         sample: list[dict[str, int]],
         letters: Mapping[str, Symbol],
-        more: Callable[[int], None],
+        more: Callable[[int, Sequence[str]], None],
         measure: Callable[[Point], int],
     ) -> Expr:
         """The shortest sum of products that agrees with every point. Raises WitnessError where there is none."""
         for basis in _bases(moves):
-            more(len(basis) + SPARE)
+            more(len(basis) + SPARE, moves)
             if len(sample) <= len(basis):
                 break
             table = [[_monomial(each, point) for each in basis] for point in sample]
@@ -404,7 +413,16 @@ class Tracer:
                     return tallies[_frozen(at)][each][star]
 
                 moves = [] if len({measure(at) for at in sample}) == 1 else counts
-                fitted.append(self._fit(f"the number of {each[0]}", moves, sample, letters, lambda wanted: None, measure))
+                try:
+                    fit = self._fit(f"the number of {each[0]}", moves, sample, letters, lambda wanted, moves: None, measure)
+                except WitnessError as error:
+                    other = [name for name in counts if name not in deep]
+                    if not other:
+                        raise
+                    counts.remove(other[-1])
+                    pinned.append(Pinned(other[-1], point[other[-1]], str(error)))
+                    return self._counts(point, classes, counts, letters, pinned)
+                fitted.append(fit)
             found[each] = tuple(fitted)
         return found
 
@@ -455,8 +473,9 @@ class Tracer:
             drawn = self.draw(self._origin(points[0]), list(widths))
             point = {**points[0], **{name: drawn[name] for name in widths}}
             for name in counts:
-                point[name] = points[0][name] * self.random.choice((1, 2, 3))
-            if _frozen(point) in used or self.rows(point) is None:
+                more = points[0][name] * self.random.choice((0, 1, 2)) if DEEP.search(name) else self.random.choice((0, 1))
+                point[name] = points[0][name] + more
+            if _frozen(point) in used or not self._holds(component, point, letters) or self.rows(point) is None:
                 continue
             used.add(_frozen(point))
             if not self._agrees(component, point, letters):
@@ -468,6 +487,15 @@ class Tracer:
             raise WitnessError(f"only {len(checked)} fresh configs could be built to check the formula: {self.last}")
         return checked
 
+    def _holds(self, component: Traced, point: Point, letters: Mapping[str, Symbol]) -> bool:
+        numbers = {letters[name]: value for name, value in point.items() if name in letters}
+        try:
+            for condition in component.conditions:
+                condition.check(numbers)
+        except SizeError:
+            return False
+        return True
+
     def _probe(
         self, component: Traced, first: Point, base: Point, widths: Sequence[str], letters: Mapping[str, Symbol]
     ) -> list[Divides]:
@@ -476,18 +504,12 @@ class Tracer:
         for name in widths:
             for step in (1, 2, *sorted({v for n, v in first.items() if "head" in n and n in widths and v < first[name]})):
                 point = {**first, name: first[name] + step}
-                numbers = {letters[n]: v for n, v in point.items() if n in letters}
-                if any(not _holds(each, numbers) for each in component.divides) or self.rows(point) is None:
+                if not self._holds(component, point, letters) or self.rows(point) is None:
                     continue
                 if not self._agrees(component, point, letters):
                     found.append(Divides(Integer(base[name]), letters[name], "the trace was checked at those only"))
                 break
         return found
-
-
-def _holds(condition: Divides, numbers: Mapping[Symbol, int]) -> bool:
-    quotient = (condition.dividend / condition.divisor).xreplace({s: Integer(n) for s, n in numbers.items()})
-    return bool(quotient.is_integer)
 
 
 def _frozen(point: Point) -> tuple[tuple[str, int], ...]:
@@ -520,6 +542,8 @@ def _bases(moves: Sequence[str]) -> Iterable[list[Monomial]]:
         for over in moves:
             yield [each for each in below if (over, -1) in each]
         yield [(), *ones, *pairs]
+        if len(moves) < 4:
+            yield [(), *ones, *pairs, *(((name, 2),) for name in moves)]
         yield [*ones, *pairs, *below]
         if len(moves) < 5:
             yield [(), *ones, *pairs, *triples]
@@ -549,11 +573,14 @@ def _solve(table: Sequence[Sequence[Fraction]], values: Sequence[int]) -> list[F
     return [rows[column][-1] for column in range(width)]
 
 
-def _conditions(exprs: Iterable[Expr]) -> tuple[Divides, ...]:
-    """What has to divide what for every shape and count to be whole."""
-    found: dict[tuple[Expr, Expr], Divides] = {}
+def _conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:
+    """What has to divide what for every shape and count to be whole, and what may not be larger than what."""
+    found: dict[str, Condition] = {}
     for expr in exprs:
         above, below = fraction(together(expr))
         if below != 1:
-            found[below, above] = Divides(below, above)
-    return tuple(found[key] for key in sorted(found, key=str))
+            found[str(expr)] = Divides(below, above)
+        for term in Add.make_args(expr):
+            if isinstance(-term, Symbol):
+                found[str(expr)] = Below(-term, expr - term + 1)
+    return tuple(found[key] for key in sorted(found))
