@@ -297,7 +297,7 @@ def verify(
 
 @cli.command()
 @click.argument("target")
-@click.option("--size", "sizes", multiple=True, metavar="NAME=NUMBER", help="An argument of a factory, where it starts.")
+@click.option("--size", "sizes", multiple=True, metavar="NAME=NUMBER", help="A factory's argument and where it starts.")
 @click.option("--head", default="", metavar="HEAD", help="causal, masked, seq2seq, image or base.")
 @click.option("--at", "configs", multiple=True, metavar="CONFIG.json", help="A config to evaluate the formula at.")
 @_json

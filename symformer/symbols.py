@@ -116,7 +116,7 @@ def name_size(field: str) -> Symbol:
         if field in each.config:
             return SYMBOLS[each.name]
     name = field.replace(".", "_")
-    if name in LETTERS and not LETTERS[name].word or not name.isidentifier() or not name.isascii():
+    if (name in LETTERS and not LETTERS[name].word) or not name.isidentifier() or not name.isascii():
         raise UnknownNameError("symbol", name, SYMBOLS)
     if name not in LETTERS:
         LETTERS[name] = Letter(name, f"{field} of the config", "", (field,), word=True)

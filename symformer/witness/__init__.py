@@ -14,7 +14,7 @@ from ..model import Model
 
 if TYPE_CHECKING:
     from .certify import Verdict
-    from .trace import Trace
+    from .tracing import Trace
 
 FEW = 20  # checks that are done before another process would have started
 

@@ -115,7 +115,8 @@ def verify(target: Model | str, seed: int | None = None, quantity: str = "params
     # The relations of a model (H = 4E) are given up: what holds for every H holds for that one.
     general = replace(model, relations={}, numbers={})
     formula = general.formula(quantity, **(ORACLES[quantity].conventions if quantity in ORACLES else {}))
-    plan = _plan(general, formula, (*general.constraints, *component.witness.conditions))
+    divides = (each for each in general.constraints if isinstance(each, Divides))
+    plan = _plan(general, formula, (*divides, *component.witness.conditions))
     draw = random.Random(seed)
 
     for depth in plan.depths:

@@ -10,14 +10,16 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
+from math import prod
 from pathlib import Path
 from typing import Any, cast
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-from sympy import Symbol
 import torch
+from sympy import Symbol
 from torch import nn
 
 from ..config import read_config
@@ -25,7 +27,7 @@ from ..errors import ConfigError, UnknownNameError, WitnessError
 from ..sizes import whole
 from ..symbols import SYMBOLS, name_size
 from .measure import without_initialisation
-from .trace import Point, Trace, Tracer
+from .tracing import Point, Trace, Tracer, rows_of
 
 HEADS = {
     "causal": "MODEL_FOR_CAUSAL_LM_MAPPING",
@@ -61,9 +63,11 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
     Raises WitnessError and UnknownNameError.
     """
     import transformers
-    from transformers.models.auto import configuration_auto, modeling_auto
+    from transformers.models.auto import modeling_auto
 
-    transformers.logging.set_verbosity_error()
+    configuration_auto: Any = importlib.import_module("transformers.models.auto.configuration_auto")
+
+    cast(Any, transformers.logging).set_verbosity_error()
     if model_type not in configuration_auto.CONFIG_MAPPING_NAMES:
         near = get_close_matches(model_type, configuration_auto.CONFIG_MAPPING_NAMES, n=3)
         raise WitnessError(
@@ -87,7 +91,7 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
         model_class = found[0] if isinstance(found, tuple) else found
 
         def build(point: Point) -> nn.Module:
-            arguments: dict[str, Any] = {name: value for name, value in fields.items()}
+            arguments: dict[str, Any] = dict(fields)
             for name, value in point.items():
                 into, _, last = name.rpartition(".")
                 if into:
@@ -104,7 +108,8 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {model_class.__name__}: {_sentence(error)}") from None
         title = f"{model_class.__name__} of transformers, traced"
-        return Tracer(build, _whole_numbers(default), letters).trace(target or HF + model_type, title)
+        traced = Tracer(build, _whole_numbers(default), letters).trace(target or HF + model_type, title)
+        return replace(traced, head=head)
 
 
 def trace_config(path: str, head: str = "") -> Trace:
@@ -154,20 +159,30 @@ def trace_target(target: str, sizes: Mapping[str, int], head: str = "") -> Trace
 
 def values_at(traced: Trace, path: str) -> int:
     """The value of a traced formula at another config. Raises ConfigError and SizeError."""
-    from transformers.models.auto import configuration_auto
-
+    configuration_auto: Any = importlib.import_module("transformers.models.auto.configuration_auto")
     config = read_config(path)
     try:
         made = configuration_auto.CONFIG_MAPPING[config["model_type"]](
             **{name: value for name, value in config.items() if name != "auto_map"}
         )
-    except Exception as error:  # noqa: BLE001 - whatever somebody's config raises
+    except Exception as error:
         raise ConfigError(f"{path} is not a config that transformers reads: {_sentence(error)}") from None
     numbers = _whole_numbers(made)
     missing = [name for name in traced.symbols.values() if name not in numbers]
     if missing:
         raise ConfigError(f"{path} gives no {', '.join(missing)}")
-    return traced.model.params.value({symbol: numbers[name] for symbol, name in traced.symbols.items()})
+    value = traced.model.params.value({symbol: numbers[name] for symbol, name in traced.symbols.items()})
+    modeling = importlib.import_module("transformers.models.auto.modeling_auto")
+    try:
+        found = getattr(modeling, HEADS[traced.head])[type(made)]
+        with torch.device("meta"), without_initialisation(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            stored = rows_of((found[0] if isinstance(found, tuple) else found)(made))
+    except Exception as error:
+        raise ConfigError(f"{path} has no model that this formula could stand for: {_sentence(error)}") from None
+    if (counted := sum(map(prod, stored.values()))) != value:
+        raise ConfigError(f"{path} differs from the config traced in more than sizes: {counted:,}, not {value:,}")
+    return value
 
 
 def letters(names: Sequence[str]) -> dict[str, Symbol]:
@@ -176,7 +191,9 @@ def letters(names: Sequence[str]) -> dict[str, Symbol]:
     for name in names:
         last = name.rpartition(".")[2]
         symbol = SYMBOLS[name] if name in SYMBOLS else name_size(last)
-        found[name] = symbol if symbol not in found.values() else name_size(name.replace(".", "_") + "_" * (last == name))
+        found[name] = (
+            symbol if symbol not in found.values() else name_size(name.replace(".", "_") + "_" * (last == name))
+        )
     return found
 
 

@@ -24,9 +24,9 @@ from sympy import Add, Expr, Integer, Mul, Rational, Symbol, cancel, fraction, t
 from torch import nn
 
 from ..components.base import Component
+from ..errors import SizeError, WitnessError
 from ..ledger import ONE, Entry, Kind, Ledger, Operations, Scope, Tensor, Weight
 from ..model import Model
-from ..errors import SizeError, WitnessError
 from ..sizes import Below, Condition, Divides
 from ..symbols import RANK
 from .measure import without_initialisation
@@ -35,7 +35,9 @@ LIMIT = 20  # seconds
 FRESH = 3  # random points that play no part in the fit and decide
 SPARE = 3  # points a fit has to agree with beyond those that settle it
 DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: more where layers come in patterns
-DEEP = re.compile(r"^(?!.*(interval|step|freq|every|period|start|end|index|offset|per_|shared|size|dense|first)).*(layer|block|depth)")  # a hint only: such a field is made small if the code takes it
+# A hint only: such a field is made small while the shapes are found, if the code takes it.
+_ORDINAL = r"interval|step|freq|every|period|start|end|index|offset|per_|shared|size|dense|first"
+DEEP = re.compile(rf"^(?!.*({_ORDINAL})).*(layer|block|depth)")
 TRIES = 6  # draws before a point that the code refuses is given up
 
 Point = Mapping[str, int]
@@ -81,8 +83,9 @@ class Traced(Component):
         root = Scope("", self)
         places: dict[tuple[object, ...], Scope] = {(): root}
         modules: dict[tuple[object, ...], list[Weight]] = defaultdict(list)
+        entries: dict[tuple[object, ...], tuple[Scope, int, Tensor]] = {}
         for (path, shape), counts in self.counts.items():
-            *words, last = path.split(".")
+            *words, _ = path.split(".")
             key: tuple[object, ...] = ()
             each = [cancel(n / before) for before, n in zip((ONE, *counts), counts, strict=False)]
             stars = iter(each)
@@ -107,11 +110,13 @@ class Traced(Component):
                         scope = places[key]
                     key = (*key, (".", words[at - 1]))
             if key not in modules:
-                nowhere = Tensor(".".join(words), ())
-                scope.items.append((key, nowhere))  # type: ignore[arg-type]
+                nowhere = Tensor(".".join(words) or "weights", ())
+                entries[key] = (scope, len(scope.items), nowhere)
+                scope.items.append(Entry(Kind.PARAMETER, nowhere.name, (), nowhere))
             modules[key].append(Weight(path, shape))
-        for scope in places.values():
-            scope.items = [item if isinstance(item, Scope) else _entry(*item, modules) for item in scope.items]  # type: ignore[misc]
+        for key, (scope, at, nowhere) in entries.items():
+            weights = tuple(modules[key])
+            scope.items[at] = Entry(Kind.PARAMETER, nowhere.name, (), nowhere, weights=weights, module=True)
         return Ledger(root, None)
 
 
@@ -134,10 +139,6 @@ def _plain(name: str) -> str:
     return name.removesuffix(".*") or "layer"
 
 
-def _entry(key: tuple[object, ...], nowhere: Tensor, modules: Mapping[tuple[object, ...], list[Weight]]) -> Entry:
-    return Entry(Kind.PARAMETER, nowhere.name or "weights", (), nowhere, weights=tuple(modules[key]), module=True)
-
-
 @dataclass(frozen=True)
 class Trace:
     """What a trace found: the model, what its letters stand for, what stayed a number, and what was checked."""
@@ -148,13 +149,14 @@ class Trace:
     checked: tuple[Point, ...]
     builds: int
     seconds: float
+    head: str = ""  # of transformers' mappings
 
 
 def rows_of(model: nn.Module) -> Rows:
     """The shape of every unique parameter."""
     if hasattr(model, "tie_weights"):
-        model.tie_weights()  # on meta, nothing has tied them yet
-    return {name: tuple(each.shape) for name, each in model.named_parameters(remove_duplicate=True)}
+        cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
+    return {name: tuple(map(int, each.shape)) for name, each in model.named_parameters(remove_duplicate=True)}
 
 
 class Tracer:
@@ -162,7 +164,7 @@ class Tracer:
 
     def __init__(self, build: Build, start: Point, letters: Callable[[Sequence[str]], Mapping[str, Symbol]]) -> None:
         self.build, self.start, self.letters = build, dict(start), letters
-        self.random = random.Random(0)  # noqa: S311 - the same draws each time, so that a trace can be repeated
+        self.random = random.Random(0)
         self.builds = 0
         self.until = monotonic() + LIMIT
         self.seen: dict[tuple[tuple[str, int], ...], Rows] = {}
@@ -196,7 +198,9 @@ class Tracer:
         rows = self.rows(base)
         if not rows:
             raise WitnessError(f"the model cannot be built: {self.last or 'it stores no parameter'}")
-        widths, counts, pinned = [], [], []
+        widths: list[str] = []
+        counts: list[str] = []
+        pinned: list[Pinned] = []
         for name, value in base.items():
             for other in (2 * value, value + 1, value // 2, 3 * value):
                 changed = self.rows({**base, name: other}) if other > 0 and other != value else None
@@ -270,11 +274,18 @@ class Tracer:
         """A first random point and one with each size changed alone; a size that cannot be changed is pinned."""
         first = next((p for p in (self.draw(base, widths) for _ in range(TRIES)) if self.rows(p)), None)
         if first is None:  # something refuses to move with the rest: let each size join alone
-            first, joined = dict(base), []
+            first = dict(base)
+            joined: list[str] = []
             for name in widths:
                 trial = next(
-                    (p for p in ({**first, **self.draw(base, [name]), **{n: first[n] for n in joined}} for _ in range(3))
-                     if self.rows(p)), None
+                    (
+                        p
+                        for p in (
+                            {**first, **self.draw(base, [name]), **{n: first[n] for n in joined}} for _ in range(3)
+                        )
+                        if self.rows(p)
+                    ),
+                    None,
                 )
                 if trial is not None:
                     first = trial
@@ -309,8 +320,8 @@ class Tracer:
         known: dict[tuple[int, ...], Expr] = {}
 
         def more(wanted: int, moves: Sequence[str]) -> None:
-            for turn in range(3 * wanted):
-                if len(sample) >= wanted:
+            for turn in range(3 * wanted if moves else 0):
+                if len({tuple(point[name] for name in moves) for point in sample}) >= wanted:
                     return
                 drawn = self.draw(self._origin(points[0]), widths)
                 if turn % 2:  # the sizes that matter alone, where the code refuses to move all of them at once
@@ -329,7 +340,11 @@ class Tracer:
                 if key not in known:
                     moves = [w for w in widths if self._dim(alone[w], name, axis) != column[0]]
                     known[key] = self._fit(
-                        f"axis {axis} of {name}", moves, sample, letters, more,
+                        f"axis {axis} of {name}",
+                        moves,
+                        sample,
+                        letters,
+                        more,
                         lambda point, name=name, axis=axis: self._dim(point, name, axis),  # type: ignore[misc]
                     )
                 dims.append(known[key])
@@ -357,7 +372,7 @@ class Tracer:
         """The shortest sum of products that agrees with every point. Raises WitnessError where there is none."""
         for basis in _bases(moves):
             more(len(basis) + SPARE, moves)
-            if len(sample) <= len(basis):
+            if len({tuple(point[name] for name in moves) for point in sample}) < len(basis):
                 break
             table = [[_monomial(each, point) for each in basis] for point in sample]
             solution = _solve(table, [measure(point) for point in sample])
@@ -374,7 +389,11 @@ class Tracer:
     # -- how many layers -----------------------------------------------------------------------------------------
 
     def _counts(
-        self, point: Point, classes: Mapping[str, Class], counts: list[str], letters: Mapping[str, Symbol],
+        self,
+        point: Point,
+        classes: Mapping[str, Class],
+        counts: list[str],
+        letters: Mapping[str, Symbol],
         pinned: list[Pinned],
     ) -> dict[Class, tuple[Expr, ...]]:
         """How often each class of rows stands in the model: one count for each star of its path."""
@@ -401,20 +420,24 @@ class Tracer:
             else:
                 sample += steps
         for first, second in combinations(counts, 2):
-            sample.append({**point, **deep, first: point[first] + deep.get(first, 1), second: point[second] + deep.get(second, 1)})
+            sample.append(
+                {**point, **deep, first: point[first] + deep.get(first, 1), second: point[second] + deep.get(second, 1)}
+            )
         sample = [each for each in sample if self.rows(each) is not None]
-        tallies = {_frozen(each): self._tally(each, order, letters) for each in sample}
-        found = {}
-        for each in order:
+        tallies = {_frozen(at): self._tally(at, order, letters) for at in sample}
+        found: dict[Class, tuple[Expr, ...]] = {}
+        for row in order:
             fitted = []
-            for star in range(each[0].split(".").count("*")):
+            for star in range(row[0].split(".").count("*")):
 
-                def measure(at: Point, each: Class = each, star: int = star) -> int:
-                    return tallies[_frozen(at)][each][star]
+                def measure(at: Point, row: Class = row, star: int = star) -> int:
+                    return tallies[_frozen(at)][row][star]
 
                 moves = [] if len({measure(at) for at in sample}) == 1 else counts
                 try:
-                    fit = self._fit(f"the number of {each[0]}", moves, sample, letters, lambda wanted, moves: None, measure)
+                    fit = self._fit(
+                        f"the number of {row[0]}", moves, sample, letters, lambda wanted, moves: None, measure
+                    )
                 except WitnessError as error:
                     other = [name for name in counts if name not in deep]
                     if not other:
@@ -423,7 +446,7 @@ class Tracer:
                     pinned.append(Pinned(other[-1], point[other[-1]], str(error)))
                     return self._counts(point, classes, counts, letters, pinned)
                 fitted.append(fit)
-            found[each] = tuple(fitted)
+            found[row] = tuple(fitted)
         return found
 
     def _tally(
@@ -464,7 +487,11 @@ class Tracer:
         return dict(expected) == dict(actual) and bool(actual)
 
     def _fresh(
-        self, component: Traced, points: Sequence[Point], widths: Sequence[str], counts: Sequence[str],
+        self,
+        component: Traced,
+        points: Sequence[Point],
+        widths: Sequence[str],
+        counts: Sequence[str],
         letters: Mapping[str, Symbol],
     ) -> list[Point]:
         used = set(self.seen)
@@ -473,7 +500,9 @@ class Tracer:
             drawn = self.draw(self._origin(points[0]), list(widths))
             point = {**points[0], **{name: drawn[name] for name in widths}}
             for name in counts:
-                more = points[0][name] * self.random.choice((0, 1, 2)) if DEEP.search(name) else self.random.choice((0, 1))
+                more = (
+                    points[0][name] * self.random.choice((0, 1, 2)) if DEEP.search(name) else self.random.choice((0, 1))
+                )
                 point[name] = points[0][name] + more
             if _frozen(point) in used or not self._holds(component, point, letters) or self.rows(point) is None:
                 continue
@@ -502,7 +531,11 @@ class Tracer:
         """Each size a little off the multiples drawn so far; where that differs, what it must be a multiple of."""
         found = []
         for name in widths:
-            for step in (1, 2, *sorted({v for n, v in first.items() if "head" in n and n in widths and v < first[name]})):
+            for step in (
+                1,
+                2,
+                *sorted({v for n, v in first.items() if "head" in n and n in widths and v < first[name]}),
+            ):
                 point = {**first, name: first[name] + step}
                 if not self._holds(component, point, letters) or self.rows(point) is None:
                     continue
