@@ -106,6 +106,19 @@ def test_a_rounded_width_says_what_it_must_be_a_multiple_of() -> None:
         found.model.params.value(E=13)
 
 
+def fixed(E: int, A: int) -> nn.Module:
+    """Code that takes one number of heads only."""
+    if A != 3:
+        raise ValueError("A is 3 here")
+    return nn.Linear(E, A, bias=False)
+
+
+def test_a_size_that_the_code_fixes_is_said_to_be_pinned() -> None:
+    found = trace(fixed, {"E": 5, "A": 3})
+    assert found.model.params.equals("3*E")
+    assert [(each.name, each.value, each.why) for each in found.pinned] == [("A", 3, "ValueError: A is 3 here")]
+
+
 def test_a_field_without_a_letter_becomes_a_symbol_of_its_own() -> None:
     found = letters(["hidden_size", "mamba_d_state"])
     assert [str(each) for each in found.values()] == ["E", "mamba_d_state"]

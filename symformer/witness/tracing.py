@@ -202,13 +202,17 @@ class Tracer:
         counts: list[str] = []
         pinned: list[Pinned] = []
         for name, value in base.items():
+            moved = False
             for other in (2 * value, value + 1, value // 2, 3 * value):
                 changed = self.rows({**base, name: other}) if other > 0 and other != value else None
+                moved = moved or changed is not None
                 if changed is not None and changed != rows:
                     (widths if changed.keys() == rows.keys() else counts).append(name)
                     break
                 if changed is not None and other != 2 * value:
                     break
+            if not moved:
+                pinned.append(Pinned(name, value, self.last))
         return base, widths, counts, pinned
 
     # -- points --------------------------------------------------------------------------------------------------
