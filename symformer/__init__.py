@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .errors import SymformerError
     from .formula import Formula
     from .model import Model
-    from .witness import verify
+    from .witness import trace, verify
 
 __all__ = [
     "Certificate",
@@ -34,6 +34,7 @@ __all__ = [
     "compare",
     "component",
     "from_config",
+    "trace",
     "verify",
 ]
 
@@ -48,6 +49,7 @@ _HOMES = {
     "compare": "algebra.compare",
     "component": "components",
     "from_config": "architectures",
+    "trace": "witness",
     "verify": "witness",
 }
 

@@ -307,6 +307,52 @@ def verify(
 
 
 @cli.command()
+@click.argument("target")
+@click.option("--size", "sizes", multiple=True, metavar="NAME=NUMBER", help="A factory's argument and where it starts.")
+@click.option("--head", default="", metavar="HEAD", help="causal, masked, seq2seq, image or base.")
+@click.option("--at", "configs", multiple=True, metavar="CONFIG.json", help="A config to evaluate the formula at.")
+@_json
+def trace(target: str, sizes: tuple[str, ...], head: str, configs: tuple[str, ...], as_json: bool) -> None:
+    """Derive the parameters of a torch model from its own code.
+
+    TARGET is hf:MODEL_TYPE, a config.json, or package.module:factory, whose code is run. The formula is checked row by
+    row at fresh random sizes; without that nothing is shown.
+    """
+    from .sizes import whole
+    from .targets import pairs
+    from .witness import trace as trace_model
+    from .witness import values_at
+
+    start = {name: whole(name, int(value) if value.isdecimal() else value) for name, value in pairs(sizes).items()}
+    found = trace_model(target, start, head)
+    formula = found.model.params
+    values = [values_at(found, path) for path in configs]
+    if as_json:
+        _print_json(
+            {
+                "target": target,
+                "formula": formula.code(),
+                "symbols": dict(found.symbols),
+                "pinned": [{"name": each.name, "value": each.value, "why": each.why} for each in found.pinned],
+                "values": values,
+                "checked": len(found.checked),
+                "seconds": round(found.seconds, 3),
+            }
+        )
+        return
+    from .terminal import say, table
+
+    say(f"{found.model.title}: {formula.measure.title}")
+    say(f"{formula.measure.letter} = {formula.text()}")
+    say(f"exact, row by row, at {len(found.checked)} fresh random configs ({found.builds} builds)\n")
+    table(["symbol", "field"], [[name, place] for name, place in found.symbols.items()], "ll")
+    for each in found.pinned:
+        say(f"{each.name} is kept at {each.value:,}: {each.why}")
+    for path, value in zip(configs, values, strict=True):
+        say(f"{path}: {value:,}")
+
+
+@cli.command()
 @click.argument("a", shell_complete=_complete_target)
 @click.argument("b", shell_complete=_complete_target)
 @_quantity

@@ -44,6 +44,7 @@ class Kind(StrEnum):
     COMBINE = "combine"  # what the chosen experts give, weighted and added up
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # from rank to rank: nothing is computed
+    STORED = "stored"  # a weight of which only the shape is known, not what is done with it
 
 
 @dataclass(frozen=True, eq=False)

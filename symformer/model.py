@@ -14,7 +14,7 @@ from .formula import Formula
 from .ledger import Ledger, Tensor, Weight
 from .notation.text import text
 from .quantities import quantity as find_quantity
-from .sizes import AtMost, Divides, Numbers, Relations, close, evaluate
+from .sizes import Condition, Numbers, Relations, close, evaluate
 from .symbols import RANK, letter
 
 
@@ -44,7 +44,7 @@ class Model:
         return self.component.title
 
     @property
-    def constraints(self) -> tuple[Divides | AtMost, ...]:
+    def constraints(self) -> tuple[Condition, ...]:
         """The conditions under which its formulas hold."""
         return self.component.constraints
 

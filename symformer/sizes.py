@@ -46,6 +46,11 @@ class Excludes:
     ones: tuple[Symbol, ...]
     because: str
 
+    @property
+    def symbols(self) -> set[Symbol]:
+        """The sizes it is about."""
+        return set(self.ones)
+
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError when every one of the sizes is 1."""
         if all(numbers.get(size) == 1 for size in self.ones):

@@ -18,7 +18,13 @@ from .notation.text import code, text
 if TYPE_CHECKING:
     from fractions import Fraction
 
-_TORCH = {Kind.LOOKUP: "Embedding", Kind.LINEAR: "Linear", Kind.DROPOUT: "Dropout", Kind.PARAMETER: "Parameter"}
+_TORCH = {
+    Kind.LOOKUP: "Embedding",
+    Kind.LINEAR: "Linear",
+    Kind.DROPOUT: "Dropout",
+    Kind.PARAMETER: "Parameter",
+    Kind.STORED: "Parameter",
+}
 
 
 def show_json(model: Model, formula: Formula) -> dict[str, Any]:

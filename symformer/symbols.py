@@ -25,20 +25,23 @@ class Letter:
     growth: int = 1  # how it grows as a model widens or deepens: a head keeps its width, so D has 0
     run: bool = False  # a size of the run (batch, lengths), not of the model
     ranks: bool = False  # a number of ranks, which house order passes over: 12LE²/N_tp is of degree 3
+    word: bool = False  # a name that stands for itself, such as a config field that has no letter
 
     @property
     def base(self) -> str:
         """The letter itself: ``L`` of ``L_enc``."""
-        return self.name.partition("_")[0]
+        return self.name if self.word else self.name.partition("_")[0]
 
     @property
     def subscript(self) -> str:
         """What stands below it: ``enc`` of ``L_enc``; empty for a plain letter."""
-        return self.name.partition("_")[2]
+        return "" if self.word else self.name.partition("_")[2]
 
     @property
     def latex(self) -> str:
         r"""The LaTeX form: ``L_{\mathrm{enc}}``."""
+        if self.word:
+            return rf"\mathrm{{{self.name.replace('_', chr(92) + '_')}}}"
         return rf"{self.base}_{{\mathrm{{{self.subscript}}}}}" if self.subscript else self.base
 
 
@@ -117,3 +120,26 @@ def symbol(name: str) -> Symbol:
 def letter(size: Symbol) -> Letter:
     """The row of the alphabet that a symbol belongs to."""
     return LETTERS[size.name]
+
+
+def name_size(field: str) -> Symbol:
+    r"""The symbol of a config field: its letter where it has one, else the field's own name, added to the alphabet.
+
+    Raises UnknownNameError where the field cannot be a name, or is already a letter's.
+
+    >>> name_size("hidden_size"), name_size("mamba_d_state")
+    (E, mamba_d_state)
+    >>> letter(symbol("mamba_d_state")).latex
+    '\\mathrm{mamba\\_d\\_state}'
+    """
+    for each in LETTERS.values():
+        if field in each.config:
+            return SYMBOLS[each.name]
+    name = field.replace(".", "_")
+    if (name in LETTERS and not LETTERS[name].word) or not name.isidentifier() or not name.isascii():
+        raise UnknownNameError("symbol", name, SYMBOLS)
+    if name not in LETTERS:
+        LETTERS[name] = Letter(name, f"{field} of the config", "", (field,), word=True)
+        SYMBOLS[name] = Symbol(name, integer=True, positive=True)
+        RANK[SYMBOLS[name]] = len(RANK)
+    return SYMBOLS[name]

@@ -57,7 +57,13 @@ def _model(target: str, options: Mapping[str, Any]) -> Model:
         part = components.component(target.removeprefix(COMPONENT), **options)
         return Model(target=target, component=part, relations=dict(part.relations))
     if target.startswith("hf:") or (":" in target and "/" not in target):
-        raise SymformerError(f"{target!r} is a torch model, which only a trace can read; there is no trace yet")
+        if options:
+            raise UnknownNameError("option", next(iter(options)), ())
+        if not target.startswith("hf:"):
+            raise SymformerError(f"{target!r} is a factory; symformer trace reads it, with a --size for each argument")
+        from .witness import trace
+
+        return trace(target).model
     if target.endswith(".json") or "/" in target:
         return architectures.from_config(target, **options)
     if target not in architectures.names() and target not in architectures.presets():
@@ -66,4 +72,4 @@ def _model(target: str, options: Mapping[str, Any]) -> Model:
 
 
 def _choices(target: str) -> list[str]:
-    return list(type(_model(target, {}).component).choices())
+    return [] if target.startswith("hf:") else list(type(_model(target, {}).component).choices())

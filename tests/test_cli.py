@@ -123,7 +123,7 @@ REFUSED = [
     (["show", "gpt2", "--option", "attention=causal"], ["unknown option of gpt2 'attention'"]),
     (["show", "gpt2", "--quantity", "flops", "--option", "attention=half"], ["choose from full, causal"]),
     (["show", "missing/config.json"], ["missing/config.json does not exist"]),
-    (["show", "hf:qwen3"], ["only a trace can read"]),
+    (["show", "package:factory"], ["symformer trace reads it"]),
     (["derive", "gpt2", "-o", "nowhere/gpt2.pdf"], ["the folder nowhere does not exist"]),
     (["derive", "gpt2", "-o", "gpt2.doc"], ["written as .pdf, .tex, .md, .typ, not as .doc"]),
     (["derive", "gpt2", "-o", "gpt2"], ["ends in none of these"]),

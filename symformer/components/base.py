@@ -14,7 +14,7 @@ from ..ledger import Ledger, Operations, Tensor, record
 from ..placement import Cut
 from ..quantities import quantity as find_quantity
 from ..shapes import shape_line
-from ..sizes import AtMost, Divides, Relations
+from ..sizes import Condition, Relations
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
@@ -32,7 +32,7 @@ class Component(ABC):
     shapes: ClassVar[str]  # "x[B,S,E] -> y[B,S,E]"
     papers: ClassVar[tuple[str, ...]] = ()  # keys of papers.json
     relations: ClassVar[Relations] = {}  # sizes that others fix, when the part stands alone
-    constraints: ClassVar[tuple[Divides | AtMost, ...]] = ()
+    constraints: ClassVar[tuple[Condition, ...]] = ()
 
     @abstractmethod
     def forward(self, ops: Operations, *inputs: Any) -> Any:

@@ -17,6 +17,8 @@ class TypstEmitter(Emitter):
 
     def size(self, symbol: Symbol) -> str:
         name = row(symbol)
+        if name.word:
+            return f'"{name.name}"'
         return f'{name.base}_"{name.subscript}"' if name.subscript else name.base
 
     def label(self, letter: str, name: str) -> str:

@@ -20,6 +20,6 @@ QUANTITY = Quantity(
     "Every element of every trained weight is counted, but of X experts only the K that a token goes to. The whole "
     "router, the embedding and the head count, and a weight that is used in two places counts once. Without experts "
     "this is the number of parameters.",
-    dict.fromkeys(Kind, active),
+    dict.fromkeys((kind for kind in Kind if kind is not Kind.STORED), active),
     ("weight", "shape"),
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sympy import Expr, Integer
 
 from ..account import Line, Measure, Term
+from ..errors import RuleError
 from ..ledger import Entry, Kind, Ledger, Weight
 from ..placement import evenly
 from ..sizes import Condition
@@ -59,7 +60,9 @@ def volume(what: str, ranks: Expr | None, conventions: Conventions) -> tuple[Exp
 
 
 def moved(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """What an entry moves forward and backward, and what its weights move."""
+    """What an entry moves forward and backward, and what its weights move. Raises RuleError for an unknown use."""
+    if entry.kind is Kind.STORED:
+        raise RuleError(f"{entry.path}: what a trace stores is known and not what is done with it: no communication")
     size = SIZES[conventions["dtype"]]
     terms: list[Term] = []
     if entry.kind is Kind.MOVE:

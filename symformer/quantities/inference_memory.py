@@ -30,7 +30,7 @@ QUANTITY = Quantity(
     Measure("inference-memory", "bytes of inference memory", "M", "bytes"),
     "Every weight once, the keys and values of C tokens in each of B sequences, and the logits of one token in each. "
     "What is needed only for a moment is not counted.",
-    dict.fromkeys(Kind, held),
+    dict.fromkeys((kind for kind in Kind if kind is not Kind.STORED), held),
     ("what is held", "multiplied out"),
     {
         "weights": Convention(DTYPE),

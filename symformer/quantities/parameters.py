@@ -35,6 +35,7 @@ QUANTITY = Quantity(
         Kind.EXPERTS: stored,
         Kind.COMBINE: nothing,
         Kind.PARAMETER: stored,
+        Kind.STORED: stored,
         Kind.MOVE: nothing,
     },
     ("weight", "shape"),

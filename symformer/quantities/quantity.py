@@ -121,6 +121,8 @@ class Quantity:
 
 def rule_for(rules: Mapping[Kind, R], entry: Entry, measure: Measure) -> R:
     """The rule for an entry's kind. Raises RuleError: unknown never counts as nothing."""
+    if entry.kind is Kind.STORED and entry.kind not in rules:
+        raise RuleError(f"{entry.path}: what a trace stores is known and not what is done with it: no {measure.name}")
     if entry.kind not in rules:
         raise RuleError(f"{entry.path}: {measure.name} has no rule for the operation {entry.kind.value!r}")
     return rules[entry.kind]

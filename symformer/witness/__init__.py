@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from ..model import Model
 
 if TYPE_CHECKING:
     from .certify import Verdict
+    from .tracing import Trace
 
 Task = tuple[Model, str, Mapping[str, str]]  # a model, a quantity, and the way it is counted
 
@@ -51,11 +53,29 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
     return found
 
 
-def _torch_side() -> Any:
+def trace(build: Callable[..., Any] | str, sizes: Mapping[str, int] | None = None, head: str = "") -> Trace:
+    """The closed form of the parameters of ``build(**sizes)``, or of hf:MODEL_TYPE, a config.json, package:factory.
+
+    It runs the code it is given. Raises WitnessError where no formula is found that holds at fresh random sizes.
+    """
+    found: Trace
+    if isinstance(build, str):
+        found = _torch_side("sources").trace_target(build, sizes or {}, head)
+    else:
+        found = _torch_side("sources").trace(build, sizes or {})
+    return found
+
+
+def values_at(traced: Trace, path: str) -> int:
+    """The value of a traced formula at another config.json. Raises ConfigError and SizeError."""
+    value: int = _torch_side("sources").values_at(traced, path)
+    return value
+
+
+def _torch_side(name: str = "certify") -> Any:
     try:
-        from . import certify
+        return import_module(f".{name}", __name__)
     except ModuleNotFoundError as error:
         raise WitnessError(
             f"{error.name} is not installed, and a check against torch needs it: pip install 'symformer[torch]'"
         ) from None
-    return certify

@@ -50,7 +50,7 @@ def build(component: Architecture, numbers: Mapping[Symbol, int], device: str = 
     """The witness at these sizes; on the meta device it takes no memory, whatever the sizes."""
     made_by = witness_class(component)
     config: dict[str, Any] = {**component.fields.write(component, numbers), **component.witness.arguments}
-    with torch.device(device), torch.no_grad(), _without_initialisation(), warnings.catch_warnings():
+    with torch.device(device), torch.no_grad(), without_initialisation(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # remarks on speed, from classes that are never run here
         if component.witness.config:
             library = import_module(component.witness.library)
@@ -96,7 +96,7 @@ def versions(component: Architecture) -> dict[str, str]:
 
 
 @contextmanager
-def _without_initialisation() -> Iterator[None]:
+def without_initialisation() -> Iterator[None]:
     """Filling weights with random numbers is most of the time on meta, and tells nothing."""
     kept = {name: getattr(nn.init, name) for name in dir(nn.init) if name.endswith("_") and not name.startswith("_")}
     for name in kept:

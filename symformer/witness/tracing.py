@@ -1,0 +1,623 @@
+"""The closed form of any torch model, read off its own code by building it on the meta device at chosen sizes.
+
+A dimension of a parameter, and the number of equal layers, is a short sum of products of sizes. Points enough to
+settle each are built, and the sums solved for exactly. Then the model is built at fresh random sizes that played no
+part, and every row has to be as predicted, name by name; without that there is no result.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import lcm, prod
+from time import monotonic
+from typing import Any, cast
+
+import torch
+from sympy import Add, Expr, Integer, Mul, Rational, Symbol, cancel, fraction, together
+from torch import nn
+
+from ..components.base import Component
+from ..errors import SizeError, WitnessError
+from ..ledger import ONE, Entry, Kind, Ledger, Operations, Scope, Tensor, Weight
+from ..model import Model
+from ..sizes import AtMost, Condition, Divides
+from ..symbols import RANK
+from .measure import without_initialisation
+
+LIMIT = 20  # seconds
+FRESH = 3  # random points that play no part in the fit and decide
+SPARE = 3  # points a fit has to agree with beyond those that settle it
+DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: more where layers come in patterns
+# A hint only: such a field is made small while the shapes are found, if the code takes it.
+_ORDINAL = r"interval|step|freq|every|period|start|end|index|offset|per_|shared|size|dense|first"
+DEEP = re.compile(rf"^(?!.*({_ORDINAL})).*(layer|block|depth)")
+TRIES = 6  # draws before a point that the code refuses is given up
+
+Point = Mapping[str, int]
+Rows = dict[str, tuple[int, ...]]
+Build = Callable[[Point], nn.Module]
+Class = tuple[str, tuple[Expr, ...]]  # a path with * for every index, and a shape
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """A size that the trace keeps at a number, and why."""
+
+    name: str
+    value: int
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traced(Component):
+    """A model read off its code: stored weights by module path, each shape and each number of layers in symbols."""
+
+    title: str = ""  # type: ignore[misc]
+    stem: str = ""
+    counts: Mapping[Class, tuple[Expr, ...]] = field(default_factory=dict, hash=False)
+    conditions: tuple[Condition, ...] = ()
+    role = "model"
+    shapes = "tokens[B,S] -> nothing[B,S]"
+
+    @property
+    def name(self) -> str:
+        return self.stem
+
+    @property
+    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
+        return self.conditions
+
+    def forward(self, ops: Operations, *inputs: Any) -> Any:
+        raise WitnessError(f"{self.stem} is a trace of stored weights; its forward is torch's")
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The stored weights as a tree of modules."""
+        root = Scope("", self)
+        places: dict[tuple[object, ...], Scope] = {(): root}
+        modules: dict[tuple[object, ...], list[Weight]] = defaultdict(list)
+        entries: dict[tuple[object, ...], tuple[Scope, int, Tensor]] = {}
+        for (path, shape), counts in self.counts.items():
+            *words, _ = path.split(".")
+            key: tuple[object, ...] = ()
+            each = [cancel(n / before) for before, n in zip((ONE, *counts), counts, strict=False)]
+            stars = iter(each)
+            scope, at = root, 0
+            while at < len(words):
+                start = at
+                while at < len(words) and words[at] != "*":
+                    at += 1
+                if at < len(words):  # a repeated part takes the words before it into its name
+                    name = ".".join([*words[start : at + 1]])
+                    key = (*key, (name, count := next(stars)))
+                    if key not in places:
+                        places[key] = Scope(name, Module(_plain(name)), count)
+                        scope.items.append(places[key])
+                    scope, at = places[key], at + 1
+                else:
+                    for word in words[start : at - 1]:
+                        key = (*key, word)
+                        if key not in places:
+                            places[key] = Scope(word, Module(word))
+                            scope.items.append(places[key])
+                        scope = places[key]
+                    key = (*key, (".", words[at - 1]))
+            if key not in modules:
+                nowhere = Tensor(".".join(words) or "weights", ())
+                entries[key] = (scope, len(scope.items), nowhere)
+                scope.items.append(Entry(Kind.STORED, nowhere.name, (), nowhere))
+            modules[key].append(Weight(path, shape))
+        for key, (scope, at, nowhere) in entries.items():
+            weights = tuple(modules[key])
+            scope.items[at] = Entry(Kind.STORED, nowhere.name, (), nowhere, weights=weights, module=True)
+        return Ledger(root, None)
+
+
+@dataclass(frozen=True)
+class Module:
+    """A torch module, by name."""
+
+    name: str
+    shapes: str = ""
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    def forward(self, ops: Operations, *inputs: Any) -> Any:
+        raise WitnessError(f"{self.name} is torch's own")
+
+
+def _plain(name: str) -> str:
+    return name.removesuffix(".*") or "layer"
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a trace found: the model, what its letters stand for, what stayed a number, and what was checked."""
+
+    model: Model
+    symbols: Mapping[str, str]  # letter -> the config field or argument
+    pinned: tuple[Pinned, ...]
+    checked: tuple[Point, ...]
+    builds: int
+    seconds: float
+    head: str = ""  # of transformers' mappings
+
+
+def rows_of(model: nn.Module) -> Rows:
+    """The shape of every unique parameter."""
+    if hasattr(model, "tie_weights"):
+        cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
+    return {name: tuple(map(int, each.shape)) for name, each in model.named_parameters(remove_duplicate=True)}
+
+
+class Tracer:
+    """One model's code, asked for its rows at many points."""
+
+    def __init__(self, build: Build, start: Point, letters: Callable[[Sequence[str]], Mapping[str, Symbol]]) -> None:
+        self.build, self.start, self.letters = build, dict(start), letters
+        self.random = random.Random(0)
+        self.builds = 0
+        self.until = monotonic() + LIMIT
+        self.seen: dict[tuple[tuple[str, int], ...], Rows] = {}
+        self.last = ""
+
+    def rows(self, point: Point) -> Rows | None:
+        """The rows at a point; None where the model's code refuses it."""
+        key = tuple(sorted(point.items()))
+        if key not in self.seen:
+            if monotonic() > self.until:
+                raise WitnessError(f"no formula was found in {LIMIT} seconds and {self.builds} builds")
+            self.builds += 1
+            try:
+                with torch.device("meta"), torch.no_grad(), without_initialisation():
+                    self.seen[key] = rows_of(self.build(point))
+            except Exception as error:  # whatever somebody's code raises, the point is not a model
+                self.last = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+                return None
+        return self.seen[key]
+
+    # -- which are sizes -----------------------------------------------------------------------------------------
+
+    def find(self, depth: int) -> tuple[Point, list[str], list[str], list[Pinned]]:
+        """A shallow base, the widths, the counts (which change how many rows there are), and what stays a number."""
+        base = dict(self.start)
+        for name in base:
+            if DEEP.search(name) and base[name] > depth:
+                shallow = {**base, name: depth}
+                if self.rows(shallow):
+                    base = shallow
+        rows = self.rows(base)
+        if not rows:
+            raise WitnessError(f"the model cannot be built: {self.last or 'it stores no parameter'}")
+        widths: list[str] = []
+        counts: list[str] = []
+        pinned: list[Pinned] = []
+        for name, value in base.items():
+            moved = False
+            for other in (2 * value, value + 1, value // 2, 3 * value):
+                changed = self.rows({**base, name: other}) if other > 0 and other != value else None
+                moved = moved or changed is not None
+                if changed is not None and changed != rows:
+                    (widths if changed.keys() == rows.keys() else counts).append(name)
+                    break
+                if changed is not None and other != 2 * value:
+                    break
+            if not moved:
+                pinned.append(Pinned(name, value, self.last))
+        return base, widths, counts, pinned
+
+    # -- points --------------------------------------------------------------------------------------------------
+
+    def draw(self, base: Point, widths: Sequence[str]) -> dict[str, int]:
+        """Random sizes that divide as heads and groups do: each level is a multiple of the next."""
+        point = dict(base)
+        for name in widths:
+            word = name.rpartition(".")[2]
+            if "vocab" in word:  # above the token ids that the config names
+                point[name] = base[name] + self.random.randrange(1, 1999)
+            elif re.search(r"max_.*position|n_positions|n_ctx", word):
+                point[name] = self.random.randrange(601, 1999)
+            elif re.search(r"kv|key_value|group", word) and not re.search(r"dim|rank|size|lora", word):
+                point[name] = base[name] * self.random.choice((1, 2))
+            elif "head" in word and not re.search(r"dim|size", word):
+                point[name] = base[name] * 2 * self.random.choice((1, 2, 3))
+            else:
+                heads = (value for other, value in base.items() if re.search(r"num.*heads|n_heads?$", other))
+                whole = lcm(base[name], *heads) if re.search(r"hidden_size$|d_model|n_embd", word) else base[name]
+                point[name] = whole * 12 * self.random.choice((1, 2, 3, 5, 7))
+        return point
+
+    def trace(self, target: str, title: str) -> Trace:
+        """The closed form. Raises WitnessError where the code is not a short sum of products, or a check fails."""
+        begun = monotonic()
+        refusal: WitnessError | None = None
+        for depth in DEPTHS:
+            try:
+                return self._trace(target, title, depth, begun)
+            except WitnessError as error:
+                refusal = refusal or error
+                if all(value <= depth for name, value in self.start.items() if DEEP.search(name)):
+                    break
+        raise cast(WitnessError, refusal)
+
+    def _trace(self, target: str, title: str, depth: int, begun: float) -> Trace:
+        base, widths, counts, pinned = self.find(depth)
+        widths, points = self._points(base, widths, pinned)
+        letters = dict(self.letters([*widths, *counts]))
+        shapes = self._shapes(points, widths, letters)
+        classes: dict[str, Class] = {name: (_star(name), shape) for name, shape in shapes.items()}
+        totals = self._counts(points[0], classes, counts, letters, pinned)
+        every = {dim for _, shape in totals for dim in shape} | {n for group in totals.values() for n in group}
+        letters = {name: symbol for name, symbol in letters.items() if name in widths or name in counts}
+        names = {symbol: name for name, symbol in letters.items()}
+        used = {symbol for each in every for symbol in each.free_symbols}
+        stem = target.rpartition("/")[2].replace(":", "-")
+        found = Traced(title=title, stem=stem, counts=totals, conditions=_conditions(every))
+        checked = self._fresh(found, points, widths, counts, letters)
+        loose = self._probe(found, points[0], base, [*widths, *counts], letters)
+        component = replace(found, conditions=(*found.conditions, *loose))
+        return Trace(
+            Model(target=target, component=component),
+            {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)},
+            tuple(pinned),
+            tuple(checked),
+            self.builds,
+            monotonic() - begun,
+        )
+
+    def _points(self, base: Point, widths: list[str], pinned: list[Pinned]) -> tuple[list[str], list[dict[str, int]]]:
+        """A first random point and one with each size changed alone; a size that cannot be changed is pinned."""
+        first = next((p for p in (self.draw(base, widths) for _ in range(TRIES)) if self.rows(p)), None)
+        if first is None:  # something refuses to move with the rest: let each size join alone
+            first = dict(base)
+            joined: list[str] = []
+            for name in widths:
+                trial = next(
+                    (
+                        p
+                        for p in (
+                            {**first, **self.draw(base, [name]), **{n: first[n] for n in joined}} for _ in range(3)
+                        )
+                        if self.rows(p)
+                    ),
+                    None,
+                )
+                if trial is not None:
+                    first = trial
+                    joined.append(name)
+        points = [first]
+        moved = []
+        for name in widths:
+            for factor in (2, 3, 4):
+                point = {**first, name: first[name] * factor}
+                if (rows := self.rows(point)) and rows.keys() == self.seen_rows(first).keys():
+                    points.append(point)
+                    moved.append(name)
+                    break
+            else:
+                pinned.append(Pinned(name, first[name], self.last))
+        return moved, points
+
+    def seen_rows(self, point: Point) -> Rows:
+        """The rows at a point that builds. Raises WitnessError."""
+        rows = self.rows(point)
+        if rows is None:
+            raise WitnessError(f"the model's code refuses sizes that it took before: {self.last}")
+        return rows
+
+    # -- fitting -------------------------------------------------------------------------------------------------
+
+    def _shapes(
+        self, points: list[dict[str, int]], widths: Sequence[str], letters: Mapping[str, Symbol]
+    ) -> dict[str, tuple[Expr, ...]]:
+        alone = dict(zip(widths, points[1:], strict=True))
+        sample = [*points]
+        known: dict[tuple[int, ...], Expr] = {}
+
+        def more(wanted: int, moves: Sequence[str]) -> None:
+            for turn in range(3 * wanted if moves else 0):
+                if len({tuple(point[name] for name in moves) for point in sample}) >= wanted:
+                    return
+                drawn = self.draw(self._origin(points[0]), widths)
+                if turn % 2:  # the sizes that matter alone, where the code refuses to move all of them at once
+                    drawn = {name: points[0][name] * self.random.choice((1, 2, 3, 4)) for name in moves}
+                point = {**points[0], **{name: drawn[name] for name in widths if name in drawn}}
+                if point not in sample and self.rows(point) is not None:
+                    sample.append(point)
+
+        more(len(points) + SPARE, widths)
+        found = {}
+        for name in self.seen_rows(points[0]):
+            dims = []
+            for axis in range(len(self.seen_rows(points[0])[name])):
+                column = [self._dim(point, name, axis) for point in sample]
+                key = tuple(column[: len(points) + SPARE])
+                if key not in known:
+                    moves = [w for w in widths if self._dim(alone[w], name, axis) != column[0]]
+                    known[key] = self._fit(
+                        f"axis {axis} of {name}",
+                        moves,
+                        sample,
+                        letters,
+                        more,
+                        lambda point, name=name, axis=axis: self._dim(point, name, axis),  # type: ignore[misc]
+                    )
+                dims.append(known[key])
+            found[name] = tuple(dims)
+        return found
+
+    def _origin(self, point: Point) -> Point:
+        return {name: self.start.get(name, value) for name, value in point.items()}
+
+    def _dim(self, point: Point, name: str, axis: int) -> int:
+        rows = self.seen_rows(point)
+        if name not in rows or axis >= len(rows[name]):
+            raise WitnessError(f"{name} is not the same row at other sizes, so it has no one formula")
+        return rows[name][axis]
+
+    def _fit(
+        self,
+        what: str,
+        moves: Sequence[str],
+        sample: list[dict[str, int]],
+        letters: Mapping[str, Symbol],
+        more: Callable[[int, Sequence[str]], None],
+        measure: Callable[[Point], int],
+    ) -> Expr:
+        """The shortest sum of products that agrees with every point. Raises WitnessError where there is none."""
+        for basis in _bases(moves):
+            more(len(basis) + SPARE, moves)
+            if len({tuple(point[name] for name in moves) for point in sample}) < len(basis):
+                break
+            table = [[_monomial(each, point) for each in basis] for point in sample]
+            solution = _solve(table, [measure(point) for point in sample])
+            if solution is not None:
+                return sum(
+                    (
+                        Rational(c.numerator, c.denominator) * Mul(*(letters[n] ** power for n, power in each))
+                        for c, each in zip(solution, basis, strict=True)
+                    ),
+                    Integer(0),
+                )
+        raise WitnessError(f"{what} is not a short sum of products of {', '.join(moves)}")
+
+    # -- how many layers -----------------------------------------------------------------------------------------
+
+    def _counts(
+        self,
+        point: Point,
+        classes: Mapping[str, Class],
+        counts: list[str],
+        letters: Mapping[str, Symbol],
+        pinned: list[Pinned],
+    ) -> dict[Class, tuple[Expr, ...]]:
+        """How often each class of rows stands in the model: one count for each star of its path."""
+        order = list(dict.fromkeys(classes.values()))
+        deep = {name: 4 * point[name] for name in counts if DEEP.search(name)}
+        sample = [dict(point), {**point, **deep}]
+        for name in list(counts):
+            size = point[name]
+            if name in deep:
+                steps = [{**point, name: size * times} for times in (2, 3, 4)]
+            else:
+                steps = [{**point, **deep, name: size + more} for more in (1, 2, 3)]
+            try:
+                steps = [each for each in steps if self.rows(each) is not None]
+                for each in steps:
+                    self._tally(each, order, letters)
+                if not steps:
+                    raise WitnessError(self.last)
+            except WitnessError as error:
+                if name in deep:
+                    raise
+                counts.remove(name)
+                pinned.append(Pinned(name, size, str(error)))
+            else:
+                sample += steps
+        for first, second in combinations(counts, 2):
+            sample.append(
+                {**point, **deep, first: point[first] + deep.get(first, 1), second: point[second] + deep.get(second, 1)}
+            )
+        sample = [each for each in sample if self.rows(each) is not None]
+        tallies = {_frozen(at): self._tally(at, order, letters) for at in sample}
+        found: dict[Class, tuple[Expr, ...]] = {}
+        for row in order:
+            fitted = []
+            for star in range(row[0].split(".").count("*")):
+
+                def measure(at: Point, row: Class = row, star: int = star) -> int:
+                    return tallies[_frozen(at)][row][star]
+
+                moves = [] if len({measure(at) for at in sample}) == 1 else counts
+                try:
+                    fit = self._fit(
+                        f"the number of {row[0]}", moves, sample, letters, lambda wanted, moves: None, measure
+                    )
+                except WitnessError as error:
+                    other = [name for name in counts if name not in deep]
+                    if not other:
+                        raise
+                    counts.remove(other[-1])
+                    pinned.append(Pinned(other[-1], point[other[-1]], str(error)))
+                    return self._counts(point, classes, counts, letters, pinned)
+                fitted.append(fit)
+            found[row] = tuple(fitted)
+        return found
+
+    def _tally(
+        self, point: Point, order: Iterable[Class], letters: Mapping[str, Symbol]
+    ) -> dict[Class, tuple[int, ...]]:
+        numbers = {letters[name]: Integer(value) for name, value in point.items() if name in letters}
+        by_shape: dict[tuple[str, tuple[int, ...]], list[Class]] = defaultdict(list)
+        for each in order:
+            by_shape[each[0], tuple(int(dim.xreplace(numbers)) for dim in each[1])].append(each)
+        indices: dict[Class, list[set[tuple[str, ...]]]] = {
+            each: [set() for _ in range(each[0].split(".").count("*"))] for each in order
+        }
+        for name, shape in self.seen_rows(point).items():
+            owners = by_shape.get((_star(name), shape), [])
+            if len(owners) != 1:
+                raise WitnessError(
+                    f"{name} has the shape {list(shape)} at another depth, which "
+                    + ("two formulas give" if owners else "no formula found so far gives")
+                )
+            numbered = tuple(word for word in name.split(".") if word.isdigit())
+            for star, members in enumerate(indices[owners[0]]):
+                members.add(numbered[: star + 1])
+        return {each: tuple(len(members) for members in stars) for each, stars in indices.items()}
+
+    # -- the last word -------------------------------------------------------------------------------------------
+
+    def _agrees(self, component: Traced, point: Point, letters: Mapping[str, Symbol]) -> bool:
+        """Whether every row, by path and shape and number of copies, is as predicted."""
+        numbers = {letters[name]: Integer(value) for name, value in point.items() if name in letters}
+        expected: dict[tuple[str, tuple[object, ...]], object] = defaultdict(int)
+        for (path, shape), counts in component.counts.items():
+            copies = counts[-1].xreplace(numbers) if counts else 1
+            if copies != 0:
+                expected[path, tuple(dim.xreplace(numbers) for dim in shape)] += copies  # type: ignore[operator]
+        actual: dict[tuple[str, tuple[object, ...]], object] = defaultdict(int)
+        for name, shape in self.seen_rows(point).items():
+            actual[_star(name), tuple(map(Integer, shape))] += 1  # type: ignore[operator]
+        return dict(expected) == dict(actual) and bool(actual)
+
+    def _fresh(
+        self,
+        component: Traced,
+        points: Sequence[Point],
+        widths: Sequence[str],
+        counts: Sequence[str],
+        letters: Mapping[str, Symbol],
+    ) -> list[Point]:
+        used = set(self.seen)
+        checked: list[Point] = []
+        for _ in range(FRESH * TRIES):
+            drawn = self.draw(self._origin(points[0]), list(widths))
+            point = {**points[0], **{name: drawn[name] for name in widths}}
+            for name in counts:
+                more = (
+                    points[0][name] * self.random.choice((0, 1, 2)) if DEEP.search(name) else self.random.choice((0, 1))
+                )
+                point[name] = points[0][name] + more
+            if _frozen(point) in used or not self._holds(component, point, letters) or self.rows(point) is None:
+                continue
+            used.add(_frozen(point))
+            if not self._agrees(component, point, letters):
+                raise WitnessError(f"the formula found does not hold at {dict(point)}, so it is not shown")
+            checked.append(point)
+            if len(checked) == FRESH:
+                return checked
+        if widths or counts:
+            raise WitnessError(f"only {len(checked)} fresh configs could be built to check the formula: {self.last}")
+        return checked
+
+    def _holds(self, component: Traced, point: Point, letters: Mapping[str, Symbol]) -> bool:
+        numbers = {letters[name]: value for name, value in point.items() if name in letters}
+        try:
+            for condition in component.conditions:
+                condition.check(numbers)
+        except SizeError:
+            return False
+        return True
+
+    def _probe(
+        self, component: Traced, first: Point, base: Point, widths: Sequence[str], letters: Mapping[str, Symbol]
+    ) -> list[Divides]:
+        """Each size a little off the multiples drawn so far; where that differs, what it must be a multiple of."""
+        found = []
+        for name in widths:
+            for step in (
+                1,
+                2,
+                *sorted({v for n, v in first.items() if "head" in n and n in widths and v < first[name]}),
+            ):
+                point = {**first, name: first[name] + step}
+                if not self._holds(component, point, letters) or self.rows(point) is None:
+                    continue
+                if not self._agrees(component, point, letters):
+                    found.append(Divides(Integer(base[name]), letters[name], "the trace was checked at those only"))
+                break
+        return found
+
+
+def _frozen(point: Point) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(point.items()))
+
+
+def _star(path: str) -> str:
+    return ".".join("*" if word.isdigit() else word for word in path.split("."))
+
+
+Monomial = tuple[tuple[str, int], ...]
+
+
+def _bases(moves: Sequence[str]) -> Iterable[list[Monomial]]:
+    """Sets of products to try, the shortest first: one size, sums of sizes, products of two, quotients by heads."""
+    ones: list[Monomial] = [((name, 1),) for name in moves]
+    pairs: list[Monomial] = [((a, 1), (b, 1)) for a, b in combinations(moves, 2)]
+    triples: list[Monomial] = [tuple((name, 1) for name in three) for three in combinations(moves, 3)]
+    below: list[Monomial] = [
+        (*((top, 1) for top in tops), (name, -1))
+        for name in moves
+        for size in (1, 2)
+        for tops in combinations([each for each in moves if each != name], size)
+    ]
+    yield [()]
+    if moves:
+        yield [tuple((name, 1) for name in moves)]
+        yield ones
+        yield [(), *ones]
+        for over in moves:
+            yield [each for each in below if (over, -1) in each]
+        yield [(), *ones, *pairs]
+        if len(moves) < 4:
+            yield [(), *ones, *pairs, *(((name, 2),) for name in moves)]
+        yield [*ones, *pairs, *below]
+        if len(moves) < 5:
+            yield [(), *ones, *pairs, *triples]
+            yield [(), *ones, *pairs, *triples, *below]
+
+
+def _monomial(each: Monomial, point: Point) -> Fraction:
+    return prod((Fraction(point[name]) ** power for name, power in each), start=Fraction(1))
+
+
+def _solve(table: Sequence[Sequence[Fraction]], values: Sequence[int]) -> list[Fraction] | None:
+    """The one exact solution of more equations than unknowns; None where they disagree or do not settle it."""
+    rows = [[*row, Fraction(value)] for row, value in zip(table, values, strict=True)]
+    width = len(table[0])
+    for column in range(width):
+        pivot = next((r for r in range(column, len(rows)) if rows[r][column]), None)
+        if pivot is None:
+            return None
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        top = [each / rows[column][column] for each in rows[column]]
+        rows[column] = top
+        for r, row in enumerate(rows):
+            if r != column and row[column]:
+                rows[r] = [a - row[column] * b for a, b in zip(row, top, strict=True)]
+    if any(row[-1] for row in rows[width:]):
+        return None
+    return [rows[column][-1] for column in range(width)]
+
+
+def _conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:
+    """What has to divide what for every shape and count to be whole, and what may not be larger than what."""
+    found: dict[str, Condition] = {}
+    for expr in exprs:
+        above, below = fraction(together(expr))
+        if below != 1:
+            found[str(expr)] = Divides(below, above)
+        for term in Add.make_args(expr):
+            if isinstance(-term, Symbol):
+                found[str(expr)] = AtMost(-term, expr - term)
+    return tuple(found[key] for key in sorted(found))
