@@ -106,8 +106,8 @@ def test_what_an_implementation_is_not_for_is_refused() -> None:
         architecture("llama").formula("activations", implementation="megatron", recompute="full")
     with pytest.raises(SymformerError, match="implementation=megatron is known in half precision"):
         architecture("gpt2").formula("activations", implementation="megatron", dtype="fp32")
-    with pytest.raises(SymformerError, match="the fused kernel of the CPU has no dropout"):
-        architecture("gpt2").formula("activations", implementation="sdpa", dropout="on")
+    with pytest.raises(SymformerError, match="is known for dtype=fp32 and recompute=none only"):
+        architecture("gpt2").formula("activations", implementation="sdpa", dropout="on", dtype="bf16")
 
 
 def test_one_head_of_one_sequence_is_refused() -> None:
@@ -151,3 +151,35 @@ def test_what_is_recomputed_copies_no_group(implementation: str, recompute: str)
 def test_gelu_that_is_written_out_costs_three_more() -> None:
     gpt2 = architecture("gpt2").formula("activations").partial(H="H")
     assert gpt2.part("h.mlp").equals(20 * B * S * H)  # input, three products and output of the function, 4 bytes each
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("target", ["gpt2", "bert", "llama", "mistral"])
+def test_fused_attention_with_dropout(target: str, seed: int) -> None:
+    """No kernel of the CPU drops attention weights, so torch writes attention out; Llama and Mistral drop none."""
+    sizes = draw(target, seed)
+    model = architecture(target)
+    assert isinstance(model.component, Architecture)
+    numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
+    formula = model.formula("activations", implementation="sdpa", dropout="on").partial(H="H")
+    theirs = activation_bytes(model.component, numbers, implementation="sdpa", dropout="on", fake=False)
+    assert formula.value(sizes) == theirs > 0
+    without = model.formula("activations", implementation="sdpa").partial(H="H").value(sizes)
+    assert (theirs == without) == (target in ("llama", "mistral"))
+
+
+@pytest.mark.parametrize("alone", ["B", "A"])
+def test_one_sequence_or_one_head_is_copied_once_more(alone: str) -> None:
+    sizes = draw("gpt2", 1) | {alone: 1}
+    model = architecture("gpt2")
+    assert isinstance(model.component, Architecture)
+    numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
+    formula = model.formula("activations", implementation="sdpa", dropout="on").partial(H="H")
+    theirs = activation_bytes(model.component, numbers, implementation="sdpa", dropout="on", fake=False)
+    # by hand: queries and keys, 4 bytes each, in every layer
+    copies = 2 * 4 * sizes["B"] * sizes["S"] * sizes["E"] * sizes["L"]
+    assert formula.expanded.xreplace(numbers) + copies == theirs
+    with pytest.raises(
+        SymformerError, match=f"does not hold for {alone}=1: torch then copies the queries and the keys"
+    ):
+        formula.value(sizes)

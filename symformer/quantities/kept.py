@@ -132,8 +132,6 @@ def fused_scores(entry: Entry, conventions: Conventions) -> Saves:
 
 def fused_mix(entry: Entry, conventions: Conventions) -> Saves:
     """Values, output and, in single precision, the logarithm of each row's sum; the weights are never stored."""
-    if conventions["dropout"] == "on":
-        raise RuleError(f"{entry.path}: the fused kernel of the CPU has no dropout; choose implementation=eager")
     return Saves(entry.inputs[1:], True, (_made(entry, "log-sum-exp", entry.inputs[0].shape[:3], SINGLE),))
 
 
@@ -249,8 +247,12 @@ def activation_terms(ledger: Ledger, conventions: Conventions, measure: Measure)
             f"{shared[0]}={conventions[shared[0]]} and implementation={implementation}: what one rank of many keeps is "
             "known for implementation=megatron only"
         )
-    table = IMPLEMENTATIONS[implementation]
     makers = {id(entry.output): entry for _, entry in ledger}
+    table = IMPLEMENTATIONS[implementation]
+    if _written_out(ledger, conventions):
+        if (conventions["dtype"], conventions["recompute"]) != ("fp32", "none"):
+            raise RuleError("implementation=sdpa with dropout=on is known for dtype=fp32 and recompute=none only")
+        table = {**table, **{kind: IMPLEMENTATIONS["eager"][kind] for kind in (Kind.SCORES, Kind.SOFTMAX, Kind.MIX)}}
     loops = {id(scope.loop[1]): scope for scope in _scopes(ledger.root) if scope.loop}
     kept = Kept(conventions, makers, loops)
     again = _recomputed(ledger, makers, conventions["recompute"])
@@ -313,6 +315,14 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
             yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
 
 
+def _written_out(ledger: Ledger, conventions: Conventions) -> bool:
+    """Whether torch writes its fused attention out: on the CPU no kernel drops attention weights."""
+    if (conventions["implementation"], conventions["dropout"]) != ("sdpa", "on"):
+        return False
+    weights = {id(entry.inputs[0]) for _, entry in ledger if entry.kind is Kind.MIX}
+    return any(entry.kind is Kind.DROPOUT and id(entry.output) in weights for _, entry in ledger)
+
+
 def implemented(library: str, implementation: str) -> None:
     """Raise RuleError where an implementation is one that a model's library does not have."""
     if implementation in ("eager", "sdpa") and library != "transformers":
@@ -326,6 +336,10 @@ def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition
     """Where transformers copies the keys and values of a group for each of its queries; where it makes a mask."""
     scores = [entry.inputs for _, entry in ledger if entry.kind is Kind.SCORES]
     grouped = {k.shape[1:4:2] for q, k in scores if q.shape[1] != k.shape[1]}
+    if _written_out(ledger, conventions):
+        copied = "torch then copies the queries and the keys once more"
+        alone = {B, *(q.shape[1] for q, _ in scores if q.shape[1].is_Symbol)}
+        return tuple(Excludes((size,), copied) for size in sorted(alone, key=str))
     if conventions["recompute"] != "none":  # then it keeps what it would have copied
         windows = {entry.window for _, entry in ledger if entry.kind is Kind.SCORES and entry.window is not None}
         if (conventions["implementation"], conventions["recompute"]) != ("sdpa", "full"):
