@@ -318,12 +318,16 @@ def trace(target: str, sizes: tuple[str, ...], head: str, configs: tuple[str, ..
     TARGET is hf:MODEL_TYPE, a config.json, or package.module:factory, whose code is run. The formula is checked row by
     row at fresh random sizes; without that nothing is shown.
     """
+    from .arithmetic import size
+    from .errors import OptionError
     from .sizes import whole
     from .targets import pairs
     from .witness import trace as trace_model
     from .witness import values_at
 
-    start = {name: whole(name, int(value) if value.isdecimal() else value) for name, value in pairs(sizes).items()}
+    if sizes and (target.startswith("hf:") or target.endswith(".json")):
+        raise OptionError(f"--size {sizes[0]} is a factory's argument, and {target} has its sizes in its config")
+    start = {name: whole(name, size(value)) for name, value in pairs(sizes).items()}
     found = trace_model(target, start, head)
     formula = found.model.params
     values = [values_at(found, path) for path in configs]

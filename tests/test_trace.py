@@ -173,3 +173,18 @@ def test_what_a_trace_does_not_know_is_refused(quantity: str) -> None:
     """It knows what is stored; a zero FLOPs would be a lie."""
     with pytest.raises(sf.SymformerError, match="what a trace stores is known and not what is done with it"):
         trace("hf:gpt2").model.formula(quantity)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["hf:gpt2", "--size", "E=64"], "--size E=64 is a factory's argument, and hf:gpt2 has its sizes in its config"),
+        (["math:sqrt", "--size", "E=" + "9" * 5000], "the expression has 5,000 characters; at most 2,000 are read"),
+        (["math:sqrt", "--size", "E=x"], "unknown symbol 'x'"),
+    ],
+)
+def test_sizes_that_are_refused(arguments: list[str], sentence: str) -> None:
+    result = CliRunner().invoke(cli, ["trace", *arguments])
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert result.stdout == ""
