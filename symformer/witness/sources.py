@@ -27,7 +27,8 @@ from ..errors import ConfigError, UnknownNameError, WitnessError
 from ..sizes import whole
 from ..symbols import SYMBOLS, name_size
 from .measure import without_initialisation
-from .tracing import Point, Trace, Tracer, rows_of
+from .running import stored
+from .tracing import Point, Trace, Tracer
 
 HEADS = {
     "causal": "MODEL_FOR_CAUSAL_LM_MAPPING",
@@ -108,7 +109,7 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {model_class.__name__}: {_sentence(error)}") from None
         title = f"{model_class.__name__} of transformers, traced"
-        traced = Tracer(build, _whole_numbers(default), letters).trace(target or HF + model_type, title)
+        traced = Tracer(stored(build), _whole_numbers(default), letters).trace(target or HF + model_type, title)
         return replace(traced, head=head)
 
 
@@ -137,7 +138,7 @@ def trace(build: Callable[..., Any], sizes: Mapping[str, int], target: str = "")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Tracer(at, start, letters).trace(name, f"{name}, traced")
+        return Tracer(stored(at), start, letters).trace(name, f"{name}, traced")
 
 
 def trace_target(target: str, sizes: Mapping[str, int], head: str = "") -> Trace:
@@ -175,12 +176,13 @@ def values_at(traced: Trace, path: str) -> int:
     modeling = importlib.import_module("transformers.models.auto.modeling_auto")
     try:
         found = getattr(modeling, HEADS[traced.head])[type(made)]
-        with torch.device("meta"), without_initialisation(), warnings.catch_warnings():
+        model_class = found[0] if isinstance(found, tuple) else found
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            stored = rows_of((found[0] if isinstance(found, tuple) else found)(made))
+            rows = stored(lambda point: cast(nn.Module, model_class(made)))({})
     except Exception as error:
         raise ConfigError(f"{path} has no model that this formula could stand for: {_sentence(error)}") from None
-    if (counted := sum(map(prod, stored.values()))) != value:
+    if (counted := sum(map(prod, rows.values()))) != value:
         raise ConfigError(f"{path} differs from the config traced in more than sizes: {counted:,}, not {value:,}")
     return value
 

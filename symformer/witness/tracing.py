@@ -11,25 +11,20 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import combinations
 from math import lcm, prod
 from time import monotonic
-from typing import Any, cast
+from typing import cast
 
-import torch
-from sympy import Add, Expr, Integer, Mul, Rational, Symbol, cancel, fraction, together
-from torch import nn
+from sympy import Add, Expr, Integer, Mul, Rational, Symbol, fraction, together
 
-from ..components.base import Component
 from ..errors import SizeError, WitnessError
-from ..ledger import ONE, Entry, Kind, Ledger, Operations, Scope, Tensor, Weight
 from ..model import Model
 from ..sizes import AtMost, Condition, Divides
 from ..symbols import RANK
-from .measure import without_initialisation
+from .traced import Class, Traced
 
 LIMIT = 20  # seconds
 FRESH = 3  # random points that play no part in the fit and decide
@@ -42,8 +37,8 @@ TRIES = 6  # draws before a point that the code refuses is given up
 
 Point = Mapping[str, int]
 Rows = dict[str, tuple[int, ...]]
-Build = Callable[[Point], nn.Module]
-Class = tuple[str, tuple[Expr, ...]]  # a path with * for every index, and a shape
+Measure = Callable[[Point], Rows]
+Letters = Callable[[Sequence[str]], Mapping[str, Symbol]]
 
 
 @dataclass(frozen=True)
@@ -53,90 +48,6 @@ class Pinned:
     name: str
     value: int
     why: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Traced(Component):
-    """A model read off its code: stored weights by module path, each shape and each number of layers in symbols."""
-
-    title: str = ""  # type: ignore[misc]
-    stem: str = ""
-    counts: Mapping[Class, tuple[Expr, ...]] = field(default_factory=dict, hash=False)
-    conditions: tuple[Condition, ...] = ()
-    role = "model"
-    shapes = "tokens[B,S] -> nothing[B,S]"
-
-    @property
-    def name(self) -> str:
-        return self.stem
-
-    @property
-    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
-        return self.conditions
-
-    def forward(self, ops: Operations, *inputs: Any) -> Any:
-        raise WitnessError(f"{self.stem} is a trace of stored weights; its forward is torch's")
-
-    @cached_property
-    def ledger(self) -> Ledger:
-        """The stored weights as a tree of modules."""
-        root = Scope("", self)
-        places: dict[tuple[object, ...], Scope] = {(): root}
-        modules: dict[tuple[object, ...], list[Weight]] = defaultdict(list)
-        entries: dict[tuple[object, ...], tuple[Scope, int, Tensor]] = {}
-        for (path, shape), counts in self.counts.items():
-            *words, _ = path.split(".")
-            key: tuple[object, ...] = ()
-            each = [cancel(n / before) for before, n in zip((ONE, *counts), counts, strict=False)]
-            stars = iter(each)
-            scope, at = root, 0
-            while at < len(words):
-                start = at
-                while at < len(words) and words[at] != "*":
-                    at += 1
-                if at < len(words):  # a repeated part takes the words before it into its name
-                    name = ".".join([*words[start : at + 1]])
-                    key = (*key, (name, count := next(stars)))
-                    if key not in places:
-                        places[key] = Scope(name, Module(_plain(name)), count)
-                        scope.items.append(places[key])
-                    scope, at = places[key], at + 1
-                else:
-                    for word in words[start : at - 1]:
-                        key = (*key, word)
-                        if key not in places:
-                            places[key] = Scope(word, Module(word))
-                            scope.items.append(places[key])
-                        scope = places[key]
-                    key = (*key, (".", words[at - 1]))
-            if key not in modules:
-                nowhere = Tensor(".".join(words) or "weights", ())
-                entries[key] = (scope, len(scope.items), nowhere)
-                scope.items.append(Entry(Kind.STORED, nowhere.name, (), nowhere))
-            modules[key].append(Weight(path, shape))
-        for key, (scope, at, nowhere) in entries.items():
-            weights = tuple(modules[key])
-            scope.items[at] = Entry(Kind.STORED, nowhere.name, (), nowhere, weights=weights, module=True)
-        return Ledger(root, None)
-
-
-@dataclass(frozen=True)
-class Module:
-    """A torch module, by name."""
-
-    name: str
-    shapes: str = ""
-
-    @property
-    def title(self) -> str:
-        return self.name
-
-    def forward(self, ops: Operations, *inputs: Any) -> Any:
-        raise WitnessError(f"{self.name} is torch's own")
-
-
-def _plain(name: str) -> str:
-    return name.removesuffix(".*") or "layer"
 
 
 @dataclass(frozen=True)
@@ -152,18 +63,13 @@ class Trace:
     head: str = ""  # of transformers' mappings
 
 
-def rows_of(model: nn.Module) -> Rows:
-    """The shape of every unique parameter."""
-    if hasattr(model, "tie_weights"):
-        cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
-    return {name: tuple(map(int, each.shape)) for name, each in model.named_parameters(remove_duplicate=True)}
-
-
 class Tracer:
     """One model's code, asked for its rows at many points."""
 
-    def __init__(self, build: Build, start: Point, letters: Callable[[Sequence[str]], Mapping[str, Symbol]]) -> None:
-        self.build, self.start, self.letters = build, dict(start), letters
+    def __init__(
+        self, measure: Measure, start: Point, letters: Callable[[Sequence[str]], Mapping[str, Symbol]]
+    ) -> None:
+        self.measure, self.start, self.letters = measure, dict(start), letters
         self.random = random.Random(0)
         self.builds = 0
         self.until = monotonic() + LIMIT
@@ -178,8 +84,7 @@ class Tracer:
                 raise WitnessError(f"no formula was found in {LIMIT} seconds and {self.builds} builds")
             self.builds += 1
             try:
-                with torch.device("meta"), torch.no_grad(), without_initialisation():
-                    self.seen[key] = rows_of(self.build(point))
+                self.seen[key] = self.measure(point)
             except Exception as error:  # whatever somebody's code raises, the point is not a model
                 self.last = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
                 return None
