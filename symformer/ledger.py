@@ -44,6 +44,9 @@ class Kind(StrEnum):
     COMBINE = "combine"  # what the chosen experts give, weighted and added up
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # from rank to rank: nothing is computed
+    CONTRACTION = "contraction"  # a matrix product that torch ran, by how often and the sizes multiplied
+    KEPT = "kept"  # a tensor that autograd keeps, by how often, its shape and the bytes of an element
+    CACHED = "cached"  # a tensor of a cache, by its shape
     STORED = "stored"  # a weight of which only the shape is known, not what is done with it
 
 

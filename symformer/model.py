@@ -71,9 +71,9 @@ class Model:
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
         """One quantity, in closed form. Raises UnknownNameError and OptionError."""
         question = find_quantity(quantity)
-        witness = getattr(self.component, "witness", None)
-        question.check(witness.library if witness else "", conventions)
-        return question.formula(self.component, self.id, conventions, self.relations, self.constraints, self)
+        part = self.component.answering(question, conventions)
+        question.check(part.library, conventions)
+        return question.formula(part, self.id, conventions, self.relations, part.constraints, self)
 
     @property
     def known(self) -> Numbers:

@@ -192,3 +192,8 @@ class Architecture(Component):
     witness: ClassVar[Witness]
     # Each variant is a set of options; the first is the default. Every one is proved, and printed in the derivation.
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+
+    @property
+    def library(self) -> str:
+        """The library of its witness."""
+        return self.witness.library

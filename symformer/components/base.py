@@ -13,6 +13,7 @@ from ..formula import Formula
 from ..ledger import Ledger, Operations, Tensor, record
 from ..placement import Cut
 from ..quantities import quantity as find_quantity
+from ..quantities.quantity import Quantity
 from ..shapes import shape_line
 from ..sizes import Condition, Relations
 
@@ -46,6 +47,15 @@ class Component(ABC):
     def ledger(self) -> Ledger:
         """This part alone, on inputs of the shapes its shape line names."""
         return record(self)
+
+    @property
+    def library(self) -> str:
+        """The library that has this part as a torch class; "" for none."""
+        return ""
+
+    def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
+        """The part whose ledger answers a quantity under these conventions: itself, unless its facts are measured."""
+        return self
 
     @property
     def name(self) -> str:

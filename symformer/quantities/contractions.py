@@ -112,10 +112,15 @@ def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return tuple(terms)
 
 
+def ran(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """What torch ran: a term of its own for each product, forward or backward."""
+    return (Term(entry.path, (TWO, *entry.output.shape)),)
+
+
 def rules(counted: Rule) -> Mapping[Kind, Rule]:
     """A table in which one rule counts what contracts or works elementwise, and the rest adds nothing."""
     free = (Kind.DROPOUT, Kind.POSITIONS, Kind.SELECT, Kind.PARAMETER, Kind.MOVE)
-    return dict.fromkeys(COUNTED, counted) | dict.fromkeys(free, nothing)
+    return dict.fromkeys(COUNTED, counted) | dict.fromkeys(free, nothing) | {Kind.CONTRACTION: ran}
 
 
 def _scaled(factors: tuple[Expr, ...], share: Expr) -> tuple[Expr, ...]:

@@ -172,6 +172,11 @@ def _only(entry: Entry, functions: tuple[str, ...]) -> Saves:
     return Saves(reads=entry.inputs)
 
 
+def observed(entry: Entry, conventions: Conventions) -> Saves:
+    """What torch was seen to keep."""
+    return Saves(makes=(Term(entry.path, entry.output.shape),))
+
+
 # Only what the paper counts: a gated or a rotary model has no rule here.
 _MEGATRON: dict[Kind, Saver] = {
     Kind.LOOKUP: none,
@@ -186,7 +191,13 @@ _MEGATRON: dict[Kind, Saver] = {
     Kind.MOVE: none,
 }
 IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
-    "eager": {**_COMMON, Kind.SCORES: eager_scores, Kind.SOFTMAX: eager_softmax, Kind.MIX: eager_mix},
+    "eager": {
+        **_COMMON,
+        Kind.SCORES: eager_scores,
+        Kind.SOFTMAX: eager_softmax,
+        Kind.MIX: eager_mix,
+        Kind.KEPT: observed,
+    },
     "sdpa": {**_COMMON, Kind.SCORES: fused_scores, Kind.SOFTMAX: none, Kind.MIX: fused_mix},
     "megatron": _MEGATRON,
 }

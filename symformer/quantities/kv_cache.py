@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..account import Measure, Term
+from ..errors import RuleError
 from ..ledger import Entry, Kind
 from .generation import DTYPE, LATENT, SIZES, WINDOW, keys_and_values
 from .quantity import Convention, Conventions, Quantity, nothing
@@ -13,12 +14,20 @@ def kept(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return tuple(keys_and_values(entry, SIZES[conventions["dtype"]], conventions))
 
 
+def held(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """A tensor of a cache that torch filled. Raises RuleError for a state in another precision than it was seen in."""
+    if entry.path.rpartition(".")[2] not in ("keys", "values") and conventions["dtype"] != "fp32":
+        raise RuleError(f"{entry.path}: a state that is neither keys nor values is known for dtype=fp32")
+    return (Term(entry.path, (*entry.output.shape, SIZES[conventions["dtype"]])),)
+
+
 QUANTITY = Quantity(
     Measure("kv-cache", "bytes of the key/value cache", "K", "bytes"),
     "The keys and the values of C tokens in each of B sequences, in every layer, at the heads that store them.",
     {
         Kind.SCORES: kept,
         Kind.MIX: kept,
+        Kind.CACHED: held,
         **dict.fromkeys(
             (
                 Kind.LINEAR,

@@ -1,27 +1,279 @@
-"""What torch says of a model at one point: the rows it stores."""
+"""What torch says of a model at one point: the rows it stores, and the rows of what it does when it runs.
+
+Everything stands on the meta device, so a size costs nothing. A run's rows are its matrix products: for each the
+module it ran in, how often, and the sizes multiplied. They are read below autograd, from the operations that torch
+really dispatches, and their total is held against torch's own FlopCounterMode.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.autograd.graph import saved_tensors_hooks
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
 
+from ..errors import WitnessError
+from ..ledger import Kind
 from .measure import without_initialisation
 from .tracing import Measure, Point, Rows
 
 Build = Callable[[Point], nn.Module]
+Call = Callable[[nn.Module, Point], Any]  # runs a model on inputs of a point's sizes, and gives its output
+Factors = tuple[int, ...]
+aten = torch.ops.aten
 
 
 def stored(build: Build) -> Measure:
     """The measure of a build: the shape of every unique parameter, by its path."""
 
     def rows(point: Point) -> Rows:
-        with torch.device("meta"), torch.no_grad(), without_initialisation():
-            model = build(point)
-            if hasattr(model, "tie_weights"):
-                cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
+        model = _build(build, point)
         return {name: tuple(map(int, each.shape)) for name, each in model.named_parameters(remove_duplicate=True)}
 
     return rows
+
+
+def _build(build: Build, point: Point, device: str = "meta") -> nn.Module:
+    with torch.device(device), torch.no_grad(), without_initialisation():
+        model = build(point)
+        if hasattr(model, "tie_weights"):
+            cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
+    return model
+
+
+def products(build: Build, call: Call, backward: bool = False) -> Measure:
+    """The measure of a run: every matrix product, forward or both ways, by the path of the module it ran in."""
+
+    def rows(point: Point) -> Rows:
+        model = _build(build, point).eval()
+        seen = Products(model)
+        _run(model, call, point, backward, seen)
+        return seen.tally.rows
+
+    return rows
+
+
+def counted(build: Build, call: Call, backward: bool = False) -> Callable[[Point], int]:
+    """What torch's FlopCounterMode says of the same run."""
+
+    def total(point: Point) -> int:
+        counter = FlopCounterMode(display=False)
+        _run(_build(build, point).eval(), call, point, backward, counter)
+        return int(counter.get_total_flops())
+
+    return total
+
+
+def _run(model: nn.Module, call: Call, point: Point, backward: bool, mode: Any) -> None:
+    model.requires_grad_(backward)
+    # The fused attention kernels are read by no counter in silence; the plain one is asked for.
+    with torch.device("meta"), sdpa_kernel(SDPBackend.MATH), nullcontext() if backward else torch.no_grad(), mode:
+        output = call(model, point)
+        if backward:
+            torch.autograd.backward([each.sum() for each in _ends(output)])
+
+
+def _ends(output: Any) -> list[Tensor]:
+    """The tensors a model is for: its logits where it has some, else the first it gives."""
+    if isinstance(output, Tensor):
+        return [output]
+    names = ("logits", "prediction_logits", "seq_relationship_logits", "pooler_output")
+    return [each for name in names if isinstance(each := getattr(output, name, None), Tensor)] or [output[0]]
+
+
+def kept(build: Build, call: Call) -> Measure:
+    """The measure of what autograd keeps of a forward pass, weights left out: each storage where it is first kept.
+
+    With fake tensors, which go where the CPU's would: on meta a layer norm keeps other things.
+    """
+
+    def rows(point: Point) -> Rows:
+        with FakeTensorMode():
+            model = _build(build, point, "cpu").eval()
+            seen = Keeper(model)
+            with seen, saved_tensors_hooks(seen.keep, lambda tensor: tensor):
+                call(model, point)
+        return seen.tally.rows
+
+    return rows
+
+
+def cached(build: Build, call: Call) -> Measure:
+    """The measure of the cache that a model fills by itself: the shape of each of its tensors."""
+
+    def rows(point: Point) -> Rows:
+        model = _build(build, point).eval()
+        with torch.device("meta"), torch.no_grad():
+            cache = getattr(call(model, point), "past_key_values", None)
+        return {
+            f"{stack}layers.{place}.{name}": tuple(tensor.shape)
+            for stack, each in _stacks(cache)
+            for place, layer in enumerate(each.layers)
+            for name, tensor in vars(layer).items()
+            if isinstance(tensor, Tensor) and tensor.is_floating_point() and tensor.numel()
+        }
+
+    return rows
+
+
+def _stacks(cache: Any) -> list[tuple[str, Any]]:
+    if cache is None:
+        raise WitnessError("the model gives back no cache")
+    if hasattr(cache, "cross_attention_cache"):
+        return [("self.", cache.self_attention_cache), ("cross.", cache.cross_attention_cache)]
+    return [("", cache)]
+
+
+class Where:
+    """Which module of a model is running."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.names = {id(module): name for name, module in reversed(list(model.named_modules()))}
+        self.open = [""]
+
+    def __enter__(self) -> Any:
+        self.hooks = [
+            register_module_forward_pre_hook(self._enter),
+            register_module_forward_hook(self._leave, always_call=True),
+        ]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for hook in self.hooks:
+            hook.remove()
+
+    def _enter(self, module: nn.Module, inputs: object) -> None:
+        self.open.append(self.names.get(id(module), self.open[-1]))
+
+    def _leave(self, module: nn.Module, inputs: object, output: object) -> None:
+        self.open.pop()
+
+    @property
+    def now(self) -> str:
+        """The path of the module."""
+        return self.open[-1]
+
+
+class Tally:
+    """How often each shape was seen, by a path."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, dict[Factors, int]] = defaultdict(lambda: defaultdict(int))
+
+    def add(self, module: str, name: str, factors: Factors) -> None:
+        """One more."""
+        self.times[f"{module}.{name}" if module else name][factors] += 1
+
+    @property
+    def rows(self) -> Rows:
+        """A row for each shape at a path: how often, and the shape."""
+        found: Rows = {}
+        for path, each in self.times.items():
+            for number, (factors, times) in enumerate(each.items()):
+                found[path + (f"-{number + 1}" if number else "")] = (times, *factors)
+        return found
+
+
+class Keeper(Where):
+    """Every storage that autograd keeps, by the module in which it is first kept."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__(model)
+        weights = (*model.parameters(), *model.buffers())
+        self.weights = {parameter.untyped_storage()._cdata for parameter in weights}
+        self.tally = Tally()
+        self.held: dict[int, Tensor] = {}  # the tensors too, so that no storage is freed and its place used again
+
+    def keep(self, tensor: Tensor) -> Tensor:
+        """What saved_tensors_hooks call."""
+        storage = tensor.untyped_storage()
+        if storage._cdata not in self.held and storage._cdata not in self.weights:
+            self.held[storage._cdata] = tensor
+            whole = tensor.numel() * tensor.element_size() == storage.nbytes()
+            factors = (*tensor.shape, tensor.element_size()) if whole else (storage.nbytes(),)
+            self.tally.add(self.now, "kept", tuple(map(int, factors)))
+        return tensor
+
+
+class Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Every matrix product that is dispatched while it is on, by the module that ran it."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.where, self.tally = Where(model), Tally()
+        self.makers: dict[int, str] = {}  # the number torch gives an operation's gradient -> the module it ran in
+
+    def __enter__(self) -> Any:
+        self.where.__enter__()
+        return super().__enter__()  # type: ignore[no-untyped-call]
+
+    def __exit__(self, *error: Any) -> None:
+        self.where.__exit__()
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is aten._local_scalar_dense.default and args[0].dtype is torch.bool:
+            return True  # what is asked of a mask is whether it masks nothing, and no token here is padding
+        out = func(*args, **(kwargs or {}))
+        packet = func.overloadpacket
+        if packet in FACTORS:
+            node = torch._C._current_autograd_node()
+            if node is None:
+                self.makers[torch._C._autograd._get_sequence_nr() - 1] = self.where.now
+            module = self.where.now if node is None else self.makers.get(node._sequence_nr(), "")
+            name = str(packet).removeprefix("aten.") + ("_backward" if node is not None else "")
+            for factors in FACTORS[packet](args, out):
+                self.tally.add(module, name, factors)
+        return out
+
+
+def _convolution(x: Tensor, weight: Tensor, out: Tensor, transposed: bool) -> Factors:
+    return (x.shape[0], *(x if transposed else out).shape[2:], *weight.shape)
+
+
+def _convolution_backward(args: Any, out: Any) -> list[Factors]:
+    """Each gradient of a convolution is a product of as many factors as the convolution itself."""
+    gradient, x, weight, transposed = args[0], args[1], args[2], args[7]
+    return [_convolution(x, weight, gradient, transposed) for side in out[:2] if side is not None]
+
+
+# The sizes that each operation multiplies: an output's, and what is summed over. Two FLOPs for each product.
+FACTORS: Mapping[Any, Callable[[Any, Any], list[Factors]]] = {
+    aten.mm: lambda args, out: [(*args[0].shape, args[1].shape[1])],
+    aten.addmm: lambda args, out: [(*args[1].shape, args[2].shape[1])],
+    aten.bmm: lambda args, out: [(*args[0].shape, args[1].shape[2])],
+    aten.baddbmm: lambda args, out: [(*args[1].shape, args[2].shape[2])],
+    aten._grouped_mm: lambda args, out: [(*args[0].shape, args[1].shape[2])],
+    aten.convolution: lambda args, out: [_convolution(args[0], args[1], out, args[6])],
+    aten.convolution_backward: _convolution_backward,
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a quantity is read off a run: its rows, what torch itself says of their sum, and how it is called."""
+
+    kind: Kind
+    measure: Callable[[Build, Call], Measure]
+    total: Callable[[Build, Call], Callable[[Point], int]] | None = None
+    length: str = "S"  # the letter of how many tokens there are
+    cache: bool = False
+
+
+RUNS: Mapping[str, Run] = {
+    "flops": Run(Kind.CONTRACTION, products, counted),
+    "train-flops": Run(Kind.CONTRACTION, partial(products, backward=True), partial(counted, backward=True)),
+    "activations": Run(Kind.KEPT, kept),
+    "kv-cache": Run(Kind.CACHED, cached, length="C", cache=True),
+}

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cache, partial
 from math import prod
 from pathlib import Path
 from typing import Any, cast
@@ -26,8 +27,10 @@ from ..config import read_config
 from ..errors import ConfigError, UnknownNameError, WitnessError
 from ..sizes import whole
 from ..symbols import SYMBOLS, name_size
+from .calling import calling
 from .measure import without_initialisation
-from .running import stored
+from .running import RUNS, Call, Run, stored
+from .traced import Traced
 from .tracing import Point, Trace, Tracer
 
 HEADS = {
@@ -43,6 +46,11 @@ HF = "hf:"
 class UnbuiltError(WitnessError):
     """A class that its own default config does not build: there is nothing to trace."""
 
+
+# Batches and lengths to run: no length is likely to be a width as well.
+BATCHES = (2, 3, 5, 7, 11)
+LENGTHS = (34, 38, 46, 58, 62, 74, 82, 86, 94)
+RUN_LIMIT = 90  # seconds
 
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
 _NEVER = ("_token_id", "_index", "num_labels", "seed", "_token")
@@ -109,8 +117,40 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {model_class.__name__}: {_sentence(error)}") from None
         title = f"{model_class.__name__} of transformers, traced"
-        traced = Tracer(stored(build), _whole_numbers(default), letters).trace(target or HF + model_type, title)
-        return replace(traced, head=head)
+        start = _whole_numbers(default)
+        traced = Tracer(stored(build), start, letters).trace(target or HF + model_type, title)
+        return replace(_with_runs(traced, build, start, partial(calling, head)), head=head)
+
+
+def _with_runs(found: Trace, build: Callable[[Point], nn.Module], start: Point, call: Callable[[Run], Call]) -> Trace:
+    """The trace of what is stored, that can also run the model: each quantity is traced when it is first asked for."""
+
+    @cache
+    def of(quantity: str) -> Trace:
+        run = RUNS[quantity]
+        calls = call(run)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            traced = Tracer(
+                run.measure(build, calls),
+                {**start, "B": 2, run.length: 26},
+                lambda names: letters(list(dict.fromkeys([*found.symbols.values(), *names]))),
+                kind=run.kind,
+                draws={"B": BATCHES, run.length: LENGTHS},
+                total=run.total and run.total(build, calls),
+                limit=RUN_LIMIT,
+            ).trace(found.model.target, found.model.title)
+        return _with(traced, maker="transformers")
+
+    def measure(quantity: str) -> Traced:
+        return cast(Traced, of(quantity).model.component)
+
+    return replace(_with(found, measure=measure, maker="transformers"), of=of)
+
+
+def _with(found: Trace, **facts: Any) -> Trace:
+    component: Any = replace(cast(Any, found.model.component), **facts)
+    return replace(found, model=replace(found.model, component=component))
 
 
 def trace_config(path: str, head: str = "") -> Trace:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,11 +11,20 @@ from typing import Any
 from sympy import Expr, cancel
 
 from ..components.base import Component
-from ..errors import WitnessError
+from ..errors import RuleError, WitnessError
 from ..ledger import ONE, Entry, Kind, Ledger, Operations, Scope, Tensor, Weight
+from ..quantities.quantity import Quantity
 from ..sizes import Condition
 
 Class = tuple[str, tuple[Expr, ...]]  # a path with * for every index, and a shape
+
+# The quantities that a run of torch answers, and the conventions that do not change what it does.
+MEASURED: Mapping[str, tuple[str, ...]] = {
+    "flops": (),
+    "train-flops": (),
+    "activations": (),
+    "kv-cache": ("dtype",),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +35,9 @@ class Traced(Component):
     stem: str = ""
     counts: Mapping[Class, tuple[Expr, ...]] = field(default_factory=dict, hash=False)
     conditions: tuple[Condition, ...] = ()
+    kind: Kind = Kind.STORED  # what its rows are
+    maker: str = ""  # the library that its code comes from
+    measure: Callable[[str], Traced] | None = field(default=None, compare=False)  # what torch says of a quantity
     role = "model"
     shapes = "tokens[B,S] -> nothing[B,S]"
 
@@ -37,50 +49,69 @@ class Traced(Component):
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
         return self.conditions
 
+    @property
+    def library(self) -> str:
+        return self.maker
+
     def forward(self, ops: Operations, *inputs: Any) -> Any:
         raise WitnessError(f"{self.stem} is a trace of stored weights; its forward is torch's")
 
+    def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
+        """What torch does is read off a run of its own, under the conventions that it runs under and no others."""
+        name = question.measure.name
+        if self.measure is None or name not in MEASURED:
+            return self
+        for convention, value in question.choose(given).items():
+            ran = question.choices[convention].default
+            if value != ran and convention not in MEASURED[name]:
+                raise RuleError(
+                    f"{convention}={value}: the {question.measure.title} of {self.stem} are read off what torch runs, "
+                    f"which is {convention}={ran}"
+                )
+        return self.measure(name)
+
     @cached_property
     def ledger(self) -> Ledger:
-        """The stored weights as a tree of modules."""
-        root = Scope("", self)
-        places: dict[tuple[object, ...], Scope] = {(): root}
-        modules: dict[tuple[object, ...], list[Weight]] = defaultdict(list)
-        entries: dict[tuple[object, ...], tuple[Scope, int, Tensor]] = {}
+        """Its rows as a tree of modules: the weights of a module together, each operation that ran by itself."""
+        tree = _Tree(self)
+        if self.kind is not Kind.STORED:
+            for (path, shape), counts in self.counts.items():
+                output = Tensor(path, tuple(dim for dim in shape if dim != 1), grad=ONE)
+                tree.scope(path.split("."), counts).items.append(Entry(self.kind, path, (), output))
+            return Ledger(tree.root, None)
+        modules: dict[tuple[str, tuple[Expr, ...]], list[Weight]] = defaultdict(list)
         for (path, shape), counts in self.counts.items():
-            *words, _ = path.split(".")
-            key: tuple[object, ...] = ()
-            each = [cancel(n / before) for before, n in zip((ONE, *counts), counts, strict=False)]
-            stars = iter(each)
-            scope, at = root, 0
-            while at < len(words):
-                start = at
-                while at < len(words) and words[at] != "*":
-                    at += 1
-                if at < len(words):  # a repeated part takes the words before it into its name
-                    name = ".".join([*words[start : at + 1]])
-                    key = (*key, (name, count := next(stars)))
-                    if key not in places:
-                        places[key] = Scope(name, Module(_plain(name)), count)
-                        scope.items.append(places[key])
-                    scope, at = places[key], at + 1
-                else:
-                    for word in words[start : at - 1]:
-                        key = (*key, word)
-                        if key not in places:
-                            places[key] = Scope(word, Module(word))
-                            scope.items.append(places[key])
-                        scope = places[key]
-                    key = (*key, (".", words[at - 1]))
-            if key not in modules:
-                nowhere = Tensor(".".join(words) or "weights", ())
-                entries[key] = (scope, len(scope.items), nowhere)
-                scope.items.append(Entry(Kind.STORED, nowhere.name, (), nowhere))
-            modules[key].append(Weight(path, shape))
-        for key, (scope, at, nowhere) in entries.items():
-            weights = tuple(modules[key])
-            scope.items[at] = Entry(Kind.STORED, nowhere.name, (), nowhere, weights=weights, module=True)
-        return Ledger(root, None)
+            modules[path.rpartition(".")[0], counts].append(Weight(path, shape))
+        for (module, counts), weights in modules.items():
+            nowhere = Tensor(module or "weights", ())
+            entry = Entry(self.kind, nowhere.name, (), nowhere, weights=tuple(weights), module=True)
+            tree.scope(module.split("."), counts).items.append(entry)
+        return Ledger(tree.root, None)
+
+
+class _Tree:
+    """Scopes by path and count: a module for each word, and a repeated part for the words up to a star."""
+
+    def __init__(self, part: Traced) -> None:
+        self.root = Scope("", part)
+        self.scopes: dict[tuple[object, ...], Scope] = {(): self.root}
+
+    def scope(self, words: Sequence[str], counts: Sequence[Expr]) -> Scope:
+        """Where the last word of a path stands; ``counts`` are the copies of all up to each star."""
+        each = (cancel(n / before) for before, n in zip((ONE, *counts), counts, strict=False))
+        scope, name = self.root, ""
+        key: tuple[object, ...] = ()
+        for place, word in enumerate(words):
+            name = f"{name}.{word}" if name else word
+            if word != "*" and (place == len(words) - 1 or "*" in words[place:]):
+                continue
+            count = next(each) if word == "*" else ONE
+            key = (*key, (name, count))
+            if key not in self.scopes:
+                self.scopes[key] = Scope(name, Module(name.removesuffix(".*")), count)
+                scope.items.append(self.scopes[key])
+            scope, name = self.scopes[key], ""
+        return scope
 
 
 @dataclass(frozen=True)
@@ -96,7 +127,3 @@ class Module:
 
     def forward(self, ops: Operations, *inputs: Any) -> Any:
         raise WitnessError(f"{self.name} is torch's own")
-
-
-def _plain(name: str) -> str:
-    return name.removesuffix(".*") or "layer"

@@ -21,6 +21,7 @@ from typing import cast
 from sympy import Add, Expr, Integer, Mul, Rational, Symbol, fraction, together
 
 from ..errors import SizeError, WitnessError
+from ..ledger import Kind
 from ..model import Model
 from ..sizes import AtMost, Condition, Divides
 from ..symbols import RANK
@@ -33,6 +34,8 @@ DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: mo
 # A hint only: such a field is made small while the shapes are found, if the code takes it.
 _ORDINAL = r"interval|step|freq|every|period|start|end|index|offset|per_|shared|size|dense|first"
 DEEP = re.compile(rf"^(?!.*({_ORDINAL})).*(layer|block|depth)")
+NOWHERE: Mapping[str, Sequence[int]] = {}
+STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone
 TRIES = 6  # draws before a point that the code refuses is given up
 
 Point = Mapping[str, int]
@@ -61,27 +64,39 @@ class Trace:
     builds: int
     seconds: float
     head: str = ""  # of transformers' mappings
+    of: Callable[[str], Trace] | None = None  # the trace of another quantity, from a run
 
 
 class Tracer:
     """One model's code, asked for its rows at many points."""
 
     def __init__(
-        self, measure: Measure, start: Point, letters: Callable[[Sequence[str]], Mapping[str, Symbol]]
+        self,
+        measure: Measure,
+        start: Point,
+        letters: Letters,
+        *,
+        kind: Kind = Kind.STORED,
+        draws: Mapping[str, Sequence[int]] = NOWHERE,
+        total: Callable[[Point], int] | None = None,
+        limit: float = LIMIT,
     ) -> None:
         self.measure, self.start, self.letters = measure, dict(start), letters
+        self.kind, self.draws, self.total, self.limit = kind, draws, total, limit
         self.random = random.Random(0)
         self.builds = 0
-        self.until = monotonic() + LIMIT
+        self.until = monotonic() + limit
         self.seen: dict[tuple[tuple[str, int], ...], Rows] = {}
         self.last = ""
+        self.ties: dict[str, str] = {}  # a size that is another
 
     def rows(self, point: Point) -> Rows | None:
         """The rows at a point; None where the model's code refuses it."""
+        point = self.tied(point)
         key = tuple(sorted(point.items()))
         if key not in self.seen:
             if monotonic() > self.until:
-                raise WitnessError(f"no formula was found in {LIMIT} seconds and {self.builds} builds")
+                raise WitnessError(f"no formula was found in {self.limit} seconds and {self.builds} builds")
             self.builds += 1
             try:
                 self.seen[key] = self.measure(point)
@@ -89,6 +104,14 @@ class Tracer:
                 self.last = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
                 return None
         return self.seen[key]
+
+    def tied(self, point: Point) -> Point:
+        """A point at which every size that is another is that other."""
+        return {**point, **{name: point[other] for name, other in self.ties.items()}}
+
+    def sum(self, point: Point) -> int:
+        """What the rows at a point come to: 2 FLOPs for each product."""
+        return sum(2 * prod(row) for row in self.seen_rows(point).values())
 
     # -- which are sizes -----------------------------------------------------------------------------------------
 
@@ -116,9 +139,24 @@ class Tracer:
                     break
                 if changed is not None and other != 2 * value:
                     break
-            if not moved:
+            if not moved and not self._tie(name, base):
                 pinned.append(Pinned(name, value, self.last))
+        for name in self.ties.values():
+            if name not in (*widths, *counts):
+                widths.append(name)
+        pinned = [each for each in pinned if each.name not in self.ties.values()]
         return base, widths, counts, pinned
+
+    def _tie(self, name: str, base: Point) -> bool:
+        """Whether a size moves once another moves with it, that has the same value: it is that other from now on."""
+        if name in self.ties:
+            return True
+        for other, value in base.items():
+            together = {**base, other: 2 * value, name: 2 * value}
+            if other != name and value == base[name] and other not in self.ties and self.rows(together) is not None:
+                self.ties[other] = name
+                return True
+        return False
 
     # -- points --------------------------------------------------------------------------------------------------
 
@@ -127,7 +165,9 @@ class Tracer:
         point = dict(base)
         for name in widths:
             word = name.rpartition(".")[2]
-            if "vocab" in word:  # above the token ids that the config names
+            if name in self.draws:
+                point[name] = self.random.choice(self.draws[name])
+            elif "vocab" in word:  # above the token ids that the config names
                 point[name] = base[name] + self.random.randrange(1, 1999)
             elif re.search(r"max_.*position|n_positions|n_ctx", word):
                 point[name] = self.random.randrange(601, 1999)
@@ -166,7 +206,7 @@ class Tracer:
         names = {symbol: name for name, symbol in letters.items()}
         used = {symbol for each in every for symbol in each.free_symbols}
         stem = target.rpartition("/")[2].replace(":", "-")
-        found = Traced(title=title, stem=stem, counts=totals, conditions=_conditions(every))
+        found = Traced(title=title, stem=stem, counts=totals, conditions=_conditions(every), kind=self.kind)
         checked = self._fresh(found, points, widths, counts, letters)
         loose = self._probe(found, points[0], base, [*widths, *counts], letters)
         component = replace(found, conditions=(*found.conditions, *loose))
@@ -202,8 +242,8 @@ class Tracer:
         points = [first]
         moved = []
         for name in widths:
-            for factor in (2, 3, 4):
-                point = {**first, name: first[name] * factor}
+            for factor in STEPS:
+                point = {**first, name: int(first[name] * factor)}
                 if (rows := self.rows(point)) and rows.keys() == self.seen_rows(first).keys():
                     points.append(point)
                     moved.append(name)
@@ -418,6 +458,8 @@ class Tracer:
             used.add(_frozen(point))
             if not self._agrees(component, point, letters):
                 raise WitnessError(f"the formula found does not hold at {dict(point)}, so it is not shown")
+            if self.total and (total := self.total(self.tied(point))) != (rows := self.sum(point)):
+                raise WitnessError(f"torch counts {total:,} at {dict(point)}, and the rows come to {rows:,}")
             checked.append(point)
             if len(checked) == FRESH:
                 return checked
