@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from .running import Call, Run
 from .tracing import Point
@@ -25,14 +26,30 @@ def calling(head: str, run: Run) -> Call:
                 each._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
         takes = inspect.signature(model.forward).parameters
         device = next(model.parameters()).device
-        tokens = torch.zeros(point["B"], point[run.length], dtype=torch.long, device=device)
+
+        def tokens(batch: int = point["B"]) -> torch.Tensor:
+            return torch.zeros(batch, point[run.length], dtype=torch.long, device=device)
+
         given: dict[str, Any] = {"use_cache": run.cache} if "use_cache" in takes else {}
         if head == "seq2seq":
-            given["decoder_input_ids"] = tokens
-        with _unpadded():
-            return model(input_ids=tokens, **given)
+            given["decoder_input_ids"] = tokens()
+        if head == "masked" and "position_ids" in takes:
+            given["position_ids"] = tokens(1)
+        if "token_type_ids" in takes and getattr(config, "type_vocab_size", None):
+            given["token_type_ids"] = tokens()
+        with _unpadded(), Unmasked():  # type: ignore[no-untyped-call]
+            return model(input_ids=tokens(), **given)
 
     return call
+
+
+class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """What a model asks of a mask is whether it masks nothing; no token here is padding."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.ops.aten._local_scalar_dense.default and args[0].dtype is torch.bool:
+            return True
+        return func(*args, **(kwargs or {}))
 
 
 @contextmanager

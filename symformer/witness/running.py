@@ -223,8 +223,6 @@ class Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__exit__(*error)  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is aten._local_scalar_dense.default and args[0].dtype is torch.bool:
-            return True  # what is asked of a mask is whether it masks nothing, and no token here is padding
         out = func(*args, **(kwargs or {}))
         packet = func.overloadpacket
         if packet in FACTORS:
@@ -260,6 +258,12 @@ FACTORS: Mapping[Any, Callable[[Any, Any], list[Factors]]] = {
 }
 
 
+SHORT = (26, 34, 38, 46, 58, 62, 74, 82, 86, 94)  # no length is likely to be a width as well
+CHUNKS = (64, 128, 192, 320, 448, 704, 832)  # for code that reads tokens by the chunk
+BLOCKS = (512, 1024, 1536, 2560, 3584, 5632)
+PAST = (400_009, 34, 62, 94, 1009, 20_011, 400_009)  # on both sides of every window
+
+
 @dataclass(frozen=True)
 class Run:
     """How a quantity is read off a run: its rows, what torch itself says of their sum, and how it is called."""
@@ -268,6 +272,7 @@ class Run:
     measure: Callable[[Build, Call], Measure]
     total: Callable[[Build, Call], Callable[[Point], int]] | None = None
     length: str = "S"  # the letter of how many tokens there are
+    lengths: tuple[tuple[int, ...], ...] = (SHORT, CHUNKS, BLOCKS)  # where it starts and what is drawn, in turn
     cache: bool = False
 
 
@@ -275,5 +280,5 @@ RUNS: Mapping[str, Run] = {
     "flops": Run(Kind.CONTRACTION, products, counted),
     "train-flops": Run(Kind.CONTRACTION, partial(products, backward=True), partial(counted, backward=True)),
     "activations": Run(Kind.KEPT, kept),
-    "kv-cache": Run(Kind.CACHED, cached, length="C", cache=True),
+    "kv-cache": Run(Kind.CACHED, cached, length="C", lengths=(PAST, SHORT), cache=True),
 }

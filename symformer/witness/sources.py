@@ -25,7 +25,7 @@ from torch import nn
 
 from ..config import read_config
 from ..errors import ConfigError, UnknownNameError, WitnessError
-from ..sizes import whole
+from ..sizes import AtMost, whole
 from ..symbols import SYMBOLS, name_size
 from .calling import calling
 from .measure import without_initialisation
@@ -47,9 +47,9 @@ class UnbuiltError(WitnessError):
     """A class that its own default config does not build: there is nothing to trace."""
 
 
-# Batches and lengths to run: no length is likely to be a width as well.
+# Batches to run, and windows where lengths stand on both sides.
 BATCHES = (2, 3, 5, 7, 11)
-LENGTHS = (34, 38, 46, 58, 62, 74, 82, 86, 94)
+WINDOWS = (601, 701, 1009, 1201, 1801)
 RUN_LIMIT = 90  # seconds
 
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
@@ -127,16 +127,34 @@ def _with_runs(found: Trace, build: Callable[[Point], nn.Module], start: Point, 
 
     @cache
     def of(quantity: str) -> Trace:
-        run = RUNS[quantity]
+        """The first lengths that do not bound the formula, or whose bound is widest."""
+        bounded: Trace | None = None
+        refusal: WitnessError | None = None
+        for lengths in RUNS[quantity].lengths:
+            try:
+                traced = run_at(RUNS[quantity], lengths)
+            except WitnessError as error:
+                refusal = refusal or error
+                continue
+            if not any(isinstance(each, AtMost) for each in traced.model.constraints):
+                return traced
+            bounded = traced
+        if bounded is None:
+            raise cast(WitnessError, refusal)
+        return bounded
+
+    def run_at(run: Run, lengths: tuple[int, ...]) -> Trace:
         calls = call(run)
+        windows = dict.fromkeys((name for name in start if "window" in name and run.cache), WINDOWS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             traced = Tracer(
                 run.measure(build, calls),
-                {**start, "B": 2, run.length: 26},
+                {**start, "B": 2, run.length: lengths[0]},
                 lambda names: letters(list(dict.fromkeys([*found.symbols.values(), *names]))),
                 kind=run.kind,
-                draws={"B": BATCHES, run.length: LENGTHS},
+                draws={"B": BATCHES, run.length: lengths[1:], **windows},
+                length=run.length,
                 total=run.total and run.total(build, calls),
                 limit=RUN_LIMIT,
             ).trace(found.model.target, found.model.title)

@@ -18,7 +18,7 @@ from math import lcm, prod
 from time import monotonic
 from typing import cast
 
-from sympy import Add, Expr, Integer, Mul, Rational, Symbol, fraction, together
+from sympy import Add, Expr, Integer, Min, Mul, Rational, Symbol, fraction, together
 
 from ..errors import SizeError, WitnessError
 from ..ledger import Kind
@@ -36,6 +36,8 @@ _ORDINAL = r"interval|step|freq|every|period|start|end|index|offset|per_|shared|
 DEEP = re.compile(rf"^(?!.*({_ORDINAL})).*(layer|block|depth)")
 NOWHERE: Mapping[str, Sequence[int]] = {}
 STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone
+FAR = 64  # how many times as long as the longest drawn
+POSITIONS = re.compile(r"max_.*position|n_positions|n_ctx")
 TRIES = 6  # draws before a point that the code refuses is given up
 
 Point = Mapping[str, int]
@@ -61,6 +63,7 @@ class Trace:
     symbols: Mapping[str, str]  # letter -> the config field or argument
     pinned: tuple[Pinned, ...]
     checked: tuple[Point, ...]
+    ties: Mapping[str, str]  # a size that the code runs with only where it is another
     builds: int
     seconds: float
     head: str = ""  # of transformers' mappings
@@ -78,11 +81,13 @@ class Tracer:
         *,
         kind: Kind = Kind.STORED,
         draws: Mapping[str, Sequence[int]] = NOWHERE,
+        length: str = "",
         total: Callable[[Point], int] | None = None,
         limit: float = LIMIT,
     ) -> None:
         self.measure, self.start, self.letters = measure, dict(start), letters
         self.kind, self.draws, self.total, self.limit = kind, draws, total, limit
+        self.length = length  # the letter of how many tokens a run has
         self.random = random.Random(0)
         self.builds = 0
         self.until = monotonic() + limit
@@ -104,6 +109,11 @@ class Tracer:
                 self.last = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
                 return None
         return self.seen[key]
+
+    def _reach(self, turn: int) -> Point:
+        """The shortest and the longest lengths in turn, then whatever is drawn."""
+        lengths = sorted(self.draws.get(self.length, ()))
+        return {self.length: (lengths[0], lengths[-1])[turn % 3]} if lengths and turn % 3 < 2 else {}
 
     def tied(self, point: Point) -> Point:
         """A point at which every size that is another is that other."""
@@ -130,11 +140,13 @@ class Tracer:
         counts: list[str] = []
         pinned: list[Pinned] = []
         for name, value in base.items():
+            if name in self.ties:
+                continue
             moved = False
             for other in (2 * value, value + 1, value // 2, 3 * value):
                 changed = self.rows({**base, name: other}) if other > 0 and other != value else None
                 moved = moved or changed is not None
-                if changed is not None and changed != rows:
+                if changed is not None and (changed != rows or name == self.length):
                     (widths if changed.keys() == rows.keys() else counts).append(name)
                     break
                 if changed is not None and other != 2 * value:
@@ -144,17 +156,16 @@ class Tracer:
         for name in self.ties.values():
             if name not in (*widths, *counts):
                 widths.append(name)
-        pinned = [each for each in pinned if each.name not in self.ties.values()]
+        pinned = [each for each in pinned if each.name not in {*self.ties, *self.ties.values()}]
         return base, widths, counts, pinned
 
     def _tie(self, name: str, base: Point) -> bool:
         """Whether a size moves once another moves with it, that has the same value: it is that other from now on."""
-        if name in self.ties:
-            return True
         for other, value in base.items():
             together = {**base, other: 2 * value, name: 2 * value}
             if other != name and value == base[name] and other not in self.ties and self.rows(together) is not None:
-                self.ties[other] = name
+                first, second = sorted((name, other), key=list(self.letters([name, other])).index)
+                self.ties[second] = first
                 return True
         return False
 
@@ -169,7 +180,7 @@ class Tracer:
                 point[name] = self.random.choice(self.draws[name])
             elif "vocab" in word:  # above the token ids that the config names
                 point[name] = base[name] + self.random.randrange(1, 1999)
-            elif re.search(r"max_.*position|n_positions|n_ctx", word):
+            elif POSITIONS.search(word):
                 point[name] = self.random.randrange(601, 1999)
             elif re.search(r"kv|key_value|group", word) and not re.search(r"dim|rank|size|lora", word):
                 point[name] = base[name] * self.random.choice((1, 2))
@@ -208,13 +219,17 @@ class Tracer:
         stem = target.rpartition("/")[2].replace(":", "-")
         found = Traced(title=title, stem=stem, counts=totals, conditions=_conditions(every), kind=self.kind)
         checked = self._fresh(found, points, widths, counts, letters)
-        loose = self._probe(found, points[0], base, [*widths, *counts], letters)
+        loose = [
+            *self._probe(found, points[0], base, [*widths, *counts], letters),
+            *self._far(found, points[0], letters),
+        ]
         component = replace(found, conditions=(*found.conditions, *loose))
         return Trace(
             Model(target=target, component=component),
             {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)},
             tuple(pinned),
             tuple(checked),
+            self.ties,
             self.builds,
             monotonic() - begun,
         )
@@ -239,6 +254,8 @@ class Tracer:
                 if trial is not None:
                     first = trial
                     joined.append(name)
+        if self.length and self.rows(longest := {**first, self.length: max(self.draws[self.length])}):
+            first = longest
         points = [first]
         moved = []
         for name in widths:
@@ -275,7 +292,7 @@ class Tracer:
                 drawn = self.draw(self._origin(points[0]), widths)
                 if turn % 2:  # the sizes that matter alone, where the code refuses to move all of them at once
                     drawn = {name: points[0][name] * self.random.choice((1, 2, 3, 4)) for name in moves}
-                point = {**points[0], **{name: drawn[name] for name in widths if name in drawn}}
+                point = {**points[0], **{name: drawn[name] for name in widths if name in drawn}, **self._reach(turn)}
                 if point not in sample and self.rows(point) is not None:
                     sample.append(point)
 
@@ -333,6 +350,11 @@ class Tracer:
                     ),
                     Integer(0),
                 )
+        within = [point for point in sample if self.length and measure(point) < point[self.length]]
+        if within and len(within) < len(sample) and all(measure(point) <= point[self.length] for point in sample):
+            return Min(
+                letters[self.length], self._fit(what, moves, within, letters, lambda wanted, moves: None, measure)
+            )
         raise WitnessError(f"{what} is not a short sum of products of {', '.join(moves)}")
 
     # -- how many layers -----------------------------------------------------------------------------------------
@@ -445,9 +467,9 @@ class Tracer:
     ) -> list[Point]:
         used = set(self.seen)
         checked: list[Point] = []
-        for _ in range(FRESH * TRIES):
+        for turn in range(FRESH * TRIES):
             drawn = self.draw(self._origin(points[0]), list(widths))
-            point = {**points[0], **{name: drawn[name] for name in widths}}
+            point = {**points[0], **{name: drawn[name] for name in widths}, **self._reach(turn)}
             for name in counts:
                 more = (
                     points[0][name] * self.random.choice((0, 1, 2)) if DEEP.search(name) else self.random.choice((0, 1))
@@ -478,9 +500,9 @@ class Tracer:
 
     def _probe(
         self, component: Traced, first: Point, base: Point, widths: Sequence[str], letters: Mapping[str, Symbol]
-    ) -> list[Divides]:
+    ) -> list[Condition]:
         """Each size a little off the multiples drawn so far; where that differs, what it must be a multiple of."""
-        found = []
+        found: list[Condition] = []
         for name in widths:
             for step in (
                 1,
@@ -494,6 +516,18 @@ class Tracer:
                     found.append(Divides(Integer(base[name]), letters[name], "the trace was checked at those only"))
                 break
         return found
+
+    def _far(self, component: Traced, first: Point, letters: Mapping[str, Symbol]) -> list[Condition]:
+        """A length far beyond those drawn, where windows and blocks begin to tell: it agrees, or is out of bounds."""
+        if self.length not in letters:
+            return []
+        far = {
+            name: value * (FAR if name == self.length or POSITIONS.search(name) else 1) for name, value in first.items()
+        }
+        if self.rows(far) is not None and self._agrees(component, far, letters):
+            return []
+        most = max(self.draws[self.length])
+        return [AtMost(letters[self.length], Integer(most), "the trace holds up to there")]
 
 
 def _frozen(point: Point) -> tuple[tuple[str, int], ...]:
