@@ -309,14 +309,30 @@ def verify(
 @cli.command()
 @click.argument("target")
 @click.option("--size", "sizes", multiple=True, metavar="NAME=NUMBER", help="A factory's argument and where it starts.")
+@click.option(
+    "--inputs", default="", metavar="MODULE:FUNCTION", help="What a factory's model is called with, by sizes."
+)
 @click.option("--head", default="", metavar="HEAD", help="causal, masked, seq2seq, image or base.")
+@_quantity
 @click.option("--at", "configs", multiple=True, metavar="CONFIG.json", help="A config to evaluate the formula at.")
+@click.option(
+    "--set", "sets", multiple=True, metavar="NAME=NUMBER", help="A size of the run at these configs: B, S, C."
+)
 @_json
-def trace(target: str, sizes: tuple[str, ...], head: str, configs: tuple[str, ...], as_json: bool) -> None:
-    """Derive the parameters of a torch model from its own code.
+def trace(
+    target: str,
+    sizes: tuple[str, ...],
+    inputs: str,
+    head: str,
+    quantity: str,
+    configs: tuple[str, ...],
+    sets: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Derive a formula of a torch model from its own code: params, flops, train-flops, activations or kv-cache.
 
-    TARGET is hf:MODEL_TYPE, a config.json, or package.module:factory, whose code is run. The formula is checked row by
-    row at fresh random sizes; without that nothing is shown.
+    TARGET is hf:MODEL_TYPE, a config.json, or package.module:factory. It runs the code it names. The formula is checked
+    row by row at fresh random sizes, FLOPs against torch's own counter too; without that nothing is shown.
     """
     from .arithmetic import size
     from .errors import OptionError
@@ -325,18 +341,24 @@ def trace(target: str, sizes: tuple[str, ...], head: str, configs: tuple[str, ..
     from .witness import trace as trace_model
     from .witness import values_at
 
-    if sizes and (target.startswith("hf:") or target.endswith(".json")):
-        raise OptionError(f"--size {sizes[0]} is a factory's argument, and {target} has its sizes in its config")
-    start = {name: whole(name, size(value)) for name, value in pairs(sizes).items()}
-    found = trace_model(target, start, head)
-    formula = found.model.params
-    values = [values_at(found, path) for path in configs]
+    of_transformers = target.startswith("hf:") or target.endswith(".json")
+    for option, given in (("--size", sizes), ("--inputs", (inputs,) if inputs else ())):
+        if given and of_transformers:
+            raise OptionError(f"{option} {given[0]} is a factory's, and {target} has its sizes in its config")
+    start, run = ({name: whole(name, size(value)) for name, value in pairs(given).items()} for given in (sizes, sets))
+    model = trace_model(target, start, head, inputs)
+    found = model.of(quantity)
+    formula = found.model.formula(quantity)
+    values = [values_at(model, path, quantity, run) for path in configs]
     if as_json:
         _print_json(
             {
                 "target": target,
+                "quantity": quantity,
+                "conventions": dict(formula.conventions),
                 "formula": formula.code(),
                 "symbols": dict(found.symbols),
+                "tied": dict(found.ties),
                 "pinned": [{"name": each.name, "value": each.value, "why": each.why} for each in found.pinned],
                 "values": values,
                 "checked": len(found.checked),
@@ -350,6 +372,8 @@ def trace(target: str, sizes: tuple[str, ...], head: str, configs: tuple[str, ..
     say(f"{formula.measure.letter} = {formula.text()}")
     say(f"exact, row by row, at {len(found.checked)} fresh random configs ({found.builds} builds)\n")
     table(["symbol", "field"], [[name, place] for name, place in found.symbols.items()], "ll")
+    for name, other in found.ties.items():
+        say(f"{name} is {other}: the code runs with no other")
     for each in found.pinned:
         say(f"{each.name} is kept at {each.value:,}: {each.why}")
     for path, value in zip(configs, values, strict=True):

@@ -53,22 +53,30 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
     return found
 
 
-def trace(build: Callable[..., Any] | str, sizes: Mapping[str, int] | None = None, head: str = "") -> Trace:
-    """The closed form of the parameters of ``build(**sizes)``, or of hf:MODEL_TYPE, a config.json, package:factory.
+def trace(
+    build: Callable[..., Any] | str,
+    sizes: Mapping[str, int] | None = None,
+    head: str = "",
+    inputs: Callable[..., Any] | str = "",
+) -> Trace:
+    """The closed forms of ``build(**sizes)``, an ``nn.Module``, or of hf:MODEL_TYPE, a config.json, package:factory.
 
-    It runs the code it is given. Raises WitnessError where no formula is found that holds at fresh random sizes.
+    It runs the code it is given. ``inputs`` makes what a factory's model is called with, from the sizes that it names,
+    B and S among them. ``.model.params`` is there at once; other quantities are traced when they are asked for, and
+    ``.of(quantity)`` says what was checked. Raises WitnessError where no formula is found that holds at fresh random
+    sizes.
     """
     found: Trace
     if isinstance(build, str):
-        found = _torch_side("sources").trace_target(build, sizes or {}, head)
+        found = _torch_side("sources").trace_target(build, sizes or {}, head, inputs)
     else:
-        found = _torch_side("sources").trace(build, sizes or {})
+        found = _torch_side("sources").trace(build, sizes or {}, "", inputs or None)
     return found
 
 
-def values_at(traced: Trace, path: str) -> int:
-    """The value of a traced formula at another config.json. Raises ConfigError and SizeError."""
-    value: int = _torch_side("sources").values_at(traced, path)
+def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping[str, int] | None = None) -> int:
+    """The value of a traced formula at another config.json and the sizes of a run. Raises ConfigError and SizeError."""
+    value: int = _torch_side("sources").values_at(traced, path, quantity, given)
     return value
 
 

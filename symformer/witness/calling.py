@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,7 +11,9 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .running import Call, Run
+from ..errors import WitnessError
+from .running import Call
+from .runs import Run
 from .tracing import Point
 
 
@@ -27,8 +29,8 @@ def calling(head: str, run: Run) -> Call:
         takes = inspect.signature(model.forward).parameters
         device = next(model.parameters()).device
 
-        def tokens(batch: int = point["B"]) -> torch.Tensor:
-            return torch.zeros(batch, point[run.length], dtype=torch.long, device=device)
+        def tokens(batch: int = point["B"], length: str = run.length) -> torch.Tensor:
+            return torch.zeros(batch, point[length], dtype=torch.long, device=device)
 
         given: dict[str, Any] = {"use_cache": run.cache} if "use_cache" in takes else {}
         if head == "seq2seq":
@@ -38,9 +40,38 @@ def calling(head: str, run: Run) -> Call:
         if "token_type_ids" in takes and getattr(config, "type_vocab_size", None):
             given["token_type_ids"] = tokens()
         with _unpadded(), Unmasked():  # type: ignore[no-untyped-call]
-            return model(input_ids=tokens(), **given)
+            return model(input_ids=tokens(length=lengths_of(head, run)[1]), **given)
 
     return call
+
+
+def lengths_of(head: str, run: Run) -> tuple[str, ...]:
+    """The letters of the batch and the lengths that a model with a head is run with, what it reads first."""
+    return ("B", "S_enc", run.length) if head == "seq2seq" else ("B", run.length)
+
+
+def calling_with(
+    inputs: Callable[..., Any], start: Point
+) -> tuple[Callable[[Run], Call], Callable[[Run], tuple[str, ...]]]:
+    """What runs a module on the inputs that a function makes of sizes, and the letters of the run among these."""
+    names = tuple(inspect.signature(inputs).parameters)
+    takes = tuple(name for name in names if name not in start)
+    for name in takes:
+        if name not in ("B", "S", "S_enc"):
+            known = ", ".join([*start, "B", "S", "S_enc"])
+            raise WitnessError(f"the inputs ask for {name}, which is no size; they can ask for {known}")
+
+    def calls(run: Run) -> Call:
+        if run.cache:
+            raise WitnessError("a module of one's own has no cache that a trace could read")
+
+        def call(model: nn.Module, point: Point) -> Any:
+            given = inputs(**{name: point[name] for name in names})
+            return model(*given) if isinstance(given, tuple) else model(given)
+
+        return call
+
+    return calls, lambda run: takes
 
 
 class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]

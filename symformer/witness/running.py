@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, cast
 
 import torch
@@ -24,7 +22,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..errors import WitnessError
-from ..ledger import Kind
 from .measure import without_initialisation
 from .tracing import Measure, Point, Rows
 
@@ -255,30 +252,4 @@ FACTORS: Mapping[Any, Callable[[Any, Any], list[Factors]]] = {
     aten._grouped_mm: lambda args, out: [(*args[0].shape, args[1].shape[2])],
     aten.convolution: lambda args, out: [_convolution(args[0], args[1], out, args[6])],
     aten.convolution_backward: _convolution_backward,
-}
-
-
-SHORT = (26, 34, 38, 46, 58, 62, 74, 82, 86, 94)  # no length is likely to be a width as well
-CHUNKS = (64, 128, 192, 320, 448, 704, 832)  # for code that reads tokens by the chunk
-BLOCKS = (512, 1024, 1536, 2560, 3584, 5632)
-PAST = (400_009, 34, 62, 94, 1009, 20_011, 400_009)  # on both sides of every window
-
-
-@dataclass(frozen=True)
-class Run:
-    """How a quantity is read off a run: its rows, what torch itself says of their sum, and how it is called."""
-
-    kind: Kind
-    measure: Callable[[Build, Call], Measure]
-    total: Callable[[Build, Call], Callable[[Point], int]] | None = None
-    length: str = "S"  # the letter of how many tokens there are
-    lengths: tuple[tuple[int, ...], ...] = (SHORT, CHUNKS, BLOCKS)  # where it starts and what is drawn, in turn
-    cache: bool = False
-
-
-RUNS: Mapping[str, Run] = {
-    "flops": Run(Kind.CONTRACTION, products, counted),
-    "train-flops": Run(Kind.CONTRACTION, partial(products, backward=True), partial(counted, backward=True)),
-    "activations": Run(Kind.KEPT, kept),
-    "kv-cache": Run(Kind.CACHED, cached, length="C", lengths=(PAST, SHORT), cache=True),
 }

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, cast
@@ -25,12 +25,12 @@ from torch import nn
 
 from ..config import read_config
 from ..errors import ConfigError, UnknownNameError, WitnessError
-from ..sizes import AtMost, whole
+from ..sizes import whole
 from ..symbols import SYMBOLS, name_size
-from .calling import calling
+from .calling import calling, calling_with, lengths_of
 from .measure import without_initialisation
-from .running import RUNS, Call, Run, stored
-from .traced import Traced
+from .running import Build, stored
+from .runs import RUNS, Runner
 from .tracing import Point, Trace, Tracer
 
 HEADS = {
@@ -46,11 +46,6 @@ HF = "hf:"
 class UnbuiltError(WitnessError):
     """A class that its own default config does not build: there is nothing to trace."""
 
-
-# Batches to run, and windows where lengths stand on both sides.
-BATCHES = (2, 3, 5, 7, 11)
-WINDOWS = (601, 701, 1009, 1201, 1801)
-RUN_LIMIT = 90  # seconds
 
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
 _NEVER = ("_token_id", "_index", "num_labels", "seed", "_token")
@@ -119,56 +114,12 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
         title = f"{model_class.__name__} of transformers, traced"
         start = _whole_numbers(default)
         traced = Tracer(stored(build), start, letters).trace(target or HF + model_type, title)
-        return replace(_with_runs(traced, build, start, partial(calling, head)), head=head)
+        return replace(hf_runner(build, start, head).attached(traced), head=head)
 
 
-def _with_runs(found: Trace, build: Callable[[Point], nn.Module], start: Point, call: Callable[[Run], Call]) -> Trace:
-    """The trace of what is stored, that can also run the model: each quantity is traced when it is first asked for."""
-
-    @cache
-    def of(quantity: str) -> Trace:
-        """The first lengths that do not bound the formula, or whose bound is widest."""
-        bounded: Trace | None = None
-        refusal: WitnessError | None = None
-        for lengths in RUNS[quantity].lengths:
-            try:
-                traced = run_at(RUNS[quantity], lengths)
-            except WitnessError as error:
-                refusal = refusal or error
-                continue
-            if not any(isinstance(each, AtMost) for each in traced.model.constraints):
-                return traced
-            bounded = traced
-        if bounded is None:
-            raise cast(WitnessError, refusal)
-        return bounded
-
-    def run_at(run: Run, lengths: tuple[int, ...]) -> Trace:
-        calls = call(run)
-        windows = dict.fromkeys((name for name in start if "window" in name and run.cache), WINDOWS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            traced = Tracer(
-                run.measure(build, calls),
-                {**start, "B": 2, run.length: lengths[0]},
-                lambda names: letters(list(dict.fromkeys([*found.symbols.values(), *names]))),
-                kind=run.kind,
-                draws={"B": BATCHES, run.length: lengths[1:], **windows},
-                length=run.length,
-                total=run.total and run.total(build, calls),
-                limit=RUN_LIMIT,
-            ).trace(found.model.target, found.model.title)
-        return _with(traced, maker="transformers")
-
-    def measure(quantity: str) -> Traced:
-        return cast(Traced, of(quantity).model.component)
-
-    return replace(_with(found, measure=measure, maker="transformers"), of=of)
-
-
-def _with(found: Trace, **facts: Any) -> Trace:
-    component: Any = replace(cast(Any, found.model.component), **facts)
-    return replace(found, model=replace(found.model, component=component))
+def hf_runner(build: Build, start: Point, head: str) -> Runner:
+    """What runs a model of transformers that has a head."""
+    return Runner(build, start, partial(calling, head), partial(lengths_of, head), letters, "transformers")
 
 
 def trace_config(path: str, head: str = "") -> Trace:
@@ -181,43 +132,60 @@ def trace_config(path: str, head: str = "") -> Trace:
     return trace_type(model_type, head, config, path)
 
 
-def trace(build: Callable[..., Any], sizes: Mapping[str, int], target: str = "") -> Trace:
-    """The trace of ``build(**sizes)``, a function that returns an ``nn.Module``; the sizes are where it starts."""
+def trace(
+    build: Callable[..., Any], sizes: Mapping[str, int], target: str = "", inputs: Callable[..., Any] | None = None
+) -> Trace:
+    """The trace of ``build(**sizes)``, a function that returns an ``nn.Module``; the sizes are where it starts.
+
+    With ``inputs``, a function of some of these sizes and of B and S that returns what the module is called with, its
+    FLOPs are traced too.
+    """
     start = {name: whole(name, value) for name, value in sizes.items()}
     if not start:
         raise WitnessError("a factory needs at least one size to trace, such as E=64")
     name = target or getattr(build, "__name__", "model")
 
     def at(point: Point) -> nn.Module:
-        made = build(**point)
+        made = build(**{size: point[size] for size in start})
         if not isinstance(made, nn.Module):
             raise WitnessError(f"{name} returns a {type(made).__name__} and not an nn.Module")
         return made
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Tracer(stored(at), start, letters).trace(name, f"{name}, traced")
+        found = Tracer(stored(at), start, letters).trace(name, f"{name}, traced")
+    return Runner(at, start, *calling_with(inputs, start), letters).attached(found) if inputs else found
 
 
-def trace_target(target: str, sizes: Mapping[str, int], head: str = "") -> Trace:
+def trace_target(target: str, sizes: Mapping[str, int], head: str = "", inputs: str = "") -> Trace:
     """The trace of what a target names: hf:MODEL_TYPE, a config.json, or package.module:factory."""
     if target.startswith(HF):
         return trace_type(target.removeprefix(HF), head)
-    module, colon, name = target.rpartition(":")
-    if not colon:
+    if ":" not in target:
         return trace_config(target, head)
+    return trace(_imported(target), sizes, target, _imported(inputs) if inputs else None)
+
+
+def _imported(target: str) -> Callable[..., Any]:
+    module, _, name = target.rpartition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        factory = getattr(importlib.import_module(module), name)
+        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise WitnessError(f"{target} cannot be imported: {_sentence(error)}") from None
     finally:
         sys.path.pop(0)
-    return trace(factory, sizes, target)
+    return found
 
 
-def values_at(traced: Trace, path: str) -> int:
-    """The value of a traced formula at another config. Raises ConfigError and SizeError."""
+def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping[str, int] | None = None) -> int:
+    """The value of a traced formula at another config, held against torch at that config.
+
+    Raises ConfigError and SizeError; ``given`` are the sizes of the run, such as B and S.
+    """
+    if not traced.head:
+        raise ConfigError(f"{traced.model.target} is a factory, and a config is read for models of transformers")
+    found = traced.of(quantity)
     configuration_auto: Any = importlib.import_module("transformers.models.auto.configuration_auto")
     config = read_config(path)
     try:
@@ -226,23 +194,29 @@ def values_at(traced: Trace, path: str) -> int:
         )
     except Exception as error:
         raise ConfigError(f"{path} is not a config that transformers reads: {_sentence(error)}") from None
-    numbers = _whole_numbers(made)
-    missing = [name for name in traced.symbols.values() if name not in numbers]
-    if missing:
-        raise ConfigError(f"{path} gives no {', '.join(missing)}")
-    value = traced.model.params.value({symbol: numbers[name] for symbol, name in traced.symbols.items()})
+    numbers = {**_whole_numbers(made), **(given or {})}
+    if missing := [name for name in found.symbols.values() if name not in numbers]:
+        remedy = "; give it with --set" if all(name in SYMBOLS for name in missing) else ""
+        raise ConfigError(f"{path} gives no {', '.join(missing)}{remedy}")
+    value = found.model.formula(quantity).value({symbol: numbers[name] for symbol, name in found.symbols.items()})
     modeling = importlib.import_module("transformers.models.auto.modeling_auto")
     try:
-        found = getattr(modeling, HEADS[traced.head])[type(made)]
-        model_class = found[0] if isinstance(found, tuple) else found
+        classes = getattr(modeling, HEADS[traced.head])[type(made)]
+        model_class = classes[0] if isinstance(classes, tuple) else classes
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            rows = stored(lambda point: cast(nn.Module, model_class(made)))({})
+            counted = _counted(quantity, traced.head, lambda point: cast(nn.Module, model_class(made)), numbers)
     except Exception as error:
         raise ConfigError(f"{path} has no model that this formula could stand for: {_sentence(error)}") from None
-    if (counted := sum(map(prod, rows.values()))) != value:
+    if counted != value:
         raise ConfigError(f"{path} differs from the config traced in more than sizes: {counted:,}, not {value:,}")
     return value
+
+
+def _counted(quantity: str, head: str, build: Build, point: Point) -> int:
+    if quantity == "params":
+        return sum(map(prod, stored(build)(point).values()))
+    return RUNS[quantity].count(build, calling(head, RUNS[quantity]), point)
 
 
 def letters(names: Sequence[str]) -> dict[str, Symbol]:

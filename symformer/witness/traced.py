@@ -35,7 +35,8 @@ class Traced(Component):
     stem: str = ""
     counts: Mapping[Class, tuple[Expr, ...]] = field(default_factory=dict, hash=False)
     conditions: tuple[Condition, ...] = ()
-    kind: Kind = Kind.STORED  # what its rows are
+    quantity: str = "params"  # what its rows answer
+    kind: Kind = Kind.STORED  # what they are
     maker: str = ""  # the library that its code comes from
     measure: Callable[[str], Traced] | None = field(default=None, compare=False)  # what torch says of a quantity
     role = "model"
@@ -59,7 +60,7 @@ class Traced(Component):
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """What torch does is read off a run of its own, under the conventions that it runs under and no others."""
         name = question.measure.name
-        if self.measure is None or name not in MEASURED:
+        if self.measure is None or name not in MEASURED or name == self.quantity:
             return self
         for convention, value in question.choose(given).items():
             ran = question.choices[convention].default

@@ -20,9 +20,10 @@ from typing import cast
 
 from sympy import Add, Expr, Integer, Min, Mul, Rational, Symbol, fraction, together
 
-from ..errors import SizeError, WitnessError
+from ..errors import RuleError, SizeError, WitnessError
 from ..ledger import Kind
 from ..model import Model
+from ..quantities import quantity as find_quantity
 from ..sizes import AtMost, Condition, Divides
 from ..symbols import RANK
 from .traced import Class, Traced
@@ -67,7 +68,24 @@ class Trace:
     builds: int
     seconds: float
     head: str = ""  # of transformers' mappings
-    of: Callable[[str], Trace] | None = None  # the trace of another quantity, from a run
+    run: Callable[[str], Trace] | None = None  # traces what torch does, once for each quantity
+
+    def of(self, quantity: str) -> Trace:
+        """The trace of a quantity, found by running the model. Raises RuleError where that does not give it."""
+        if quantity == self.quantity:
+            return self
+        if self.run is None:
+            find_quantity(quantity)
+            raise RuleError(
+                f"{self.model.target}: {quantity} is read off a run, and only params without one; say with "
+                "inputs what the model is called with"
+            )
+        return self.run(quantity)
+
+    @property
+    def quantity(self) -> str:
+        """What it is a trace of."""
+        return cast(Traced, self.model.component).quantity
 
 
 class Tracer:
@@ -79,15 +97,16 @@ class Tracer:
         start: Point,
         letters: Letters,
         *,
+        quantity: str = "params",
         kind: Kind = Kind.STORED,
         draws: Mapping[str, Sequence[int]] = NOWHERE,
-        length: str = "",
+        lengths: tuple[str, ...] = (),
         total: Callable[[Point], int] | None = None,
         limit: float = LIMIT,
     ) -> None:
         self.measure, self.start, self.letters = measure, dict(start), letters
-        self.kind, self.draws, self.total, self.limit = kind, draws, total, limit
-        self.length = length  # the letter of how many tokens a run has
+        self.quantity, self.kind, self.draws, self.total, self.limit = quantity, kind, draws, total, limit
+        self.lengths = lengths  # the letters of how many tokens a run has
         self.random = random.Random(0)
         self.builds = 0
         self.until = monotonic() + limit
@@ -112,8 +131,8 @@ class Tracer:
 
     def _reach(self, turn: int) -> Point:
         """The shortest and the longest lengths in turn, then whatever is drawn."""
-        lengths = sorted(self.draws.get(self.length, ()))
-        return {self.length: (lengths[0], lengths[-1])[turn % 3]} if lengths and turn % 3 < 2 else {}
+        ends = {name: (min(self.draws[name]), max(self.draws[name])) for name in self.lengths}
+        return {name: each[turn % 3] for name, each in ends.items() if turn % 3 < 2}
 
     def tied(self, point: Point) -> Point:
         """A point at which every size that is another is that other."""
@@ -146,7 +165,7 @@ class Tracer:
             for other in (2 * value, value + 1, value // 2, 3 * value):
                 changed = self.rows({**base, name: other}) if other > 0 and other != value else None
                 moved = moved or changed is not None
-                if changed is not None and (changed != rows or name == self.length):
+                if changed is not None and (changed != rows or name in self.lengths):
                     (widths if changed.keys() == rows.keys() else counts).append(name)
                     break
                 if changed is not None and other != 2 * value:
@@ -217,7 +236,9 @@ class Tracer:
         names = {symbol: name for name, symbol in letters.items()}
         used = {symbol for each in every for symbol in each.free_symbols}
         stem = target.rpartition("/")[2].replace(":", "-")
-        found = Traced(title=title, stem=stem, counts=totals, conditions=_conditions(every), kind=self.kind)
+        found = Traced(
+            title=title, stem=stem, counts=totals, conditions=_conditions(every), kind=self.kind, quantity=self.quantity
+        )
         checked = self._fresh(found, points, widths, counts, letters)
         loose = [
             *self._probe(found, points[0], base, [*widths, *counts], letters),
@@ -254,7 +275,8 @@ class Tracer:
                 if trial is not None:
                     first = trial
                     joined.append(name)
-        if self.length and self.rows(longest := {**first, self.length: max(self.draws[self.length])}):
+        longest = {**first, **{name: max(self.draws[name]) for name in self.lengths}}
+        if self.lengths and self.rows(longest):
             first = longest
         points = [first]
         moved = []
@@ -350,11 +372,10 @@ class Tracer:
                     ),
                     Integer(0),
                 )
-        within = [point for point in sample if self.length and measure(point) < point[self.length]]
-        if within and len(within) < len(sample) and all(measure(point) <= point[self.length] for point in sample):
-            return Min(
-                letters[self.length], self._fit(what, moves, within, letters, lambda wanted, moves: None, measure)
-            )
+        for name in self.lengths:
+            within = [point for point in sample if measure(point) < point[name]]
+            if within and len(within) < len(sample) and all(measure(point) <= point[name] for point in sample):
+                return Min(letters[name], self._fit(what, moves, within, letters, lambda wanted, moves: None, measure))
         raise WitnessError(f"{what} is not a short sum of products of {', '.join(moves)}")
 
     # -- how many layers -----------------------------------------------------------------------------------------
@@ -519,15 +540,19 @@ class Tracer:
 
     def _far(self, component: Traced, first: Point, letters: Mapping[str, Symbol]) -> list[Condition]:
         """A length far beyond those drawn, where windows and blocks begin to tell: it agrees, or is out of bounds."""
-        if self.length not in letters:
+        if not self.lengths:
             return []
         far = {
-            name: value * (FAR if name == self.length or POSITIONS.search(name) else 1) for name, value in first.items()
+            name: value * (FAR if name in self.lengths or POSITIONS.search(name) else 1)
+            for name, value in first.items()
         }
         if self.rows(far) is not None and self._agrees(component, far, letters):
             return []
-        most = max(self.draws[self.length])
-        return [AtMost(letters[self.length], Integer(most), "the trace holds up to there")]
+        return [
+            AtMost(letters[name], Integer(max(self.draws[name])), "the trace holds up to there")
+            for name in self.lengths
+            if name in letters
+        ]
 
 
 def _frozen(point: Point) -> tuple[tuple[str, int], ...]:

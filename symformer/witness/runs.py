@@ -1,0 +1,126 @@
+"""The quantities that torch answers by running a model, and the trace of each, made when it is first asked for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from math import prod
+from typing import Any, cast
+
+from ..errors import RuleError, WitnessError
+from ..ledger import Kind
+from ..quantities import quantity as find_quantity
+from ..sizes import AtMost
+from .running import Build, Call, cached, counted, kept, products
+from .traced import Traced
+from .tracing import Letters, Measure, Point, Trace, Tracer
+
+LIMIT = 90  # seconds
+BATCHES = (2, 3, 5, 7, 11)
+WINDOWS = (601, 701, 1009, 1201, 1801)  # where lengths stand on both sides
+SHORT = (26, 34, 38, 46, 58, 62, 74, 82, 86, 94)  # no length is likely to be a width as well
+CHUNKS = (64, 128, 192, 320, 448, 704, 832)  # for code that reads tokens by the chunk
+BLOCKS = (512, 1024, 1536, 2560, 3584, 5632)
+PAST = (400_009, 34, 62, 94, 1009, 20_011, 400_009)  # on both sides of every window
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a quantity is read off a run: its rows, what torch itself says of their sum, and how it is called."""
+
+    kind: Kind
+    each: int  # what one unit of a row's product comes to
+    measure: Callable[[Build, Call], Measure]
+    total: Callable[[Build, Call], Callable[[Point], int]] | None = None
+    length: str = "S"  # the letter of how many tokens there are
+    lengths: tuple[tuple[int, ...], ...] = (SHORT, CHUNKS, BLOCKS)  # where it starts and what is drawn, in turn
+    cache: bool = False
+
+    def count(self, build: Build, call: Call, point: Point) -> int:
+        """What torch says of the whole at one point."""
+        return self.each * sum(map(prod, self.measure(build, call)(point).values()))
+
+
+RUNS: Mapping[str, Run] = {
+    "flops": Run(Kind.CONTRACTION, 2, products, counted),
+    "train-flops": Run(Kind.CONTRACTION, 2, partial(products, backward=True), partial(counted, backward=True)),
+    "activations": Run(Kind.KEPT, 1, kept),
+    "kv-cache": Run(Kind.CACHED, 2, cached, length="C", lengths=(PAST, SHORT), cache=True),  # in bf16
+}
+
+
+@dataclass(frozen=True)
+class Runner:
+    """What runs one model: its build, how it is called, and which lengths beside B it takes."""
+
+    build: Build
+    start: Point
+    calls: Callable[[Run], Call]
+    takes: Callable[[Run], tuple[str, ...]]
+    letters: Letters
+    library: str = ""
+
+    def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...]) -> Trace:
+        """The trace of a run at some lengths. Raises WitnessError."""
+        run = RUNS[quantity]
+        call = self.calls(run)
+        takes = self.takes(run)
+        # Lengths of different tokens differ, so that no shape is mistaken for another.
+        drawn = {name: [each + place for each in lengths] for place, name in enumerate(takes) if name != "B"}
+        draws = {name: each[1:] for name, each in drawn.items()}
+        if "B" in takes:
+            draws["B"] = list(BATCHES)
+        if run.cache:
+            draws |= {name: list(WINDOWS) for name in self.start if "window" in name}
+        begin = {**self.start, **{name: each[0] for name, each in drawn.items()}, **({"B": 2} if "B" in takes else {})}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            traced = Tracer(
+                run.measure(self.build, call),
+                begin,
+                lambda names: self.letters(list(dict.fromkeys([*found.symbols.values(), *names]))),
+                quantity=quantity,
+                kind=run.kind,
+                draws=draws,
+                lengths=tuple(drawn),
+                total=run.total and run.total(self.build, call),
+                limit=LIMIT,
+            ).trace(found.model.target, found.model.title)
+        return with_facts(traced, maker=self.library)
+
+    def attached(self, found: Trace) -> Trace:
+        """A trace of what is stored, that can also run the model."""
+
+        @cache
+        def run(quantity: str) -> Trace:
+            """The first lengths that do not bound the formula, or else the last that gave one."""
+            if quantity not in RUNS:
+                find_quantity(quantity)
+                raise RuleError(f"no run of torch gives {quantity}; a trace knows params, {', '.join(RUNS)}")
+            bounded: Trace | None = None
+            refusal: WitnessError | None = None
+            for lengths in RUNS[quantity].lengths:
+                try:
+                    traced = self.trace(found, quantity, lengths)
+                except WitnessError as error:
+                    refusal = refusal or error
+                    continue
+                if not any(isinstance(each, AtMost) for each in traced.model.constraints):
+                    return traced
+                bounded = traced
+            if bounded is None:
+                raise cast(WitnessError, refusal)
+            return bounded
+
+        def measure(quantity: str) -> Traced:
+            return cast(Traced, run(quantity).model.component)
+
+        return replace(with_facts(found, measure=measure, maker=self.library), run=run)
+
+
+def with_facts(found: Trace, **facts: Any) -> Trace:
+    """A trace whose component has these facts too."""
+    component: Any = replace(cast(Any, found.model.component), **facts)
+    return replace(found, model=replace(found.model, component=component))
