@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..errors import WitnessError
 from .running import Call
@@ -39,7 +38,7 @@ def calling(head: str, run: Run) -> Call:
             given["position_ids"] = tokens(1)
         if "token_type_ids" in takes and getattr(config, "type_vocab_size", None):
             given["token_type_ids"] = tokens()
-        with _unpadded(), Unmasked():  # type: ignore[no-untyped-call]
+        with _unpadded():
             return model(input_ids=tokens(length=lengths_of(head, run)[1]), **given)
 
     return call
@@ -72,15 +71,6 @@ def calling_with(
         return call
 
     return calls, lambda run: takes
-
-
-class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """What a model asks of a mask is whether it masks nothing; no token here is padding."""
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is torch.ops.aten._local_scalar_dense.default and args[0].dtype is torch.bool:
-            return True
-        return func(*args, **(kwargs or {}))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import Any, cast
 
 import torch
@@ -66,16 +66,18 @@ def counted(build: Build, call: Call, backward: bool = False) -> Callable[[Point
 
     def total(point: Point) -> int:
         counter = FlopCounterMode(display=False)
-        _run(_build(build, point).eval(), call, point, backward, counter)
+        _run(_build(build, point).eval(), call, point, backward, counter, Unmasked())  # type: ignore[no-untyped-call]
         return int(counter.get_total_flops())
 
     return total
 
 
-def _run(model: nn.Module, call: Call, point: Point, backward: bool, mode: Any) -> None:
+def _run(model: nn.Module, call: Call, point: Point, backward: bool, *modes: Any) -> None:
     model.requires_grad_(backward)
     # The fused attention kernels are read by no counter in silence; the plain one is asked for.
-    with torch.device("meta"), sdpa_kernel(SDPBackend.MATH), nullcontext() if backward else torch.no_grad(), mode:
+    with torch.device("meta"), sdpa_kernel(SDPBackend.MATH), torch.set_grad_enabled(backward), ExitStack() as entered:
+        for mode in modes:
+            entered.enter_context(mode)
         output = call(model, point)
         if backward:
             torch.autograd.backward([each.sum() for each in _ends(output)])
@@ -99,7 +101,7 @@ def kept(build: Build, call: Call) -> Measure:
         with FakeTensorMode():
             model = _build(build, point, "cpu").eval()
             seen = Keeper(model)
-            with seen, saved_tensors_hooks(seen.keep, lambda tensor: tensor):
+            with seen, Unmasked(), saved_tensors_hooks(seen.keep, lambda tensor: tensor):  # type: ignore[no-untyped-call]
                 call(model, point)
         return seen.tally.rows
 
@@ -111,7 +113,7 @@ def cached(build: Build, call: Call) -> Measure:
 
     def rows(point: Point) -> Rows:
         model = _build(build, point).eval()
-        with torch.device("meta"), torch.no_grad():
+        with torch.device("meta"), torch.no_grad(), Unmasked():  # type: ignore[no-untyped-call]
             cache = getattr(call(model, point), "past_key_values", None)
         return {
             f"{stack}layers.{place}.{name}": tuple(tensor.shape)
@@ -203,7 +205,16 @@ class Keeper(Where):
         return tensor
 
 
-class Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """What a model asks of a mask is whether it masks nothing; no token here is padding."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is aten._local_scalar_dense.default and args[0].dtype is torch.bool:
+            return True
+        return func(*args, **(kwargs or {}))
+
+
+class Products(Unmasked):
     """Every matrix product that is dispatched while it is on, by the module that ran it."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -220,7 +231,7 @@ class Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__exit__(*error)  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = func(*args, **(kwargs or {}))
+        out = super().__torch_dispatch__(func, types, args, kwargs)
         packet = func.overloadpacket
         if packet in FACTORS:
             node = torch._C._current_autograd_node()

@@ -15,9 +15,10 @@ from ..quantities import quantity as find_quantity
 from ..sizes import AtMost
 from .running import Build, Call, cached, counted, kept, products
 from .traced import Traced
-from .tracing import Letters, Measure, Point, Trace, Tracer
+from .tracing import DEPTHS, Letters, Measure, Point, Trace, Tracer
 
 LIMIT = 90  # seconds
+SHALLOW = 2  # layers to begin with, where they are all the same
 BATCHES = (2, 3, 5, 7, 11)
 WINDOWS = (601, 701, 1009, 1201, 1801)  # where lengths stand on both sides
 SHORT = (26, 34, 38, 46, 58, 62, 74, 82, 86, 94)  # no length is likely to be a width as well
@@ -66,9 +67,11 @@ class Runner:
         """The trace of a run at some lengths. Raises WitnessError."""
         run = RUNS[quantity]
         call = self.calls(run)
+        stacks = {counts for counts in cast(Traced, found.model.component).counts.values() if counts}
         takes = self.takes(run)
         # Lengths of different tokens differ, so that no shape is mistaken for another.
-        drawn = {name: [each + place for each in lengths] for place, name in enumerate(takes) if name != "B"}
+        tokens = [name for name in takes if name != "B"]
+        drawn = {name: [each + place for each in lengths] for place, name in enumerate(tokens)}
         draws = {name: each[1:] for name, each in drawn.items()}
         if "B" in takes:
             draws["B"] = list(BATCHES)
@@ -86,6 +89,7 @@ class Runner:
                 draws=draws,
                 lengths=tuple(drawn),
                 total=run.total and run.total(self.build, call),
+                depths=(found.depth,) if len(stacks) > 1 else (SHALLOW, *DEPTHS),
                 limit=LIMIT,
             ).trace(found.model.target, found.model.title)
         return with_facts(traced, maker=self.library)

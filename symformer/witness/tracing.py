@@ -65,6 +65,7 @@ class Trace:
     pinned: tuple[Pinned, ...]
     checked: tuple[Point, ...]
     ties: Mapping[str, str]  # a size that the code runs with only where it is another
+    depth: int  # of the models it was found with
     builds: int
     seconds: float
     head: str = ""  # of transformers' mappings
@@ -102,10 +103,12 @@ class Tracer:
         draws: Mapping[str, Sequence[int]] = NOWHERE,
         lengths: tuple[str, ...] = (),
         total: Callable[[Point], int] | None = None,
+        depths: Sequence[int] = DEPTHS,
         limit: float = LIMIT,
     ) -> None:
         self.measure, self.start, self.letters = measure, dict(start), letters
         self.quantity, self.kind, self.draws, self.total, self.limit = quantity, kind, draws, total, limit
+        self.depths = depths
         self.lengths = lengths  # the letters of how many tokens a run has
         self.random = random.Random(0)
         self.builds = 0
@@ -215,7 +218,7 @@ class Tracer:
         """The closed form. Raises WitnessError where the code is not a short sum of products, or a check fails."""
         begun = monotonic()
         refusal: WitnessError | None = None
-        for depth in DEPTHS:
+        for depth in self.depths:
             try:
                 return self._trace(target, title, depth, begun)
             except WitnessError as error:
@@ -251,6 +254,7 @@ class Tracer:
             tuple(pinned),
             tuple(checked),
             self.ties,
+            depth,
             self.builds,
             monotonic() - begun,
         )
