@@ -295,7 +295,7 @@ class Tracer:
                 return self._trace(target, title, depth, begun)
             except UnfitError as error:
                 odd = next((n for n in reversed(error.moves) if n not in ALPHABET and not USUAL.search(n)), "")
-                if odd not in self.start or odd in self.kept:
+                if odd not in self.start or odd in {*self.kept, *self.draws}:
                     raise
                 self.kept[odd] = Pinned(odd, self.start[odd], str(error))
 
