@@ -359,7 +359,10 @@ def trace(
                 "formula": formula.code(),
                 "symbols": dict(found.symbols),
                 "tied": dict(found.ties),
-                "pinned": [{"name": each.name, "value": each.value, "why": each.why} for each in found.pinned],
+                "pinned": [
+                    {"name": each.name, "value": each.value, "why": each.why, "line": each.line or None}
+                    for each in found.pinned
+                ],
                 "values": values,
                 "checked": len(found.checked),
                 "seconds": round(found.seconds, 3),
@@ -375,7 +378,7 @@ def trace(
     for name, other in found.ties.items():
         say(f"{name} is {other}: the code runs with no other")
     for each in found.pinned:
-        say(f"{each.name} is kept at {each.value:,}: {each.why}")
+        say(f"{each.name} is kept at {each.value:,}: {each.why}" + (f" ({each.line})" if each.line else ""))
     for path, value in zip(configs, values, strict=True):
         say(f"{path}: {value:,}")
 

@@ -227,7 +227,10 @@ def fixed(E: int, A: int) -> nn.Module:
 def test_a_size_that_the_code_fixes_is_said_to_be_pinned() -> None:
     found = trace(fixed, {"E": 5, "A": 3})
     assert found.model.params.equals("3*E")
-    assert [(each.name, each.value, each.why) for each in found.pinned] == [("A", 3, "ValueError: A is 3 here")]
+    (pinned,) = found.pinned
+    assert (pinned.name, pinned.value, pinned.why) == ("A", 3, "ValueError: A is 3 here")
+    raised = fixed.__code__.co_firstlineno + 3  # def, docstring, if, raise
+    assert pinned.line == f'tests/test_trace.py:{raised}: raise ValueError("A is 3 here")'
 
 
 def test_a_field_without_a_letter_becomes_a_symbol_of_its_own() -> None:
@@ -237,10 +240,8 @@ def test_a_field_without_a_letter_becomes_a_symbol_of_its_own() -> None:
     assert sf.component("mlp").params.partial(H="4*mamba_d_state").latex().count(r"\mathrm{mamba\_d\_state}") == 2
 
 
-def test_the_command_prints_one_document_and_evaluates_at_a_config(tmp_path: object) -> None:
-    from pathlib import Path
-
-    config = Path(str(tmp_path)) / "config.json"
+def test_the_command_prints_one_document_and_evaluates_at_a_config(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
     config.write_text(json.dumps({"model_type": "gpt2", "n_embd": 24, "n_head": 3, "n_layer": 5, "vocab_size": 101}))
     done = CliRunner().invoke(cli, ["trace", "hf:gpt2", "--at", str(config), "--json"])
     assert done.exit_code == 0, done.output
@@ -250,10 +251,49 @@ def test_the_command_prints_one_document_and_evaluates_at_a_config(tmp_path: obj
     assert shown["values"] == [34_560 + 1_560 + 2_424 + 24_576 + 48]
 
 
-def test_a_config_that_differs_in_more_than_sizes_is_refused(tmp_path: object) -> None:
-    from pathlib import Path
+def test_a_config_is_traced_with_its_own_switches(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    sizes = {"vocab_size": 101, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 5}
+    heads = {"num_attention_heads": 3, "num_key_value_heads": 1, "head_dim": 8}
+    config.write_text(json.dumps({"model_type": "llama", "tie_word_embeddings": True, **sizes, **heads}))
+    done = CliRunner().invoke(cli, ["trace", str(config), "--at", str(config), "--json"])
+    assert done.exit_code == 0, done.output
+    shown = json.loads(done.stdout)
+    # the tied table 101·24, a norm 24; 5 layers of q and out 2·24·24, k and v 2·24·8, three of 24·40, norms 2·24
+    assert shown["values"] == [2_424 + 24 + 5 * (1_152 + 384 + 2_880 + 48)]
+    assert shown["symbols"]["L"] == "num_hidden_layers"
 
-    config = Path(str(tmp_path)) / "config.json"
+
+@pytest.mark.parametrize(
+    ("pattern", "free"),
+    [(["sliding_attention", "full_attention"] * 3, True), (["sliding_attention"] * 4 + ["full_attention"] * 2, False)],
+)
+def test_a_list_of_layers_is_repeated_by_its_period_or_pins_the_depth(
+    pattern: list[str], free: bool, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.json"
+    sizes = {"vocab_size": 101, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 6}
+    heads = {"num_attention_heads": 3, "num_key_value_heads": 1}
+    config.write_text(json.dumps({"model_type": "qwen2", "layer_types": pattern, **sizes, **heads}))
+    done = CliRunner().invoke(cli, ["trace", str(config), "--at", str(config), "--json"])
+    assert done.exit_code == 0, done.output
+    shown = json.loads(done.stdout)
+    # two tables 101·24, a norm 24; 6 layers of q 24·24+24, k and v 2·(24·8+8), out 24·24, three of 24·40, norms 2·24
+    assert shown["values"] == [2 * 2_424 + 24 + 6 * (600 + 400 + 576 + 2_880 + 48)]
+    reasons = {each["name"]: each["why"] for each in shown["pinned"]}
+    assert ("L" in shown["symbols"]) is free
+    assert reasons.get("num_hidden_layers", "") == (
+        "" if free else "WitnessError: layer_types lists 6 layers that repeat no pattern"
+    )
+
+
+def test_a_size_that_follows_others_is_said_to() -> None:
+    """An XLNet's heads are as wide as the model is divided among them, and a state-space head likewise."""
+    assert trace("hf:xlnet", head="causal").ties == {"d_head": "d_model/n_head"}
+
+
+def test_a_config_that_differs_in_more_than_sizes_is_refused(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
     config.write_text(
         json.dumps(
             {

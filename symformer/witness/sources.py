@@ -31,7 +31,7 @@ from .calling import calling, calling_with, lengths_of
 from .measure import without_initialisation
 from .running import Build, stored
 from .runs import RUNS, Runner
-from .tracing import Point, Trace, Tracer
+from .tracing import DEEP, Point, Trace, Tracer
 
 HEADS = {
     "causal": "MODEL_FOR_CAUSAL_LM_MAPPING",
@@ -91,18 +91,26 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
             default = made_by(**fields)
             found = mapping[made_by]
         except Exception as error:  # whatever somebody's config raises, there is no model to trace
-            raise WitnessError(f"the config of {model_type} cannot be made: {_sentence(error)}") from None
+            refused = WitnessError if given else UnbuiltError
+            raise refused(f"the config of {model_type} cannot be made: {_sentence(error)}") from None
         model_class = found[0] if isinstance(found, tuple) else found
+        start = _whole_numbers(default)
 
         def build(point: Point) -> nn.Module:
             arguments: dict[str, Any] = dict(fields)
             for name, value in point.items():
                 into, _, last = name.rpartition(".")
                 if into:
-                    nested = arguments.setdefault(into, {})
+                    nested = arguments.setdefault(into, {"model_type": getattr(default, into).model_type})
                     arguments[into] = {**nested, last: value}
                 else:
                     arguments[last] = value
+            for name, value in point.items():  # a list with an entry for each layer is as long as there are layers
+                into, _, last = name.rpartition(".")
+                scope = arguments[into] if into else arguments
+                for field, entries in scope.items() if DEEP.search(last) else ():
+                    if isinstance(entries, list) and len(entries) == start[name] > 1:
+                        scope[field] = _repeated(field, entries, value)
             config = made_by(**arguments)
             return cast(nn.Module, model_class(config))
 
@@ -112,7 +120,6 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {model_class.__name__}: {_sentence(error)}") from None
         title = f"{model_class.__name__} of transformers, traced"
-        start = _whole_numbers(default)
         traced = Tracer(stored(build), start, letters).trace(target or HF + model_type, title)
         return replace(hf_runner(build, start, head).attached(traced), head=head)
 
@@ -229,6 +236,14 @@ def letters(names: Sequence[str]) -> dict[str, Symbol]:
             symbol if symbol not in found.values() else name_size(name.replace(".", "_") + "_" * (last == name))
         )
     return found
+
+
+def _repeated(field: str, entries: list[Any], length: int) -> list[Any]:
+    """The entries of a list for another number of layers, by its period. Raises WitnessError where it has none."""
+    period = next((n for n in range(1, len(entries)) if entries[n:] == entries[:-n]), len(entries))
+    if length != len(entries) and 2 * period > len(entries):
+        raise WitnessError(f"{field} lists {len(entries)} layers that repeat no pattern")
+    return [entries[layer % period] for layer in range(length)]
 
 
 def _whole_numbers(config: Any) -> dict[str, int]:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import random
 import re
+import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
+from functools import partial
+from itertools import combinations, product
 from math import lcm, prod
+from pathlib import Path
 from time import monotonic
 from typing import cast
 
@@ -25,7 +28,7 @@ from ..ledger import Kind
 from ..model import Model
 from ..quantities import quantity as find_quantity
 from ..sizes import AtMost, Condition, Divides
-from ..symbols import RANK
+from ..symbols import RANK, SYMBOLS
 from .traced import Class, Traced
 
 LIMIT = 20  # seconds
@@ -39,6 +42,13 @@ NOWHERE: Mapping[str, Sequence[int]] = {}
 STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone
 FAR = 64  # how many times as long as the longest drawn
 POSITIONS = re.compile(r"max_.*position|n_positions|n_ctx")
+IMAGE = re.compile(r"(image|img|input)_size$")
+# What a formula has to be in: such a size is never kept at its number to save the rest.
+USUAL = re.compile(
+    r"(vocab_size|hidden_size|d_model|n_embd|intermediate_size|ffn_dim|d_ff|n_inner|n_heads?|n_layers?"
+    r"|(?<!conv_)layers|attention_heads|key_value_heads)$"
+)
+ALPHABET = frozenset(SYMBOLS)  # before any field becomes a symbol of its own
 TRIES = 6  # draws before a point that the code refuses is given up
 
 Point = Mapping[str, int]
@@ -54,6 +64,15 @@ class Pinned:
     name: str
     value: int
     why: str
+    line: str = ""  # the line of code that refused every other number, if one did
+
+
+class UnfitError(WitnessError):
+    """A number that is no short sum of products of the sizes that move it."""
+
+    def __init__(self, what: str, moves: Sequence[str]) -> None:
+        super().__init__(f"{what} is not a short sum of products of {', '.join(moves)}")
+        self.moves = moves
 
 
 @dataclass(frozen=True)
@@ -64,7 +83,7 @@ class Trace:
     symbols: Mapping[str, str]  # letter -> the config field or argument
     pinned: tuple[Pinned, ...]
     checked: tuple[Point, ...]
-    ties: Mapping[str, str]  # a size that the code runs with only where it is another
+    ties: Mapping[str, str]  # a size that the code runs with only where it is another, or a product of others
     depth: int  # of the models it was found with
     builds: int
     seconds: float
@@ -87,6 +106,22 @@ class Trace:
     def quantity(self) -> str:
         """What it is a trace of."""
         return cast(Traced, self.model.component).quantity
+
+
+@dataclass(frozen=True)
+class Tie:
+    """What a size has to be for the code to run: a number times powers of other sizes."""
+
+    factor: Fraction
+    powers: Mapping[str, int]
+
+    def at(self, point: Point) -> int:
+        """The size at a point; 0, which no code takes, where it would not be whole."""
+        value = self.factor * _monomial(tuple(self.powers.items()), point)
+        return int(value) if value.denominator == 1 else 0
+
+    def __str__(self) -> str:
+        return str(Rational(*self.factor.as_integer_ratio()) * Mul(*(Symbol(n) ** p for n, p in self.powers.items())))
 
 
 class Tracer:
@@ -114,8 +149,9 @@ class Tracer:
         self.builds = 0
         self.until = monotonic() + limit
         self.seen: dict[tuple[tuple[str, int], ...], Rows] = {}
-        self.last = ""
-        self.ties: dict[str, str] = {}  # a size that is another
+        self.last = self.line = ""
+        self.kept: dict[str, Pinned] = {}  # odd sizes that no formula holds
+        self.ties: dict[str, Tie] = {}  # sizes that follow others
 
     def rows(self, point: Point) -> Rows | None:
         """The rows at a point; None where the model's code refuses it."""
@@ -129,6 +165,7 @@ class Tracer:
                 self.seen[key] = self.measure(point)
             except Exception as error:  # whatever somebody's code raises, the point is not a model
                 self.last = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+                self.line = _line(error)
                 return None
         return self.seen[key]
 
@@ -138,8 +175,8 @@ class Tracer:
         return {name: each[turn % 3] for name, each in ends.items() if turn % 3 < 2}
 
     def tied(self, point: Point) -> Point:
-        """A point at which every size that is another is that other."""
-        return {**point, **{name: point[other] for name, other in self.ties.items()}}
+        """A point at which every size that follows others does."""
+        return {**point, **{name: tie.at(point) for name, tie in self.ties.items()}}
 
     def sum(self, point: Point) -> int:
         """What the rows at a point come to: 2 FLOPs for each product."""
@@ -160,36 +197,58 @@ class Tracer:
             raise WitnessError(f"the model cannot be built: {self.last or 'it stores no parameter'}")
         widths: list[str] = []
         counts: list[str] = []
-        pinned: list[Pinned] = []
+        pinned = list(self.kept.values())
         for name, value in base.items():
-            if name in self.ties:
+            if name in self.ties or name in self.kept:
                 continue
-            moved = False
+            moved = counted = False
             for other in (2 * value, value + 1, value // 2, 3 * value):
                 changed = self.rows({**base, name: other}) if other > 0 and other != value else None
                 moved = moved or changed is not None
-                if changed is not None and (changed != rows or name in self.lengths):
-                    (widths if changed.keys() == rows.keys() else counts).append(name)
+                if changed is not None and changed.keys() != rows.keys():
+                    counted = True
+                elif changed is not None and (changed != rows or name in self.lengths):
+                    widths.append(name)
                     break
-                if changed is not None and other != 2 * value:
+                if changed is not None and (DEEP.search(name) or (other != 2 * value and not counted)):
                     break
-            if not moved and not self._tie(name, base):
-                pinned.append(Pinned(name, value, self.last))
-        for name in self.ties.values():
-            if name not in (*widths, *counts):
-                widths.append(name)
-        pinned = [each for each in pinned if each.name not in {*self.ties, *self.ties.values()}]
+            if counted and name not in widths and (DEEP.search(name) or not self._tie(name, base)):
+                counts.append(name)
+            elif not moved and not self._tie(name, base):
+                pinned.append(Pinned(name, value, self.last, self.line))
+        self._tie_product([each.name for each in pinned if each.name not in self.kept], base)
+        free = [name for tie in self.ties.values() for name in tie.powers]
+        widths += [name for name in dict.fromkeys(free) if name not in (*widths, *counts)]
+        pinned = [each for each in pinned if each.name not in {*self.ties, *free}]
         return base, widths, counts, pinned
 
     def _tie(self, name: str, base: Point) -> bool:
-        """Whether a size moves once another moves with it, that has the same value: it is that other from now on."""
+        """Whether a size changes shapes alone once another of the same value moves with it: it is that other, then."""
+        rows = self.seen_rows(base)
         for other, value in base.items():
             together = {**base, other: 2 * value, name: 2 * value}
-            if other != name and value == base[name] and other not in self.ties and self.rows(together) is not None:
-                first, second = sorted((name, other), key=list(self.letters([name, other])).index)
-                self.ties[second] = first
+            if other == name or value != base[name] or other in self.ties:
+                continue
+            if (moved := self.rows(together)) is not None and moved.keys() == rows.keys() and moved != rows:
+                first, second = sorted((other, name), key=lambda each: not USUAL.search(each))
+                self.ties[second] = Tie(Fraction(1), {first: 1})
                 return True
         return False
+
+    def _tie_product(self, fixed: Sequence[str], base: Point) -> None:
+        """Of sizes that none moves alone, one may follow the others: it is what a head's width usually does."""
+        for name in sorted(fixed, key=lambda each: (bool(USUAL.search(each)), not re.search("dim|d_head", each))):
+            powers = {}
+            for other in fixed:
+                for power in (1, -1):
+                    point = {**base, other: 2 * base[other], name: int(base[name] * Fraction(2) ** power)}
+                    if other != name and name not in self.ties and self.rows(point) is not None:
+                        powers[other] = power
+                        break
+            if len(powers) > 1:
+                factor = base[name] / _monomial(tuple(powers.items()), base)
+                self.ties[name] = Tie(factor, powers)
+                return
 
     # -- points --------------------------------------------------------------------------------------------------
 
@@ -212,6 +271,10 @@ class Tracer:
                 heads = (value for other, value in base.items() if re.search(r"num.*heads|n_heads?$", other))
                 whole = lcm(base[name], *heads) if re.search(r"hidden_size$|d_model|n_embd", word) else base[name]
                 point[name] = whole * 12 * self.random.choice((1, 2, 3, 5, 7))
+        for name in widths:  # an image is cut into whole patches
+            patch = IMAGE.sub("patch_size", name)
+            if patch != name and patch in point:
+                point[name] = point[patch] * 12 * self.random.choice((1, 2, 3, 5))
         return point
 
     def trace(self, target: str, title: str) -> Trace:
@@ -220,18 +283,30 @@ class Tracer:
         refusal: WitnessError | None = None
         for depth in self.depths:
             try:
-                return self._trace(target, title, depth, begun)
+                return self._without_odd(target, title, depth, begun)
             except WitnessError as error:
                 refusal = refusal or error
                 if all(value <= depth for name, value in self.start.items() if DEEP.search(name)):
                     break
         raise cast(WitnessError, refusal)
 
+    def _without_odd(self, target: str, title: str, depth: int, begun: float) -> Trace:
+        """The trace with as many sizes free as can be: an odd one that no formula holds is kept at its number."""
+        self.kept = {}
+        while True:
+            try:
+                return self._trace(target, title, depth, begun)
+            except UnfitError as error:
+                odd = next((n for n in reversed(error.moves) if n not in ALPHABET and not USUAL.search(n)), "")
+                if odd not in self.start or odd in {*self.kept, *self.draws}:
+                    raise
+                self.kept[odd] = Pinned(odd, self.start[odd], str(error))
+
     def _trace(self, target: str, title: str, depth: int, begun: float) -> Trace:
         base, widths, counts, pinned = self.find(depth)
         widths, points = self._points(base, widths, pinned)
         letters = dict(self.letters([*widths, *counts]))
-        shapes = self._shapes(points, widths, letters)
+        shapes = self._shapes(points, widths, counts, letters)
         classes: dict[str, Class] = {name: (_star(name), shape) for name, shape in shapes.items()}
         totals = self._counts(points[0], classes, counts, letters, pinned)
         every = {dim for _, shape in totals for dim in shape} | {n for group in totals.values() for n in group}
@@ -253,7 +328,7 @@ class Tracer:
             {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)},
             tuple(pinned),
             tuple(checked),
-            self.ties,
+            {name: str(tie) for name, tie in self.ties.items()},
             depth,
             self.builds,
             monotonic() - begun,
@@ -292,7 +367,7 @@ class Tracer:
                     moved.append(name)
                     break
             else:
-                pinned.append(Pinned(name, first[name], self.last))
+                pinned.append(Pinned(name, first[name], self.last, self.line))
         return moved, points
 
     def seen_rows(self, point: Point) -> Rows:
@@ -305,38 +380,45 @@ class Tracer:
     # -- fitting -------------------------------------------------------------------------------------------------
 
     def _shapes(
-        self, points: list[dict[str, int]], widths: Sequence[str], letters: Mapping[str, Symbol]
+        self, points: list[dict[str, int]], widths: Sequence[str], counts: Sequence[str], letters: Mapping[str, Symbol]
     ) -> dict[str, tuple[Expr, ...]]:
+        """Each dimension of each row; outside the layers, how many there are may be in it as well."""
         alone = dict(zip(widths, points[1:], strict=True))
-        sample = [*points]
-        known: dict[tuple[int, ...], Expr] = {}
+        deeper = {name: self.rows({**points[0], name: 2 * points[0][name]}) or {} for name in counts}
+        shallow, outside = [*points], [*points]
+        known: dict[tuple[object, ...], Expr] = {}
 
-        def more(wanted: int, moves: Sequence[str]) -> None:
+        def more(sample: list[dict[str, int]], wanted: int, moves: Sequence[str]) -> None:
             for turn in range(3 * wanted if moves else 0):
                 if len({tuple(point[name] for name in moves) for point in sample}) >= wanted:
                     return
                 drawn = self.draw(self._origin(points[0]), widths)
+                some = {name: points[0][name] * self.random.choice((1, 2, 3, 4)) for name in moves}
                 if turn % 2:  # the sizes that matter alone, where the code refuses to move all of them at once
-                    drawn = {name: points[0][name] * self.random.choice((1, 2, 3, 4)) for name in moves}
-                point = {**points[0], **{name: drawn[name] for name in widths if name in drawn}, **self._reach(turn)}
+                    drawn = some
+                free = {name: drawn[name] for name in widths if name in drawn}
+                depths = {name: some[name] for name in counts if name in some}
+                point = {**points[0], **free, **depths, **self._reach(turn)}
                 if point not in sample and self.rows(point) is not None:
                     sample.append(point)
 
-        more(len(points) + SPARE, widths)
+        more(shallow, len(points) + SPARE, widths)
         found = {}
-        for name in self.seen_rows(points[0]):
+        for name, shape in self.seen_rows(points[0]).items():
             dims = []
-            for axis in range(len(self.seen_rows(points[0])[name])):
-                column = [self._dim(point, name, axis) for point in sample]
-                key = tuple(column[: len(points) + SPARE])
+            for axis, size in enumerate(shape):
+                depths = [n for n in counts if "*" not in _star(name) and deeper[n].get(name, shape)[axis] != size]
+                column = [self._dim(point, name, axis) for point in shallow]
+                key = (*depths, *column[: len(points) + SPARE])
                 if key not in known:
-                    moves = [w for w in widths if self._dim(alone[w], name, axis) != column[0]]
+                    moves = [w for w in widths if self._dim(alone[w], name, axis) != size]
+                    sample = outside if depths else shallow
                     known[key] = self._fit(
                         f"axis {axis} of {name}",
-                        moves,
+                        [*moves, *depths],
                         sample,
                         letters,
-                        more,
+                        partial(more, sample),
                         lambda point, name=name, axis=axis: self._dim(point, name, axis),  # type: ignore[misc]
                     )
                 dims.append(known[key])
@@ -380,7 +462,7 @@ class Tracer:
             within = [point for point in sample if measure(point) < point[name]]
             if within and len(within) < len(sample) and all(measure(point) <= point[name] for point in sample):
                 return Min(letters[name], self._fit(what, moves, within, letters, lambda wanted, moves: None, measure))
-        raise WitnessError(f"{what} is not a short sum of products of {', '.join(moves)}")
+        raise UnfitError(what, moves)
 
     # -- how many layers -----------------------------------------------------------------------------------------
 
@@ -497,7 +579,9 @@ class Tracer:
             point = {**points[0], **{name: drawn[name] for name in widths}, **self._reach(turn)}
             for name in counts:
                 more = (
-                    points[0][name] * self.random.choice((0, 1, 2)) if DEEP.search(name) else self.random.choice((0, 1))
+                    points[0][name] * self.random.choice((0, 2, 4, 5))
+                    if DEEP.search(name)
+                    else self.random.choice((0, 1))
                 )
                 point[name] = points[0][name] + more
             if _frozen(point) in used or not self._holds(component, point, letters) or self.rows(point) is None:
@@ -528,18 +612,22 @@ class Tracer:
     ) -> list[Condition]:
         """Each size a little off the multiples drawn so far; where that differs, what it must be a multiple of."""
         found: list[Condition] = []
+
+        def agrees(name: str, step: int) -> bool | None:
+            """None where the point breaks a condition already known, or the code refuses it."""
+            point = {**first, name: first[name] + step}
+            held = replace(component, conditions=(*component.conditions, *found))
+            if not self._holds(held, point, letters) or self.rows(point) is None:
+                return None
+            return self._agrees(component, point, letters)
+
         for name in widths:
-            for step in (
-                1,
-                2,
-                *sorted({v for n, v in first.items() if "head" in n and n in widths and v < first[name]}),
-            ):
-                point = {**first, name: first[name] + step}
-                if not self._holds(component, point, letters) or self.rows(point) is None:
-                    continue
-                if not self._agrees(component, point, letters):
-                    found.append(Divides(Integer(base[name]), letters[name], "the trace was checked at those only"))
-                break
+            heads = [n for n in widths if "head" in n and n in first and n != name and first[n] < first[name]]
+            steps = [*range(1, 13), *sorted(first[n] for n in heads)]
+            if next((each for step in steps if (each := agrees(name, step)) is not None), True):
+                continue
+            divisor = next((letters[n] for n in heads if agrees(name, first[n])), Integer(base[name]))
+            found.append(Divides(divisor, letters[name], "the trace was checked at those only"))
         return found
 
     def _far(self, component: Traced, first: Point, letters: Mapping[str, Symbol]) -> list[Condition]:
@@ -557,6 +645,26 @@ class Tracer:
             for name in self.lengths
             if name in letters
         ]
+
+
+def _line(error: BaseException) -> str:
+    """Where an error was first raised: the file from its package's root, the line, its text; the model's own if any."""
+    while cause := error.__cause__ or error.__context__:
+        error = cause
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_file()]
+    if not frames:
+        return ""
+    own = [frame for frame in frames if _from_root(frame.filename).parts[0] not in ("torch", "symformer")]
+    frame = (own or frames)[-1]
+    return f"{_from_root(frame.filename).as_posix()}:{frame.lineno}: {frame.line}"
+
+
+def _from_root(filename: str) -> Path:
+    """A file's path from the folder that its outermost package lies in."""
+    root = Path(filename).parent
+    while (root / "__init__.py").exists():
+        root = root.parent
+    return Path(filename).relative_to(root)
 
 
 def _frozen(point: Point) -> tuple[tuple[str, int], ...]:
@@ -586,6 +694,9 @@ def _bases(moves: Sequence[str]) -> Iterable[list[Monomial]]:
         yield [tuple((name, 1) for name in moves)]
         yield ones
         yield [(), *ones]
+        for powers in product((1, -1, 2, -2), repeat=len(moves) if len(moves) < 4 else 0):
+            yield [tuple(zip(moves, powers, strict=False))]
+            yield [(), tuple(zip(moves, powers, strict=False))]
         for over in moves:
             yield [each for each in below if (over, -1) in each]
         yield [(), *ones, *pairs]
