@@ -15,7 +15,7 @@ from symformer.cli import cli
 from symformer.documents.census import page, section
 from symformer.documents.gallery import CENSUS
 from symformer.errors import WitnessError
-from symformer.witness.census import USUAL_HEADS, Census, Entry, census, pairs, survey, versions
+from symformer.witness.census import USUAL_HEADS, Census, Entry, _untried, census, pairs, survey, versions
 from symformer.witness.crew import Lost, crew
 
 REPORT = Path(__file__).parent.parent / "reports" / CENSUS
@@ -175,10 +175,11 @@ def test_the_page_counts_and_names_every_model() -> None:
         {"name": "text.num_hidden_layers", "value": 4096, "why": "ValueError: a|b"},
         {"name": "n_langs", "value": 1, "why": ""},
     ]
+    ties = {"d_inner": "d_model"}
     long = " + ".join(["1,234·hidden_width·E"] * 9)
     entries = [
         entry("plain", formula="E", text="E", symbols={"E": "d_model", "k": "k"}, checked=3, seconds=6, once=0.5),
-        entry("odd_one", formula="E", text=long, pinned=pinned, checked=3, seconds=1, once=0.5),
+        entry("odd_one", formula="E", text=long, pinned=pinned, ties=ties, checked=3, seconds=1, once=0.5),
         entry("wild", why="x is odd", seconds=2.04),
         entry("broken", why="no * width", builds=False),
     ]
@@ -197,11 +198,28 @@ def test_the_page_counts_and_names_every_model() -> None:
         "| `broken` | causal | no \\* width |",
         "| [plain](#plain-causal) | causal | 3 | 0 | 6.0 |",
         "- `text.num_hidden_layers` stays 4,096: ValueError: a\\|b",
+        "- `d_inner` is always `d_model`: the code takes no other",
     ):
         assert row in shown.splitlines(), row
     assert section(entries[0]) == "### plain, causal\n\n```text\nN = E\n```\n\nE is `d_model`."
     # a term and its sign have 23 characters: four of them on a line, and the next begins with its sign
     assert section(entries[1]).splitlines()[4].startswith("    + 1,234·hidden_width·E + ")
+
+
+@pytest.mark.parametrize(
+    ("model_type", "names"),
+    [
+        ("llama", []),
+        ("gemma3n_text", ["intermediate_size"]),
+        ("nemo_speechlm", ["audio_config.asr_config.hidden_size"]),
+    ],
+)
+def test_a_usual_size_that_no_trace_changes_is_named(model_type: str, names: list[str]) -> None:
+    """gemma3n's widths are a list with one for each layer, and nemo's stand two configs deep."""
+    untried = _untried(model_type)
+    assert set(names) <= set(untried)
+    assert bool(names) == bool(untried)
+    assert entry(model_type, formula="E", untried=untried).whole == (not names)
 
 
 def test_the_report_is_of_the_libraries_that_are_here() -> None:

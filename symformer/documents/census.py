@@ -64,9 +64,11 @@ def section(entry: Entry) -> str:
     blocks = [f"### {_title(entry)}", f"```text\nN = {formula}\n```"]
     if letters:
         blocks.append(", ".join(letters) + ".")
-    if entry.pinned:
-        stays = [f"- {_code(each['name'])} stays {each['value']:,}: {_prose(each['why'])}" for each in entry.pinned]
-        blocks.append("\n".join(stays))
+    notes = [f"{_code(each['name'])} stays {each['value']:,}: {_prose(each['why'])}" for each in entry.pinned]
+    notes += [f"{_code(name)} is always {_code(other)}: the code takes no other" for name, other in entry.ties.items()]
+    notes += [f"{_code(name)} stays as it is: a list, or deep in the config" for name in entry.untried]
+    if notes:
+        blocks.append("\n".join(f"- {note}" for note in notes))
     return "\n\n".join(blocks)
 
 

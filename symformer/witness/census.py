@@ -6,7 +6,7 @@ import importlib
 import json
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
@@ -21,7 +21,7 @@ import torch
 from ..errors import DocumentError, UnknownNameError, WitnessError
 from ..symbols import LETTERS
 from .crew import Lost, crew
-from .sources import HEADS, UnbuiltError, trace_type, types
+from .sources import HEADS, UnbuiltError, _whole_numbers, trace_type, types
 
 USUAL_HEADS = ("causal", "masked", "seq2seq")
 BAR = 95  # per cent of the models that build
@@ -41,6 +41,8 @@ class Entry:
     text: str = ""
     symbols: Mapping[str, str] = field(default_factory=dict)  # letter -> config field
     pinned: Sequence[Mapping[str, Any]] = ()  # name, value and why of each size that stayed a number
+    ties: Mapping[str, str] = field(default_factory=dict)  # a size that the code takes only where it is another
+    untried: Sequence[str] = ()  # usual sizes that the trace does not reach
     checked: int = 0  # fresh random configs at which it is exact
     why: str = ""  # there is no formula
     builds: bool = True  # from its own default config
@@ -50,8 +52,7 @@ class Entry:
     @property
     def kept(self) -> list[str]:
         """The usual sizes that stayed numbers."""
-        names = [each["name"] for each in self.pinned]
-        return [name for name in names if (last := name.rpartition(".")[2]) in _USUAL or _SAYS_SO.search(last)]
+        return [*(each["name"] for each in self.pinned if _usual(each["name"])), *self.untried]
 
     @property
     def whole(self) -> bool:
@@ -170,20 +171,46 @@ def survey(model_type: str, head: str) -> Entry:
         text=formula.text(),
         symbols=found.symbols,
         pinned=[asdict(each) for each in found.pinned],
+        ties=found.ties,
+        untried=_untried(model_type),
         checked=len(found.checked),
         seconds=perf_counter() - begun,
         once=once,
     )
 
 
+def _usual(name: str) -> bool:
+    last = name.rpartition(".")[2]
+    return last in _USUAL or bool(_SAYS_SO.search(last))
+
+
+def _config_class(model_type: str) -> Any:
+    configuration: Any = importlib.import_module("transformers.models.auto.configuration_auto")
+    return configuration.CONFIG_MAPPING[model_type]
+
+
+def _untried(model_type: str) -> list[str]:
+    """The usual sizes of a config that are lists, or stand where the trace does not look."""
+    config = _config_class(model_type)()
+    tried = {name.removesuffix(".0") for name in _whole_numbers(config)}
+
+    def sizes(config: Any) -> Iterator[str]:
+        for name, value in vars(config).items():
+            if name in config.sub_configs and hasattr(value, "sub_configs"):
+                yield from (f"{name}.{inner}" for inner in sizes(value))
+            elif (_usual(name) and type(value) is int and value) or (name in _USUAL and isinstance(value, list)):
+                yield name
+
+    return [name for name in sizes(config) if name not in tried]
+
+
 def _once(model_type: str, head: str) -> float:
     """The seconds that transformers takes to build a model on meta when everything is imported; 0 where it cannot."""
-    configuration: Any = importlib.import_module("transformers.models.auto.configuration_auto")
     modeling: Any = importlib.import_module("transformers.models.auto.modeling_auto")
     try:
         with torch.device("meta"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            config_class = configuration.CONFIG_MAPPING[model_type]
+            config_class = _config_class(model_type)
             found = getattr(modeling, HEADS[head])[config_class]
             model_class = found[0] if isinstance(found, tuple) else found
             for _ in range(2):  # the first imports and warms up
