@@ -384,6 +384,61 @@ def trace(
 
 
 @cli.command()
+@click.argument("types", nargs=-1)
+@click.option("--output", "-o", default="census.md", show_default=True, metavar="FILE.md", help="The page to write.")
+@click.option(
+    "--head",
+    "heads",
+    multiple=True,
+    metavar="HEAD",
+    help="causal, masked, seq2seq, image or base; repeat for more. [default: causal, masked, seq2seq]",
+)
+@click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes. [default: one for each core]")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="A trace that takes longer is ended, and counts as one that failed.",
+)
+@_json
+def census(
+    types: tuple[str, ...], output: str, heads: tuple[str, ...], workers: int | None, limit: int, as_json: bool
+) -> None:
+    """Trace every model type of transformers.
+
+    TYPES are model types such as gpt2; without any, all are traced, which takes minutes and runs the code of them all.
+    The page has every formula, and every model that has none with the reason. Results are kept beside it in FILE.jsonl
+    until all are there: after Ctrl-C the same command goes on where it stopped.
+    """
+    import os
+    from pathlib import Path
+
+    from .documents.census import page
+    from .documents.render import check_output, write
+    from .terminal import progress, say
+    from .witness import torch_side
+
+    check_output(output, "a census", ["md"])
+    made_by = torch_side("census")
+    jobs = made_by.pairs(list(dict.fromkeys(heads)) or made_by.USUAL_HEADS, types)
+    kept = Path(output).with_suffix(".jsonl")
+    with progress("traced", len(jobs)) as tell:
+        found = made_by.census(jobs, workers or os.cpu_count() or 1, limit, kept, tell)
+    write(output, page(found, made_by.BAR).encode())
+    click.echo(f"wrote {output}", err=True)
+    if as_json:
+        _print_json(found.to_json())
+        return
+    say(
+        f"{len(found.entries)} models: {len(found.built)} build, {len(found.traced)} have an exact formula, and in "
+        f"{len(found.whole)} of them, {found.share:.1f} % of those that build, every usual size is a symbol"
+    )
+    say(f"a trace takes {found.ratio:.1f} times as long as building the model once (median)")
+
+
+@cli.command()
 @click.argument("a", shell_complete=_complete_target)
 @click.argument("b", shell_complete=_complete_target)
 @_quantity
@@ -470,12 +525,12 @@ def gallery(folder: str, check: bool) -> None:
 
     FOLDER gets a Markdown and a PDF file for each, and a README.md that links them.
     """
-    from .documents.gallery import pages
+    from .documents.gallery import CENSUS, pages
     from .documents.render import stale, write_all
 
     made = pages(_version())
     if check:
-        if different := stale(folder, made):
+        if different := stale(folder, made, [CENSUS]):
             for name in different:
                 click.echo(f"{folder}/{name} is not what would be written now", err=True)
             sys.exit(1)

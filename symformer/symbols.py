@@ -90,7 +90,7 @@ _TABLE = (
 
 LETTERS: dict[str, Letter] = {letter.name: letter for letter in _TABLE}
 SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) for name in LETTERS}
-RANK: dict[Symbol, int] = {symbol: rank for rank, symbol in enumerate(SYMBOLS.values())}
+RANK: dict[Symbol, tuple[int, str]] = {symbol: (rank, "") for rank, symbol in enumerate(SYMBOLS.values())}
 
 B, S, S_enc, C, N_new, C_win = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "C_win"))
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
@@ -141,5 +141,5 @@ def name_size(field: str) -> Symbol:
     if name not in LETTERS:
         LETTERS[name] = Letter(name, f"{field} of the config", "", (field,), word=True)
         SYMBOLS[name] = Symbol(name, integer=True, positive=True)
-        RANK[SYMBOLS[name]] = len(RANK)
+        RANK[SYMBOLS[name]] = (len(_TABLE), name)  # by name, whatever was traced before
     return SYMBOLS[name]

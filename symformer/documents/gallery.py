@@ -13,6 +13,7 @@ from ..symbols import B, C, N_dp, N_new, N_pp, N_tp, S, S_enc
 from .derivation import document, with_numbers
 from .render import picture, render
 
+CENSUS = "census.md"  # in the same folder, written by `symformer census`: every torch model there is takes minutes
 COVER = "gpt2"  # whose first page is the picture in the README
 
 # What a model costs, in the order of a document; a quantity that a model refuses is left out, with the reason.
@@ -65,6 +66,7 @@ def pages(version: str) -> dict[str, bytes]:
     )
     also = [
         "[Published formulas](published.md), and how far each is from the one derived here.",
+        f"[A census]({CENSUS}) of the model types of transformers, each traced from its own code (`symformer census`).",
         f"[One rank of many]({RANK}-rank.md): what the first of four stages of {RANK} holds and sends.",
     ]
     made["README.md"] = "\n\n".join(["\n".join([title, *index(".")]), *also, ""]).encode()

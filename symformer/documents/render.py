@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -95,7 +95,7 @@ def _latex_pdf(source: str) -> bytes:
         return (Path(folder) / "derivation.pdf").read_bytes()
 
 
-def check_output(path: str) -> str:
+def check_output(path: str, what: str = "a derivation", formats: Sequence[str] = FORMATS) -> str:
     """The format a file's name asks for. Raises DocumentError before any work is done where it cannot be written."""
     target = Path(path)
     extension = target.suffix.removeprefix(".").lower()
@@ -103,10 +103,10 @@ def check_output(path: str) -> str:
         raise DocumentError("the name of the file is empty; give one, such as derivation.pdf")
     if target.is_dir():
         raise DocumentError(f"{path} is a folder; give the name of a file, such as {path.rstrip('/')}/derivation.pdf")
-    if extension not in FORMATS:
-        known = ", ".join(f".{name}" for name in FORMATS)
+    if extension not in formats:
+        known = ", ".join(f".{name}" for name in formats)
         asked = f"not as .{extension}" if extension else f"and {path!r} ends in none of these"
-        raise DocumentError(f"a derivation is written as {known}, {asked}")
+        raise DocumentError(f"{what} is written as {known}, {asked}")
     if not target.parent.is_dir():
         raise DocumentError(f"the folder {target.parent} does not exist; make it first, or write elsewhere")
     if not os.access(target if target.exists() else target.parent, os.W_OK):
@@ -148,7 +148,11 @@ def write_all(folder: str, made: Mapping[str, bytes]) -> None:
         write(str(Path(folder) / name), content)
 
 
-def stale(folder: str, made: Mapping[str, bytes]) -> list[str]:
-    """The files that are missing or differ from what would be written, and those that nothing writes."""
-    there = {place.name: place.read_bytes() for place in Path(folder).iterdir() if place.is_file()}
+def stale(folder: str, made: Mapping[str, bytes], besides: Sequence[str] = ()) -> list[str]:
+    """The files that are missing or differ from what would be written, and those that nothing writes.
+
+    Those in ``besides`` are written by something else.
+    """
+    files = [place for place in Path(folder).iterdir() if place.is_file() and place.name not in besides]
+    there = {place.name: place.read_bytes() for place in files}
     return sorted(name for name in {*there, *made} if there.get(name) != made.get(name))

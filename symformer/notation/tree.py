@@ -151,7 +151,7 @@ def ordered_terms(expr: Expr) -> list[Expr]:
     return sorted(Add.make_args(expr), key=house_key)
 
 
-def house_key(expr: Expr) -> tuple[int, int, list[tuple[int, int]], str]:
+def house_key(expr: Expr) -> tuple[int, int, list[tuple[tuple[int, str], int]], str]:
     """The sort key of house order: degree from high to low, then the alphabet, then the coefficient's sign and text."""
     powers = leading_powers(expr)
     return (

@@ -29,7 +29,7 @@ def verify(
     Raises WitnessError where torch is missing or the target has no witness. ``seed`` repeats a run; ``way`` is one of
     the further conventions that :func:`provable` names.
     """
-    verdict: Verdict = _torch_side().verify(target, seed, quantity, way)
+    verdict: Verdict = torch_side().verify(target, seed, quantity, way)
     return verdict
 
 
@@ -49,7 +49,7 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
     """The quantities that the torch side of a model can settle, each with the conventions that it says beside torch's
     first ones. Raises WitnessError where torch is missing.
     """
-    found: list[tuple[str, Mapping[str, str]]] = _torch_side().provable(model)
+    found: list[tuple[str, Mapping[str, str]]] = torch_side().provable(model)
     return found
 
 
@@ -68,19 +68,20 @@ def trace(
     """
     found: Trace
     if isinstance(build, str):
-        found = _torch_side("sources").trace_target(build, sizes or {}, head, inputs)
+        found = torch_side("sources").trace_target(build, sizes or {}, head, inputs)
     else:
-        found = _torch_side("sources").trace(build, sizes or {}, "", inputs or None)
+        found = torch_side("sources").trace(build, sizes or {}, "", inputs or None)
     return found
 
 
 def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping[str, int] | None = None) -> int:
     """The value of a traced formula at another config.json and the sizes of a run. Raises ConfigError and SizeError."""
-    value: int = _torch_side("sources").values_at(traced, path, quantity, given)
+    value: int = torch_side("sources").values_at(traced, path, quantity, given)
     return value
 
 
-def _torch_side(name: str = "certify") -> Any:
+def torch_side(name: str = "certify") -> Any:
+    """A module that imports torch. Raises WitnessError where that is not installed."""
     try:
         return import_module(f".{name}", __name__)
     except ModuleNotFoundError as error:

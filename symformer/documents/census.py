@@ -1,0 +1,104 @@
+"""The census as a page: every formula, and every model that has none, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from .languages import Markdown
+
+if TYPE_CHECKING:
+    from ..witness.census import Census, Entry
+
+_code, _prose = Markdown().code, Markdown().prose
+
+
+def page(census: Census, bar: int) -> str:
+    """The whole page, in Markdown."""
+    made_with = ", ".join(f"{name} {version}" for name, version in census.versions.items())
+    verdict = "reached" if census.share >= bar else "not reached"
+    odd = [each for each in census.traced if each.kept]
+    refused = [each for each in census.built if not each.formula]
+    seconds = sum(each.seconds for each in census.entries)
+    unbuilt = [each for each in census.entries if not each.builds]
+    blocks = [
+        "# Census",
+        "The parameters of every model type of transformers, traced from its own code by `symformer census` with "
+        f"{made_with}. Every formula is exact, row by row, at fresh random configs that played no part in finding it. "
+        "A formula is whole if none of the usual sizes had to stay a number: the vocabulary, the widths of the model "
+        "and of its MLPs, the layers and the heads.",
+        f"**{len(census.whole)} of the {len(census.built)} models that build, {census.share:.1f} %, have a whole "
+        f"formula; the bar of {bar} % is {verdict}.** A trace takes {census.ratio:.1f} times as long as transformers "
+        f"takes to build the model once (the median), and all of them {seconds:.0f} seconds of one core.",
+        _summary(census),
+    ]
+    if odd:
+        rows = [[_link(each), each.head, ", ".join(map(_code, each.kept))] for each in odd]
+        blocks += ["## A formula that is not whole", _table("Type|Head|Stays a number", rows)]
+    if refused:
+        rows = [[_code(each.model_type), each.head, _prose(each.why), _seconds(each)] for each in refused]
+        blocks += ["## No formula", _table("Type|Head|Why|Seconds:", rows)]
+    if unbuilt:
+        rows = [[_code(each.model_type), each.head, _prose(each.why)] for each in unbuilt]
+        blocks += ["## Not built", "From their own default config, with what they say.", _table("Type|Head|Why", rows)]
+    rows = [
+        [_link(each), each.head, str(each.checked), str(len(each.pinned)), _seconds(each)] for each in census.traced
+    ]
+    blocks += [
+        "## Formulas",
+        "A name that is no letter is the config's own. Points are the fresh configs at which a formula was checked; "
+        "pinned sizes stay numbers.",
+        _table("Type|Head|Points:|Pinned:|Seconds:", rows),
+        *map(section, census.traced),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def section(entry: Entry) -> str:
+    """One formula, what its letters stand for, and what stayed a number."""
+    # a sign stays with the term after it
+    lines = wrap(entry.text.replace("+ ", "+\0").replace("- ", "-\0"), 100, break_long_words=False)
+    formula = "\n    ".join(lines).replace("\0", " ")
+    letters = [f"{_prose(name)} is {_code(place)}" for name, place in entry.symbols.items() if name != place]
+    blocks = [f"### {_title(entry)}", f"```text\nN = {formula}\n```"]
+    if letters:
+        blocks.append(", ".join(letters) + ".")
+    notes = [f"{_code(each['name'])} stays {each['value']:,}: {_prose(each['why'])}" for each in entry.pinned]
+    notes += [f"{_code(name)} is always {_code(other)}: the code takes no other" for name, other in entry.ties.items()]
+    notes += [f"{_code(name)} stays as it is: a list, or deep in the config" for name in entry.untried]
+    if notes:
+        blocks.append("\n".join(f"- {note}" for note in notes))
+    return "\n\n".join(blocks)
+
+
+def _summary(census: Census) -> str:
+    heads = list(dict.fromkeys(each.head for each in census.entries))
+    columns = [[each for each in census.entries if each.head == head] for head in heads] + [list(census.entries)]
+    rows = [
+        ["Types", *(str(len(column)) for column in columns)],
+        ["that build from their default config", *(str(sum(each.builds for each in column)) for column in columns)],
+        ["with an exact formula", *(str(sum(bool(each.formula) for each in column)) for column in columns)],
+        ["with a whole formula", *(str(sum(each.whole for each in column)) for column in columns)],
+    ]
+    return _table("|".join(["", *(f"{head}:" for head in heads), "all:"]), rows)
+
+
+def _title(entry: Entry) -> str:
+    return f"{entry.model_type}, {entry.head}"
+
+
+def _link(entry: Entry) -> str:
+    anchor = _title(entry).lower().replace(",", "").replace(" ", "-")
+    return f"[{_prose(entry.model_type)}](#{anchor})"
+
+
+def _seconds(entry: Entry) -> str:
+    return f"{entry.seconds:.1f}"
+
+
+def _table(head: str, rows: Sequence[Sequence[str]]) -> str:
+    """A table; a column whose name ends in a colon is one of numbers."""
+    names = head.split("|")
+    lines = [[name.rstrip(":") for name in names], ["---:" if name.endswith(":") else "---" for name in names], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,243 @@
+"""The census: the trace of every model type that transformers has, with each of its heads."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from ..errors import DocumentError, UnknownNameError, WitnessError
+from ..symbols import LETTERS
+from .crew import Lost, crew
+from .sources import HEADS, UnbuiltError, _whole_numbers, trace_type, types
+
+USUAL_HEADS = ("causal", "masked", "seq2seq")
+BAR = 95  # per cent of the models that build
+
+# The sizes that have to be symbols: vocabulary, widths, layers and heads, by their letters or by a name that says so.
+_USUAL = {name for letter in ("V", "E", "H", "L", "L_enc", "L_dec", "A", "G") for name in LETTERS[letter].config}
+_SAYS_SO = re.compile(r"(^|_)(heads|layers|ffn_dim)$")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What came of one model type with one head."""
+
+    model_type: str
+    head: str
+    formula: str = ""  # as arithmetic, and for people
+    text: str = ""
+    symbols: Mapping[str, str] = field(default_factory=dict)  # letter -> config field
+    pinned: Sequence[Mapping[str, Any]] = ()  # name, value and why of each size that stayed a number
+    ties: Mapping[str, str] = field(default_factory=dict)  # a size that the code takes only where it is another
+    untried: Sequence[str] = ()  # usual sizes that the trace does not reach
+    checked: int = 0  # fresh random configs at which it is exact
+    why: str = ""  # there is no formula
+    builds: bool = True  # from its own default config
+    seconds: float = 0
+    once: float = 0  # seconds that transformers takes to build it
+
+    @property
+    def kept(self) -> list[str]:
+        """The usual sizes that stayed numbers."""
+        return [*(each["name"] for each in self.pinned if _usual(each["name"])), *self.untried]
+
+    @property
+    def whole(self) -> bool:
+        """Whether there is a formula in which every usual size is a symbol."""
+        return bool(self.formula) and not self.kept
+
+
+@dataclass(frozen=True)
+class Census:
+    """Every entry, and with what it was made."""
+
+    entries: Sequence[Entry]
+    versions: Mapping[str, str]
+
+    @property
+    def built(self) -> list[Entry]:
+        return [each for each in self.entries if each.builds]
+
+    @property
+    def traced(self) -> list[Entry]:
+        return [each for each in self.entries if each.formula]
+
+    @property
+    def whole(self) -> list[Entry]:
+        return [each for each in self.entries if each.whole]
+
+    @property
+    def share(self) -> float:
+        """The models with a whole formula, per cent of those that build."""
+        return 100 * len(self.whole) / max(1, len(self.built))
+
+    @property
+    def ratio(self) -> float:
+        """The median, over the models traced, of the time of a trace over that of building the model once."""
+        return median([each.seconds / each.once for each in self.traced if each.once] or [0])
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "versions": dict(self.versions),
+            "models": len(self.entries),
+            "build": len(self.built),
+            "traced": len(self.traced),
+            "whole": len(self.whole),
+            "share": round(self.share, 1),
+            "ratio": round(self.ratio, 1),
+            "entries": [{**asdict(each), "kept": each.kept} for each in self.entries],
+        }
+
+
+def pairs(heads: Sequence[str], only: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Every model type with a head, or those named. Raises UnknownNameError."""
+    found = [(name, head) for head in heads for name in types(head)]
+    for name in only:
+        if not any(name == model_type for model_type, _ in found):
+            raise UnknownNameError(f"{' or '.join(heads)} model type", name, [model_type for model_type, _ in found])
+    return [pair for pair in found if pair[0] in only or not only]
+
+
+def versions() -> dict[str, str]:
+    """Of all that a formula depends on."""
+    return {name: version(name).partition("+")[0] for name in ("symformer", "torch", "transformers")}
+
+
+def census(
+    jobs: Sequence[tuple[str, str]],
+    workers: int,
+    limit: float,
+    kept: Path,
+    tell: Callable[[int], None] = lambda done: None,
+    work: Callable[[str, str], Entry] | None = None,
+) -> Census:
+    """The entry of every job, a model type and a head.
+
+    Each is appended to the file ``kept`` as it comes, and taken from there by a run that goes on where another was
+    stopped; the file is gone when all are there. ``tell`` is told how many are done. Raises DocumentError.
+    """
+    made_with = versions()
+    stamp = {"versions": made_with, "code": _digest(), "limit": limit}
+    done = {pair: entry for pair, entry in _read(kept, stamp).items() if pair in set(jobs)}
+    try:
+        with kept.open("w", encoding="utf-8") as file:
+
+            def keep(entry: Entry) -> None:
+                done[entry.model_type, entry.head] = entry
+                file.write(json.dumps({"of": stamp, "entry": asdict(entry)}) + "\n")
+                file.flush()
+                tell(len(done))
+
+            for entry in list(done.values()):
+                keep(entry)
+            rest = [job for job in jobs if job not in done]
+            with closing(crew(work or survey, rest, workers, limit)) as answers:
+                for (model_type, head), answer in answers:
+                    keep(Entry(model_type, head, why=answer.why) if isinstance(answer, Lost) else answer)
+        kept.unlink()
+    except OSError as error:
+        raise DocumentError(f"{kept} cannot be written: {error.strerror}") from None
+    return Census([done[job] for job in jobs], made_with)
+
+
+def survey(model_type: str, head: str) -> Entry:
+    """One trace, timed beside one plain build of the same class."""
+    torch.set_num_threads(1)
+    once = _once(model_type, head)
+    begun = perf_counter()
+    try:
+        found = trace_type(model_type, head)
+    except WitnessError as error:
+        seconds, builds = perf_counter() - begun, not isinstance(error, UnbuiltError)
+        return Entry(model_type, head, why=str(error), builds=builds, seconds=seconds, once=once)
+    formula = found.model.params
+    return Entry(
+        model_type,
+        head,
+        formula=formula.code(),
+        text=formula.text(),
+        symbols=found.symbols,
+        pinned=[asdict(each) for each in found.pinned],
+        ties=found.ties,
+        untried=_untried(model_type),
+        checked=len(found.checked),
+        seconds=perf_counter() - begun,
+        once=once,
+    )
+
+
+def _usual(name: str) -> bool:
+    last = name.rpartition(".")[2]
+    return last in _USUAL or bool(_SAYS_SO.search(last))
+
+
+def _config_class(model_type: str) -> Any:
+    configuration: Any = importlib.import_module("transformers.models.auto.configuration_auto")
+    return configuration.CONFIG_MAPPING[model_type]
+
+
+def _untried(model_type: str) -> list[str]:
+    """The usual sizes of a config that are lists, or stand where the trace does not look."""
+    config = _config_class(model_type)()
+    tried = {name.removesuffix(".0") for name in _whole_numbers(config)}
+
+    def sizes(config: Any) -> Iterator[str]:
+        for name, value in vars(config).items():
+            if name in config.sub_configs and hasattr(value, "sub_configs"):
+                yield from (f"{name}.{inner}" for inner in sizes(value))
+            elif (_usual(name) and type(value) is int and value) or (name in _USUAL and isinstance(value, list)):
+                yield name
+
+    return [name for name in sizes(config) if name not in tried]
+
+
+def _once(model_type: str, head: str) -> float:
+    """The seconds that transformers takes to build a model on meta when everything is imported; 0 where it cannot."""
+    modeling: Any = importlib.import_module("transformers.models.auto.modeling_auto")
+    try:
+        with torch.device("meta"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            config_class = _config_class(model_type)
+            found = getattr(modeling, HEADS[head])[config_class]
+            model_class = found[0] if isinstance(found, tuple) else found
+            for _ in range(2):  # the first imports and warms up
+                config = config_class()
+                begun = perf_counter()
+                model_class(config)
+                seconds = perf_counter() - begun
+    except Exception:  # whatever somebody's code raises: the trace says what
+        return 0
+    return seconds
+
+
+def _read(place: Path, stamp: Mapping[str, object]) -> dict[tuple[str, str], Entry]:
+    """The entries that a run before left, where it was the same code that made them."""
+    found = {}
+    for line in place.read_text("utf-8").splitlines() if place.is_file() else ():
+        try:
+            facts = json.loads(line)
+            if facts["of"] == stamp:
+                entry = Entry(**facts["entry"])
+                found[entry.model_type, entry.head] = entry
+        except (ValueError, KeyError, TypeError):  # a line that was cut off: done again
+            continue
+    return found
+
+
+def _digest() -> str:
+    """Of the package's own source, which changes more often than its version."""
+    package = Path(__file__).parent.parent
+    return sha256(b"".join(place.read_bytes() for place in sorted(package.rglob("*.py")))).hexdigest()[:16]

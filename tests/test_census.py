@@ -1,0 +1,180 @@
+"""The census: a stopped run goes on, nothing usual stays a number unsaid, and the page says what was found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from symformer.cli import cli
+from symformer.documents.census import page, section
+from symformer.documents.gallery import CENSUS
+from symformer.witness.census import USUAL_HEADS, Census, Entry, _untried, census, pairs, survey, versions
+
+REPORT = Path(__file__).parent.parent / "reports" / CENSUS
+
+
+def noted(model_type: str, head: str) -> Entry:
+    """An entry without torch's help, and a line in a file for each time it was asked for."""
+    with Path("asked").open("a") as file:
+        file.write(f"{model_type} {head}\n")
+    return Entry(model_type, head, formula="V*E", seconds=1)
+
+
+def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    jobs, kept = [("one", "causal"), ("two", "causal"), ("three", "masked")], Path("census.jsonl")
+
+    def stop(done: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        census(jobs, 1, 60, kept, stop, noted)
+    kept.write_text(kept.read_text()[:-9])  # the last line was cut off
+    done: list[int] = []
+    found = census(jobs, 1, 60, kept, done.append, noted)
+    assert [(each.model_type, each.head) for each in found.entries] == jobs
+    assert done == [1, 2, 3]
+    asked = Path("asked").read_text().splitlines()
+    assert (asked.count("one causal"), asked.count("two causal")) == (1, 2)
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize("other", [{"limit": 61}, {"versions": {"torch": "1.0"}}, {"code": "another"}])
+def test_what_another_code_found_is_not_taken(
+    other: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kept = Path("census.jsonl")
+    with pytest.raises(KeyboardInterrupt):
+        census([("one", "causal"), ("two", "causal")], 1, 60, kept, interrupt, noted)
+    line = json.loads(kept.read_text())
+    kept.write_text(json.dumps({**line, "of": {**line["of"], **other}}) + "\n")
+    census([("one", "causal")], 1, 60, kept, work=noted)
+    assert Path("asked").read_text().splitlines().count("one causal") == 2
+
+
+def interrupt(done: int) -> None:
+    raise KeyboardInterrupt
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["census", *arguments], prog_name="symformer")
+
+
+def test_a_small_census(tmp_path: Path) -> None:
+    """GPT-2's formula is the one in its paper's sizes; dbrx has no config that its own class takes."""
+    output = tmp_path / "small.md"
+    result = run("gpt2", "dbrx", "-o", str(output), "--head", "causal", "--workers", "2", "--json")
+    assert result.exit_code == 0, result.output
+    shown = json.loads(result.stdout)
+    assert {key: shown[key] for key in ("models", "build", "traced", "whole", "share")} == {
+        "models": 2,
+        "build": 1,
+        "traced": 1,
+        "whole": 1,
+        "share": 100.0,
+    }
+    dbrx, gpt2 = shown["entries"]
+    assert gpt2["formula"] == "12*L*E**2 + 13*L*E + V*E + P*E + 2*E"
+    assert (gpt2["model_type"], gpt2["head"], gpt2["checked"], gpt2["pinned"], gpt2["kept"]) == (
+        "gpt2",
+        "causal",
+        3,
+        [],
+        [],
+    )
+    assert gpt2["seconds"] > gpt2["once"] > 0
+    assert not dbrx["builds"]
+    assert dbrx["why"].startswith("transformers cannot build DbrxForCausalLM")
+    assert "N = 12LE² + 13LE + VE + PE + 2E\n" in output.read_text("utf-8")
+    assert [place.name for place in tmp_path.iterdir()] == ["small.md"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["gpt3"], "unknown causal or masked or seq2seq model type 'gpt3'; did you mean"),
+        (["--head", "casual"], "unknown head 'casual'; did you mean causal?"),
+        (["-o", "census.pdf"], "a census is written as .md, not as .pdf"),
+        (["-o", "nowhere/census.md"], "the folder nowhere does not exist"),
+    ],
+)
+def test_what_is_refused(arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert sentence in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def entry(model_type: str, **facts: Any) -> Entry:
+    return Entry(model_type, "causal", **facts)
+
+
+def test_the_page_counts_and_names_every_model() -> None:
+    pinned = [
+        {"name": "text.num_hidden_layers", "value": 4096, "why": "ValueError: a|b"},
+        {"name": "n_langs", "value": 1, "why": ""},
+    ]
+    ties = {"d_inner": "d_model"}
+    long = " + ".join(["1,234·hidden_width·E"] * 9)
+    entries = [
+        entry("plain", formula="E", text="E", symbols={"E": "d_model", "k": "k"}, checked=3, seconds=6, once=0.5),
+        entry("odd_one", formula="E", text=long, pinned=pinned, ties=ties, checked=3, seconds=1, once=0.5),
+        entry("wild", why="x is odd", seconds=2.04),
+        entry("broken", why="no * width", builds=False),
+    ]
+    found = Census(entries, {"torch": "2.0"})
+    # 1 of 3 that build; 6/0.5 = 12 times and 1/0.5 = 2 times, with 7 between them; 6 + 1 + 2.04 seconds
+    assert (round(found.share, 1), found.ratio) == (33.3, 7)
+    shown = page(found, 95)
+    assert "**1 of the 3 models that build, 33.3 %, have a whole formula; the bar of 95 % is not reached.**" in shown
+    assert "takes 7.0 times as long" in shown
+    assert "all of them 9 seconds" in shown
+    assert "the bar of 33 % is reached" in page(found, 33)
+    for row in (
+        "| with an exact formula | 2 | 2 |",
+        "| [odd\\_one](#odd_one-causal) | causal | `text.num_hidden_layers` |",
+        "| `wild` | causal | x is odd | 2.0 |",
+        "| `broken` | causal | no \\* width |",
+        "| [plain](#plain-causal) | causal | 3 | 0 | 6.0 |",
+        "- `text.num_hidden_layers` stays 4,096: ValueError: a\\|b",
+        "- `d_inner` is always `d_model`: the code takes no other",
+    ):
+        assert row in shown.splitlines(), row
+    assert section(entries[0]) == "### plain, causal\n\n```text\nN = E\n```\n\nE is `d_model`."
+    # a term and its sign have 23 characters: four of them on a line, and the next begins with its sign
+    assert section(entries[1]).splitlines()[4].startswith("    + 1,234·hidden_width·E + ")
+
+
+@pytest.mark.parametrize(
+    ("model_type", "names"),
+    [
+        ("llama", []),
+        ("gemma3n_text", ["intermediate_size"]),
+        ("nemo_speechlm", ["audio_config.asr_config.hidden_size"]),
+    ],
+)
+def test_a_usual_size_that_no_trace_changes_is_named(model_type: str, names: list[str]) -> None:
+    """gemma3n's widths are a list with one for each layer, and nemo's stand two configs deep."""
+    untried = _untried(model_type)
+    assert set(names) <= set(untried)
+    assert bool(names) == bool(untried)
+    assert entry(model_type, formula="E", untried=untried).whole == (not names)
+
+
+def test_the_report_is_of_the_libraries_that_are_here() -> None:
+    """The whole census takes minutes; its list of models is compared, and a few of them are traced again."""
+    report = REPORT.read_text("utf-8")
+    assert ", ".join(f"{name} {version}" for name, version in versions().items()) in report
+    lines = set(report.splitlines())
+    for model_type, head in pairs(USUAL_HEADS):
+        rows = [line for line in lines if line.startswith(f"| `{model_type}` | {head} | ")]
+        assert len(rows) + (f"### {model_type}, {head}" in lines) == 1, (model_type, head)
+    for model_type, head in [("bert", "masked"), ("qwen3_moe", "causal"), ("t5", "seq2seq")]:
+        assert section(survey(model_type, head)) in report, "run: symformer census -o reports/census.md"
