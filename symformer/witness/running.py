@@ -8,8 +8,8 @@ really dispatches, and their total is held against torch's own FlopCounterMode.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any, cast
 
 import torch
@@ -42,11 +42,22 @@ def stored(build: Build) -> Measure:
 
 
 def _build(build: Build, point: Point, device: str = "meta") -> nn.Module:
-    with torch.device(device), torch.no_grad(), without_initialisation():
+    with torch.device(device), torch.no_grad(), without_initialisation(), _by_empty("FloatTensor"):
         model = build(point)
         if hasattr(model, "tie_weights"):
             cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
     return model
+
+
+@contextmanager
+def _by_empty(name: str) -> Iterator[None]:
+    """A constructor older than devices, which would take real memory on any of them."""
+    before = getattr(torch, name)
+    setattr(torch, name, torch.empty)
+    try:
+        yield
+    finally:
+        setattr(torch, name, before)
 
 
 def products(build: Build, call: Call, backward: bool = False) -> Measure:

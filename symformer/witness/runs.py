@@ -19,12 +19,12 @@ from .tracing import DEPTHS, Letters, Measure, Point, Trace, Tracer
 
 LIMIT = 90  # seconds
 SHALLOW = 2  # layers to begin with, where they are all the same
-BATCHES = (2, 3, 5, 7, 11)
+BATCHES = (2, 3, 5, 7, 11, 13)
 WINDOWS = (601, 701, 1009, 1201, 1801)  # where lengths stand on both sides
 SHORT = (26, 34, 38, 46, 58, 62, 74, 82, 86, 94)  # no length is likely to be a width as well
 CHUNKS = (64, 128, 192, 320, 448, 704, 832)  # for code that reads tokens by the chunk
 BLOCKS = (512, 1024, 1536, 2560, 3584, 5632)
-PAST = (400_009, 34, 62, 94, 1009, 20_011, 400_009)  # on both sides of every window
+PAST = (400_009, 34, 94, 400_009, 1009, 62, 20_011)  # on both sides of every window
 
 
 @dataclass(frozen=True)

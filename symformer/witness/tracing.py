@@ -33,6 +33,7 @@ from .traced import Class, Traced
 
 LIMIT = 20  # seconds
 FRESH = 3  # random points that play no part in the fit and decide
+PLAIN = 64  # the largest denominator of a coefficient that is no fluke of the points
 SPARE = 3  # points a fit has to agree with beyond those that settle it
 DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: more where layers come in patterns
 # A hint only: such a field is made small while the shapes are found, if the code takes it.
@@ -122,6 +123,27 @@ class Tie:
 
     def __str__(self) -> str:
         return str(Rational(*self.factor.as_integer_ratio()) * Mul(*(Symbol(n) ** p for n, p in self.powers.items())))
+
+
+@dataclass(frozen=True)
+class Multiples:
+    """What random sizes are: multiples of where they start, wherever the code asks that one divides another."""
+
+    groups: tuple[int, ...]
+    heads: tuple[int, ...]  # of any groups
+    widths: tuple[int, ...]  # of any heads
+    patches: tuple[int, ...]
+    rows: range
+    last: bool  # of the lengths that can be drawn, whether only the last two
+
+    def drawn(self, lengths: Sequence[int]) -> Sequence[int]:
+        """Which of these lengths are drawn from."""
+        return lengths[-2:] if self.last else lengths[:-2]
+
+
+SETTLING = Multiples((1, 2), (2, 4, 6), (12, 24, 36, 60, 84), (12, 24, 36, 60), range(1, 1999), last=False)
+# No value of one is a value of the other: a formula that fits the first by chance does not fit the second.
+UNSEEN = Multiples((5, 10), (10, 20), (120, 180, 240), (84, 132), range(2000, 3999), last=True)
 
 
 class Tracer:
@@ -252,29 +274,29 @@ class Tracer:
 
     # -- points --------------------------------------------------------------------------------------------------
 
-    def draw(self, base: Point, widths: Sequence[str]) -> dict[str, int]:
+    def draw(self, base: Point, widths: Sequence[str], by: Multiples = SETTLING) -> dict[str, int]:
         """Random sizes that divide as heads and groups do: each level is a multiple of the next."""
         point = dict(base)
         for name in widths:
             word = name.rpartition(".")[2]
             if name in self.draws:
-                point[name] = self.random.choice(self.draws[name])
+                point[name] = self.random.choice(by.drawn(self.draws[name]))
             elif "vocab" in word:  # above the token ids that the config names
-                point[name] = base[name] + self.random.randrange(1, 1999)
+                point[name] = base[name] + self.random.choice(by.rows)
             elif POSITIONS.search(word):
-                point[name] = self.random.randrange(601, 1999)
+                point[name] = 600 + self.random.choice(by.rows)
             elif re.search(r"kv|key_value|group", word) and not re.search(r"dim|rank|size|lora", word):
-                point[name] = base[name] * self.random.choice((1, 2))
+                point[name] = base[name] * self.random.choice(by.groups)
             elif "head" in word and not re.search(r"dim|size", word):
-                point[name] = base[name] * 2 * self.random.choice((1, 2, 3))
+                point[name] = base[name] * self.random.choice(by.heads)
             else:
                 heads = (value for other, value in base.items() if re.search(r"num.*heads|n_heads?$", other))
                 whole = lcm(base[name], *heads) if re.search(r"hidden_size$|d_model|n_embd", word) else base[name]
-                point[name] = whole * 12 * self.random.choice((1, 2, 3, 5, 7))
+                point[name] = whole * self.random.choice(by.widths)
         for name in widths:  # an image is cut into whole patches
             patch = IMAGE.sub("patch_size", name)
             if patch != name and patch in point:
-                point[name] = point[patch] * 12 * self.random.choice((1, 2, 3, 5))
+                point[name] = point[patch] * self.random.choice(by.patches)
         return point
 
     def trace(self, target: str, title: str) -> Trace:
@@ -450,7 +472,7 @@ class Tracer:
                 break
             table = [[_monomial(each, point) for each in basis] for point in sample]
             solution = _solve(table, [measure(point) for point in sample])
-            if solution is not None:
+            if solution is not None and all(c.denominator <= PLAIN for c in solution):
                 return sum(
                     (
                         Rational(c.numerator, c.denominator) * Mul(*(letters[n] ** power for n, power in each))
@@ -575,7 +597,9 @@ class Tracer:
         used = set(self.seen)
         checked: list[Point] = []
         for turn in range(FRESH * TRIES):
-            drawn = self.draw(self._origin(points[0]), list(widths))
+            # Values that played no part; groups as before where the code refuses those.
+            by = UNSEEN if turn < FRESH * TRIES // 2 else replace(UNSEEN, groups=SETTLING.groups)
+            drawn = self.draw(self._origin(points[0]), list(widths), by)
             point = {**points[0], **{name: drawn[name] for name in widths}, **self._reach(turn)}
             for name in counts:
                 more = (
