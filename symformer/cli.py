@@ -363,6 +363,7 @@ def trace(
                     {"name": each.name, "value": each.value, "why": each.why, "line": each.line or None}
                     for each in found.pinned
                 ],
+                "conditions": [str(each) for each in formula.constraints],
                 "values": values,
                 "checked": len(found.checked),
                 "seconds": round(found.seconds, 3),
@@ -379,6 +380,8 @@ def trace(
         say(f"{name} is {other}: the code runs with no other")
     for each in found.pinned:
         say(f"{each.name} is kept at {each.value:,}: {each.why}" + (f" ({each.line})" if each.line else ""))
+    for condition in formula.constraints:
+        say(f"it holds where {condition}")
     for path, value in zip(configs, values, strict=True):
         say(f"{path}: {value:,}")
 

@@ -30,6 +30,9 @@ class Divides:
         found: set[Symbol] = self.divisor.free_symbols | self.dividend.free_symbols
         return found
 
+    def __str__(self) -> str:
+        return f"{text(self.divisor)} divides {text(self.dividend)}"
+
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError when both sizes have a number and it does not divide."""
         divisor, dividend = self.divisor.xreplace(numbers), self.dividend.xreplace(numbers)
@@ -50,6 +53,9 @@ class Excludes:
     def symbols(self) -> set[Symbol]:
         """The sizes it is about."""
         return set(self.ones)
+
+    def __str__(self) -> str:
+        return f"{' and '.join(map(str, self.ones))} {'are not all' if len(self.ones) > 1 else 'is not'} 1"
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError when every one of the sizes is 1."""
@@ -72,6 +78,9 @@ class AtMost:
         found: set[Symbol] = self.low.free_symbols | self.high.free_symbols
         return found
 
+    def __str__(self) -> str:
+        return f"{text(self.low)} is at most {text(self.high)}"
+
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError when both have a number and ``low`` is more."""
         given = {name: Integer(value) for name, value in numbers.items()}
@@ -80,7 +89,30 @@ class AtMost:
             raise SizeError(f"{_spell(self.high, high)} is less than {_spell(self.low, low)}; {self.because}")
 
 
-Condition = Divides | Excludes | AtMost
+@dataclass(frozen=True)
+class Differs:
+    """A condition under which a formula holds: two sizes are not the same."""
+
+    left: Symbol
+    right: Symbol
+    because: str
+
+    @property
+    def symbols(self) -> set[Symbol]:
+        """The sizes it is about."""
+        return {self.left, self.right}
+
+    def __str__(self) -> str:
+        return f"{self.left} is not {self.right}"
+
+    def check(self, numbers: Mapping[Symbol, int]) -> None:
+        """Raise SizeError when both have a number, and the same."""
+        if self.left in numbers and numbers[self.left] == numbers.get(self.right):
+            both = f"{self.left} = {self.right} = {numbers[self.left]}"
+            raise SizeError(f"the formula does not hold for {both}: {self.because}")
+
+
+Condition = Divides | Excludes | AtMost | Differs
 
 
 def _spell(size: Expr, number: Expr) -> str:

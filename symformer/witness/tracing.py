@@ -27,7 +27,7 @@ from ..errors import RuleError, SizeError, WitnessError
 from ..ledger import Kind
 from ..model import Model
 from ..quantities import quantity as find_quantity
-from ..sizes import AtMost, Condition, Divides
+from ..sizes import AtMost, Condition, Differs, Divides
 from ..symbols import RANK, SYMBOLS
 from .traced import Class, Traced
 
@@ -597,8 +597,8 @@ class Tracer:
         used = set(self.seen)
         checked: list[Point] = []
         for turn in range(FRESH * TRIES):
-            # Values that played no part; groups as before where the code refuses those.
-            by = UNSEEN if turn < FRESH * TRIES // 2 else replace(UNSEEN, groups=SETTLING.groups)
+            # Values that played no part; heads and groups as before where the code refuses those.
+            by = UNSEEN if turn < FRESH * TRIES // 2 else replace(UNSEEN, groups=SETTLING.groups, heads=SETTLING.heads)
             drawn = self.draw(self._origin(points[0]), list(widths), by)
             point = {**points[0], **{name: drawn[name] for name in widths}, **self._reach(turn)}
             for name in counts:
@@ -608,7 +608,12 @@ class Tracer:
                     else self.random.choice((0, 1))
                 )
                 point[name] = points[0][name] + more
-            if _frozen(point) in used or not self._holds(component, point, letters) or self.rows(point) is None:
+            if (
+                self._coincides(point, widths)
+                or _frozen(point) in used
+                or not self._holds(component, point, letters)
+                or self.rows(point) is None
+            ):
                 continue
             used.add(_frozen(point))
             if not self._agrees(component, point, letters):
@@ -621,6 +626,10 @@ class Tracer:
         if widths or counts:
             raise WitnessError(f"only {len(checked)} fresh configs could be built to check the formula: {self.last}")
         return checked
+
+    def _coincides(self, point: Point, widths: Sequence[str]) -> bool:
+        """Whether two sizes that can differ happen not to: the code may ask."""
+        return any(point[a] == point[b] for a, b in combinations(widths, 2) if self.start[a] != self.start[b])
 
     def _holds(self, component: Traced, point: Point, letters: Mapping[str, Symbol]) -> bool:
         numbers = {letters[name]: value for name, value in point.items() if name in letters}
@@ -652,6 +661,13 @@ class Tracer:
                 continue
             divisor = next((letters[n] for n in heads if agrees(name, first[n])), Integer(base[name]))
             found.append(Divides(divisor, letters[name], "the trace was checked at those only"))
+        repeats = {size for counts in component.counts.values() for count in counts for size in count.free_symbols}
+        for left, right in combinations([name for name in widths if letters[name] not in repeats], 2):
+            step = first[left] - first[right]
+            if step and agrees(right, step) is False:
+                found.append(
+                    Differs(letters[left], letters[right], "where they are the same the code does something else")
+                )
         return found
 
     def _far(self, component: Traced, first: Point, letters: Mapping[str, Symbol]) -> list[Condition]:
