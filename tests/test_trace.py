@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -146,6 +148,70 @@ def test_the_flops_of_a_module_of_ones_own() -> None:
     with counter, torch.device("meta"), sdpa_kernel(SDPBackend.MATH):
         encoder(E=24, A=3, H=11, L=2)(tokens(B=2, S=7, E=24))
     assert found.model.formula("flops").value(E=24, H=11, L=2, B=2, S=7) == counter.get_total_flops() > 0
+
+
+def x_transformers(V: int, P: int, E: int, L: int, A: int) -> nn.Module:
+    from x_transformers import Decoder, TransformerWrapper
+
+    made: nn.Module = TransformerWrapper(num_tokens=V, max_seq_len=P, attn_layers=Decoder(dim=E, depth=L, heads=A))
+    return made
+
+
+def esm2(E: int, A: int, L: int) -> nn.Module:
+    from esm.model.esm2 import ESM2
+
+    return ESM2(num_layers=L, embed_dim=E, attention_heads=A)
+
+
+def token_ids(B: int, S: int) -> torch.Tensor:
+    return torch.ones(B, S, dtype=torch.long)
+
+
+# x-transformers: heads are 64 wide whatever E, so q, k, v and out are 4·64EA; the MLP 8E²+5E; two norms with a scale
+# alone, 2E; a table of tokens, one of positions, a norm, and a head that is not tied.
+# ESM-2: attention 4E²+4E, the MLP 8E²+5E, two norms 4E; a table of 33 tokens, a norm, a head with a layer E²+E and a
+# norm 2E before the tied table and its bias 33; and a regression of contacts on every head of every layer, LA+1,
+# which is not run.
+PACKAGES = {
+    "x-transformers": (
+        x_transformers,
+        {"V": 101, "P": 640, "E": 24, "L": 2, "A": 3},
+        "L*(8*E**2 + 256*E*A + 7*E) + 2*V*E + P*E + E",
+        "B*S*L*(16*E**2 + 512*E*A) + 256*B*S**2*L*A + 2*B*S*V*E",
+    ),
+    "fair-esm": (
+        esm2,
+        {"E": 24, "A": 3, "L": 2},
+        "L*(12*E**2 + 13*E) + 33*E + 2*E + E**2 + 3*E + 33 + L*A + 1",
+        "24*B*S*L*E**2 + 4*B*S**2*L*E + 2*B*S*E**2 + 66*B*S*E",
+    ),
+}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_models_of_public_packages_trace_exactly(package: str) -> None:
+    build, sizes, params, flops = PACKAGES[package]
+    found = trace(build, sizes, inputs=token_ids)
+    assert found.model.params.equals(params), found.model.params
+    assert found.model.formula("flops").equals(flops), found.model.formula("flops")
+    with torch.device("meta"):
+        stored = sum(each.numel() for each in build(**sizes).parameters())
+    assert found.model.params.value({name: sizes[name] for name in found.symbols}) == stored > 0
+
+
+def test_a_model_of_671_billion_parameters_takes_no_memory(tmp_path: Path) -> None:
+    """DeepSeek-V3 from its default config, 671 billion parameters, the trace and its own value: under 2 GB resident."""
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"model_type": "deepseek_v3"}))
+    script = (
+        "import resource; from symformer.cli import cli\n"
+        f"cli(['trace', 'hf:deepseek_v3', '--at', {str(config)!r}], standalone_mode=False)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    *printed, kilobytes = done.stdout.splitlines()
+    assert printed[-1].endswith("671,026,404,352")  # as in test_architectures: the checkpoint, less 58 biases of 256
+    assert 100_000 < int(kilobytes) < 2_000_000
 
 
 def strange(B: int, Q: int) -> torch.Tensor:

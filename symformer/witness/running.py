@@ -42,22 +42,27 @@ def stored(build: Build) -> Measure:
 
 
 def _build(build: Build, point: Point, device: str = "meta") -> nn.Module:
-    with torch.device(device), torch.no_grad(), without_initialisation(), _by_empty("FloatTensor"):
+    with torch.device(device), torch.no_grad(), without_initialisation(), _without_old_constructors():
         model = build(point)
         if hasattr(model, "tie_weights"):
             cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
     return model
 
 
+class _FloatTensor:
+    """A constructor older than devices, which takes real memory on any: as one that asks which device is meant."""
+
+    def __new__(cls, *sizes: Any) -> Any:
+        return torch.empty(*sizes)
+
+
 @contextmanager
-def _by_empty(name: str) -> Iterator[None]:
-    """A constructor older than devices, which would take real memory on any of them."""
-    before = getattr(torch, name)
-    setattr(torch, name, torch.empty)
+def _without_old_constructors() -> Iterator[None]:
+    before, torch.FloatTensor = torch.FloatTensor, _FloatTensor  # type: ignore[misc, assignment]
     try:
         yield
     finally:
-        setattr(torch, name, before)
+        torch.FloatTensor = before  # type: ignore[misc]
 
 
 def products(build: Build, call: Call, backward: bool = False) -> Measure:
