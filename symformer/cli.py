@@ -396,6 +396,7 @@ def trace(
     metavar="HEAD",
     help="causal, masked, seq2seq, image or base; repeat for more. [default: causal, masked, seq2seq]",
 )
+@_quantity
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes. [default: one for each core]")
 @click.option(
     "--limit",
@@ -407,7 +408,13 @@ def trace(
 )
 @_json
 def census(
-    types: tuple[str, ...], output: str, heads: tuple[str, ...], workers: int | None, limit: int, as_json: bool
+    types: tuple[str, ...],
+    output: str,
+    heads: tuple[str, ...],
+    quantity: str,
+    workers: int | None,
+    limit: int,
+    as_json: bool,
 ) -> None:
     """Trace every model type of transformers.
 
@@ -428,15 +435,15 @@ def census(
     jobs = made_by.pairs(list(dict.fromkeys(heads)) or made_by.USUAL_HEADS, types)
     kept = Path(output).with_suffix(".jsonl")
     with progress("traced", len(jobs)) as tell:
-        found = made_by.census(jobs, workers or os.cpu_count() or 1, limit, kept, tell)
-    write(output, page(found, made_by.BAR).encode())
+        found = made_by.census(jobs, workers or os.cpu_count() or 1, limit, kept, tell, quantity=quantity)
+    write(output, page(found).encode())
     click.echo(f"wrote {output}", err=True)
     if as_json:
         _print_json(found.to_json())
         return
     say(
         f"{len(found.entries)} models: {len(found.built)} build, {len(found.traced)} have an exact formula, and in "
-        f"{len(found.whole)} of them, {found.share:.1f} % of those that build, every usual size is a symbol"
+        f"{len(found.whole)} of them every usual size is a symbol; {found.share:.1f} % of those that build"
     )
     say(f"a trace takes {found.ratio:.1f} times as long as building the model once (median)")
 

@@ -132,11 +132,13 @@ def test_the_page_counts_and_names_every_model() -> None:
     found = Census(entries, {"torch": "2.0"})
     # 1 of 3 that build; 6/0.5 = 12 times and 1/0.5 = 2 times, with 7 between them; 6 + 1 + 2.04 seconds
     assert (round(found.share, 1), found.ratio) == (33.3, 7)
-    shown = page(found, 95)
+    shown = page(found)
     assert "**1 of the 3 models that build, 33.3 %, have a whole formula; the bar of 95 % is not reached.**" in shown
     assert "takes 7.0 times as long" in shown
     assert "all of them 9 seconds" in shown
-    assert "the bar of 33 % is reached" in page(found, 33)
+    flops = page(Census(entries, {"torch": "2.0"}, "flops"))
+    assert "**2 of the 3 models that build, 66.7 %, have an exact formula; the bar of 90 % is not reached.**" in flops
+    assert "what torch's own FlopCounterMode counts" in flops
     for row in (
         "| with an exact formula | 2 | 2 |",
         "| [odd\\_one](#odd_one-causal) | causal | `text.num_hidden_layers` |",

@@ -11,26 +11,30 @@ from .languages import Markdown
 if TYPE_CHECKING:
     from ..witness.census import Census, Entry
 
+# What of a quantity is counted by torch itself as well.
+COUNTED = dict.fromkeys(("flops", "train-flops"), ", and its value there is what torch's own FlopCounterMode counts")
 _code, _prose = Markdown().code, Markdown().prose
 
 
-def page(census: Census, bar: int) -> str:
+def page(census: Census) -> str:
     """The whole page, in Markdown."""
     made_with = ", ".join(f"{name} {version}" for name, version in census.versions.items())
-    verdict = "reached" if census.share >= bar else "not reached"
+    whole = census.quantity == "params"
+    verdict = f"; the bar of {census.bar} % is {'reached' if census.share >= census.bar else 'not reached'}"
     odd = [each for each in census.traced if each.kept]
     refused = [each for each in census.built if not each.formula]
     seconds = sum(each.seconds for each in census.entries)
     unbuilt = [each for each in census.entries if not each.builds]
     blocks = [
         "# Census",
-        "The parameters of every model type of transformers, traced from its own code by `symformer census` with "
-        f"{made_with}. Every formula is exact, row by row, at fresh random configs that played no part in finding it. "
-        "A formula is whole if none of the usual sizes had to stay a number: the vocabulary, the widths of the model "
-        "and of its MLPs, the layers and the heads.",
-        f"**{len(census.whole)} of the {len(census.built)} models that build, {census.share:.1f} %, have a whole "
-        f"formula; the bar of {bar} % is {verdict}.** A trace takes {census.ratio:.1f} times as long as transformers "
-        f"takes to build the model once (the median), and all of them {seconds:.0f} seconds of one core.",
+        f"The {census.measure.title} of every model type of transformers, traced from its own code by `symformer "
+        f"census` with {made_with}. Every formula is exact, row by row, at fresh random configs that played no part in "
+        f"finding it{COUNTED.get(census.quantity, '')}. A formula is whole if none of the usual sizes had to stay a "
+        "number: the vocabulary, the widths of the model and of its MLPs, the layers and the heads.",
+        f"**{len(census.whole if whole else census.traced)} of the {len(census.built)} models that build, "
+        f"{census.share:.1f} %, have {'a whole' if whole else 'an exact'} formula{verdict if census.bar else ''}.** "
+        f"A trace takes {census.ratio:.1f} times as long as transformers takes to build the model once (the median), "
+        f"and all of them {seconds:.0f} seconds of one core.",
         _summary(census),
     ]
     if odd:
@@ -50,22 +54,23 @@ def page(census: Census, bar: int) -> str:
         "A name that is no letter is the config's own. Points are the fresh configs at which a formula was checked; "
         "pinned sizes stay numbers.",
         _table("Type|Head|Points:|Pinned:|Seconds:", rows),
-        *map(section, census.traced),
+        *(section(each, census.measure.letter) for each in census.traced),
     ]
     return "\n\n".join(blocks) + "\n"
 
 
-def section(entry: Entry) -> str:
+def section(entry: Entry, letter: str = "N") -> str:
     """One formula, what its letters stand for, and what stayed a number."""
     # a sign stays with the term after it
     lines = wrap(entry.text.replace("+ ", "+\0").replace("- ", "-\0"), 100, break_long_words=False)
     formula = "\n    ".join(lines).replace("\0", " ")
     letters = [f"{_prose(name)} is {_code(place)}" for name, place in entry.symbols.items() if name != place]
-    blocks = [f"### {_title(entry)}", f"```text\nN = {formula}\n```"]
+    blocks = [f"### {_title(entry)}", f"```text\n{letter} = {formula}\n```"]
     if letters:
         blocks.append(", ".join(letters) + ".")
     notes = [f"{_code(each['name'])} stays {each['value']:,}: {_prose(each['why'])}" for each in entry.pinned]
     notes += [f"{_code(name)} is always {_code(other)}: the code takes no other" for name, other in entry.ties.items()]
+    notes += [f"it holds where {_prose(each)}" for each in entry.conditions]
     notes += [f"{_code(name)} stays as it is: a list, or deep in the config" for name in entry.untried]
     if notes:
         blocks.append("\n".join(f"- {note}" for note in notes))

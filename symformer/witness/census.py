@@ -1,4 +1,4 @@
-"""The census: the trace of every model type that transformers has, with each of its heads."""
+"""The census: the trace of one quantity of every model type that transformers has, with each of its heads."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -18,13 +19,16 @@ from typing import Any
 
 import torch
 
+from ..account import Measure
 from ..errors import DocumentError, UnknownNameError, WitnessError
+from ..quantities import quantity as find_quantity
 from ..symbols import LETTERS
 from .crew import Lost, crew
 from .sources import HEADS, UnbuiltError, _whole_numbers, trace_type, types
 
 USUAL_HEADS = ("causal", "masked", "seq2seq")
-BAR = 95  # per cent of the models that build
+# Per cent of the models that build: of the parameters with every usual size a symbol, of the others with a formula.
+BARS = {"params": 95, "flops": 90}
 
 # The sizes that have to be symbols: vocabulary, widths, layers and heads, by their letters or by a name that says so.
 _USUAL = {name for letter in ("V", "E", "H", "L", "L_enc", "L_dec", "A", "G") for name in LETTERS[letter].config}
@@ -42,6 +46,7 @@ class Entry:
     symbols: Mapping[str, str] = field(default_factory=dict)  # letter -> config field
     pinned: Sequence[Mapping[str, Any]] = ()  # name, value and why of each size that stayed a number
     ties: Mapping[str, str] = field(default_factory=dict)  # a size that the code takes only where it is another
+    conditions: Sequence[str] = ()  # under which the formula holds
     untried: Sequence[str] = ()  # usual sizes that the trace does not reach
     checked: int = 0  # fresh random configs at which it is exact
     why: str = ""  # there is no formula
@@ -66,6 +71,17 @@ class Census:
 
     entries: Sequence[Entry]
     versions: Mapping[str, str]
+    quantity: str = "params"
+
+    @property
+    def measure(self) -> Measure:
+        """What was asked of every model."""
+        return find_quantity(self.quantity).measure
+
+    @property
+    def bar(self) -> int:
+        """The share that is asked for; 0 where none is."""
+        return BARS.get(self.quantity, 0)
 
     @property
     def built(self) -> list[Entry]:
@@ -81,8 +97,8 @@ class Census:
 
     @property
     def share(self) -> float:
-        """The models with a whole formula, per cent of those that build."""
-        return 100 * len(self.whole) / max(1, len(self.built))
+        """The models with a formula, of the parameters a whole one, per cent of those that build."""
+        return 100 * len(self.whole if self.quantity == "params" else self.traced) / max(1, len(self.built))
 
     @property
     def ratio(self) -> float:
@@ -91,6 +107,7 @@ class Census:
 
     def to_json(self) -> dict[str, object]:
         return {
+            "quantity": self.quantity,
             "versions": dict(self.versions),
             "models": len(self.entries),
             "build": len(self.built),
@@ -123,6 +140,7 @@ def census(
     kept: Path,
     tell: Callable[[int], None] = lambda done: None,
     work: Callable[[str, str], Entry] | None = None,
+    quantity: str = "params",
 ) -> Census:
     """The entry of every job, a model type and a head.
 
@@ -130,7 +148,7 @@ def census(
     stopped; the file is gone when all are there. ``tell`` is told how many are done. Raises DocumentError.
     """
     made_with = versions()
-    stamp = {"versions": made_with, "code": _digest(), "limit": limit}
+    stamp = {"versions": made_with, "code": _digest(), "limit": limit, "quantity": quantity}
     done = {pair: entry for pair, entry in _read(kept, stamp).items() if pair in set(jobs)}
     try:
         with kept.open("w", encoding="utf-8") as file:
@@ -144,26 +162,26 @@ def census(
             for entry in list(done.values()):
                 keep(entry)
             rest = [job for job in jobs if job not in done]
-            with closing(crew(work or survey, rest, workers, limit)) as answers:
+            with closing(crew(work or partial(survey, quantity=quantity), rest, workers, limit)) as answers:
                 for (model_type, head), answer in answers:
                     keep(Entry(model_type, head, why=answer.why) if isinstance(answer, Lost) else answer)
         kept.unlink()
     except OSError as error:
         raise DocumentError(f"{kept} cannot be written: {error.strerror}") from None
-    return Census([done[job] for job in jobs], made_with)
+    return Census([done[job] for job in jobs], made_with, quantity)
 
 
-def survey(model_type: str, head: str) -> Entry:
+def survey(model_type: str, head: str, quantity: str = "params") -> Entry:
     """One trace, timed beside one plain build of the same class."""
     torch.set_num_threads(1)
     once = _once(model_type, head)
     begun = perf_counter()
     try:
-        found = trace_type(model_type, head)
+        found = trace_type(model_type, head).of(quantity)
     except WitnessError as error:
         seconds, builds = perf_counter() - begun, not isinstance(error, UnbuiltError)
         return Entry(model_type, head, why=str(error), builds=builds, seconds=seconds, once=once)
-    formula = found.model.params
+    formula = found.model.formula(quantity)
     return Entry(
         model_type,
         head,
@@ -172,6 +190,7 @@ def survey(model_type: str, head: str) -> Entry:
         symbols=found.symbols,
         pinned=[asdict(each) for each in found.pinned],
         ties=found.ties,
+        conditions=[str(each) for each in formula.constraints],
         untried=_untried(model_type),
         checked=len(found.checked),
         seconds=perf_counter() - begun,
