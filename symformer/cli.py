@@ -540,7 +540,7 @@ def gallery(folder: str, check: bool) -> None:
 
     made = pages(_version())
     if check:
-        if different := stale(folder, made, [CENSUS]):
+        if different := stale(folder, made, list(CENSUS)):
             for name in different:
                 click.echo(f"{folder}/{name} is not what would be written now", err=True)
             sys.exit(1)

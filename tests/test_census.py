@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 from symformer.cli import cli
 from symformer.documents.census import page, section
 from symformer.documents.gallery import CENSUS
-from symformer.witness.census import USUAL_HEADS, Census, Entry, _untried, census, pairs, survey, versions
+from symformer.witness.census import BARS, USUAL_HEADS, Census, Entry, _untried, census, pairs, survey, versions
 
-REPORT = Path(__file__).parent.parent / "reports" / CENSUS
+REPORTS = Path(__file__).parent.parent / "reports"
 
 
 def noted(model_type: str, head: str) -> Entry:
@@ -170,13 +170,25 @@ def test_a_usual_size_that_no_trace_changes_is_named(model_type: str, names: lis
     assert entry(model_type, formula="E", untried=untried).whole == (not names)
 
 
-def test_the_report_is_of_the_libraries_that_are_here() -> None:
-    """The whole census takes minutes; its list of models is compared, and a few of them are traced again."""
-    report = REPORT.read_text("utf-8")
-    assert ", ".join(f"{name} {version}" for name, version in versions().items()) in report
+# Of each report, its heads and a few of its models, which are traced again.
+AGAIN = {
+    "params": (USUAL_HEADS, [("bert", "masked"), ("qwen3_moe", "causal"), ("t5", "seq2seq")]),
+    "flops": (("causal",), [("olmo", "causal"), ("bloom", "causal")]),
+}
+
+
+@pytest.mark.parametrize(("name", "quantity"), CENSUS.items())
+def test_the_report_is_of_the_libraries_that_are_here(name: str, quantity: str) -> None:
+    """A whole census takes minutes; its list of models is compared, and a few of them are traced again."""
+    report = (REPORTS / name).read_text("utf-8")
+    heads, again = AGAIN[quantity]
+    assert ", ".join(f"{library} {version}" for library, version in versions().items()) in report
+    assert f"the bar of {BARS[quantity]} % is reached" in report
     lines = set(report.splitlines())
-    for model_type, head in pairs(USUAL_HEADS):
+    for model_type, head in pairs(heads):
         rows = [line for line in lines if line.startswith(f"| `{model_type}` | {head} | ")]
         assert len(rows) + (f"### {model_type}, {head}" in lines) == 1, (model_type, head)
-    for model_type, head in [("bert", "masked"), ("qwen3_moe", "causal"), ("t5", "seq2seq")]:
-        assert section(survey(model_type, head)) in report, "run: symformer census -o reports/census.md"
+    letter = Census([], {}, quantity).measure.letter
+    for model_type, head in again:
+        remade = section(survey(model_type, head, quantity), letter)
+        assert remade in report, f"run: symformer census -q {quantity} -o reports/{name}"

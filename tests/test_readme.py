@@ -64,7 +64,7 @@ def test_main_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_python() -> None:
-    (session,) = [block for block in blocks("python") if block.startswith(">>>")]
+    session = "".join(block for block in blocks("python") if block.startswith(">>>"))
     test = doctest.DocTestParser().get_doctest(session, {}, "README", "README.md", 0)
     assert len(test.examples) >= 8
     assert doctest.DocTestRunner().run(test).failed == 0

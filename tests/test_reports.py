@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def test_reports_are_fresh() -> None:
-    assert stale(str(ROOT / "reports"), pages(__version__), [CENSUS]) == [], "run: symformer gallery reports"
+    assert stale(str(ROOT / "reports"), pages(__version__), list(CENSUS)) == [], "run: symformer gallery reports"
 
 
 def test_every_quantity_has_a_page() -> None:

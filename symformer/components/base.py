@@ -34,6 +34,8 @@ class Component(ABC):
     papers: ClassVar[tuple[str, ...]] = ()  # keys of papers.json
     relations: ClassVar[Relations] = {}  # sizes that others fix, when the part stands alone
     constraints: ClassVar[tuple[Condition, ...]] = ()
+    places: ClassVar[Mapping[str, str]] = {}  # letter -> config field, of a model that was traced
+    checked: ClassVar[int] = 0  # and at how many points it was held against torch
 
     @abstractmethod
     def forward(self, ops: Operations, *inputs: Any) -> Any:

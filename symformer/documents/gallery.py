@@ -13,7 +13,8 @@ from ..symbols import B, C, N_dp, N_new, N_pp, N_tp, S, S_enc
 from .derivation import document, with_numbers
 from .render import picture, render
 
-CENSUS = "census.md"  # in the same folder, written by `symformer census`: every torch model there is takes minutes
+# In the same folder, written by `symformer census`: every torch model there is takes minutes.
+CENSUS = {"census.md": "params", "census-flops.md": "flops"}
 COVER = "gpt2"  # whose first page is the picture in the README
 
 # What a model costs, in the order of a document; a quantity that a model refuses is left out, with the reason.
@@ -66,7 +67,9 @@ def pages(version: str) -> dict[str, bytes]:
     )
     also = [
         "[Published formulas](published.md), and how far each is from the one derived here.",
-        f"[A census]({CENSUS}) of the model types of transformers, each traced from its own code (`symformer census`).",
+        "A census of the model types of transformers, each traced from its own code by `symformer census`: "
+        + ", ".join(f"[{quantity}]({name})" for name, quantity in CENSUS.items())
+        + ".",
         f"[One rank of many]({RANK}-rank.md): what the first of four stages of {RANK} holds and sends.",
     ]
     made["README.md"] = "\n\n".join(["\n".join([title, *index(".")]), *also, ""]).encode()

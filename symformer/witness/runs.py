@@ -12,7 +12,7 @@ from typing import Any, cast
 from ..errors import RuleError, WitnessError
 from ..ledger import Kind
 from ..quantities import quantity as find_quantity
-from ..sizes import AtMost
+from ..sizes import AtMost, Differs
 from .running import Build, Call, cached, counted, kept, products
 from .traced import Traced
 from .tracing import DEPTHS, Letters, Measure, Point, Trace, Tracer
@@ -92,7 +92,13 @@ class Runner:
                 depths=(found.depth,) if len(stacks) > 1 else (SHALLOW, *DEPTHS),
                 limit=LIMIT,
             ).trace(found.model.target, found.model.title)
-        return with_facts(traced, maker=self.library)
+        apart = [
+            each
+            for each in found.model.constraints
+            if isinstance(each, Differs) and each.symbols <= {*traced.model.sizes}
+        ]
+        component = cast(Traced, traced.model.component)
+        return with_facts(traced, maker=self.library, conditions=(*component.conditions, *apart))
 
     def attached(self, found: Trace) -> Trace:
         """A trace of what is stored, that can also run the model."""

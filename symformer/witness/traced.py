@@ -37,6 +37,8 @@ class Traced(Component):
     conditions: tuple[Condition, ...] = ()
     quantity: str = "params"  # what its rows answer
     kind: Kind = Kind.STORED  # what they are
+    places: Mapping[str, str] = field(default_factory=dict, hash=False)  # type: ignore[misc]
+    checked: int = 0  # type: ignore[misc]
     maker: str = ""  # the library that its code comes from
     measure: Callable[[str], Traced] | None = field(default=None, compare=False)  # what torch says of a quantity
     role = "model"

@@ -344,10 +344,12 @@ class Tracer:
             *self._probe(found, points[0], base, [*widths, *counts], letters),
             *self._far(found, points[0], letters),
         ]
-        component = replace(found, conditions=(*found.conditions, *loose))
+        places = {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)}
+        conditions = (*found.conditions, *loose)
+        component = replace(found, conditions=conditions, places=places, checked=len(checked))
         return Trace(
             Model(target=target, component=component),
-            {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)},
+            places,
             tuple(pinned),
             tuple(checked),
             {name: str(tie) for name, tie in self.ties.items()},
@@ -661,6 +663,8 @@ class Tracer:
                 continue
             divisor = next((letters[n] for n in heads if agrees(name, first[n])), Integer(base[name]))
             found.append(Divides(divisor, letters[name], "the trace was checked at those only"))
+        if self.lengths:  # found for the stored weights; shapes of a run meet by chance, and its sum is the same
+            return found
         repeats = {size for counts in component.counts.values() for count in counts for size in count.free_symbols}
         for left, right in combinations([name for name in widths if letters[name] not in repeats], 2):
             step = first[left] - first[right]
