@@ -23,7 +23,7 @@ from symformer import architectures
 from symformer.cli import cli
 from symformer.errors import WitnessError
 from symformer.quantities import quantities
-from symformer.symbols import A, D, E, H, L, L_dense, L_global, L_local, L_moe, M
+from symformer.symbols import A, D, D_rope, E, H, L, L_dense, L_global, L_local, L_moe, M
 from symformer.witness import trace
 from symformer.witness.runs import RUNS
 from symformer.witness.sources import letters
@@ -98,7 +98,7 @@ SAME: dict[str, dict[Symbol, Expr]] = {
     "mistral": {},
     "mixtral": {D: E / A, M: H},
     "gemma2": {L_local: L / 2, L_global: L / 2},
-    "deepseek-v3": {L_moe: L - L_dense},
+    "deepseek-v3": {L_moe: L - L_dense, D: D_rope},
 }
 # Our rules say nothing of these yet (Raschka's and the other torch classes of ours keep nothing that could be traced).
 UNKNOWN = {("bert", "kv-cache"), *((name, "activations") for name in ("mixtral", "gemma2", "deepseek-v3"))}
@@ -281,6 +281,31 @@ def test_a_rounded_width_says_what_it_must_be_a_multiple_of() -> None:
     assert found.model.params.equals("E**2")
     with pytest.raises(sf.SymformerError, match="E=13 is not a multiple of 12"):
         found.model.params.value(E=13)
+
+
+def projected(E: int, W_emb: int) -> nn.Module:
+    """A table as wide as the model needs no projection."""
+    table = nn.Embedding(10, W_emb)
+    return table if W_emb == E else nn.Sequential(table, nn.Linear(W_emb, E, bias=False))
+
+
+def test_where_two_sizes_are_the_same_the_formula_says_that_it_does_not_hold() -> None:
+    found = trace(projected, {"E": 24, "W_emb": 10})
+    assert found.model.params.equals("10*W_emb + W_emb*E")
+    with pytest.raises(
+        sf.SymformerError, match="does not hold for E = W_emb = 24: where they are the same the code does"
+    ):
+        found.model.params.value(E=24, W_emb=24)
+
+
+def fluke(E: int) -> nn.Module:
+    """Wider by one at a multiple of 24 that no fit sees."""
+    return nn.Linear(E, E + (E == 180 * 24), bias=False)
+
+
+def test_a_formula_that_holds_only_at_the_points_it_was_fitted_to_is_refused() -> None:
+    with pytest.raises(WitnessError, match=r"the formula found does not hold at .* 4320"):
+        trace(fluke, {"E": 24})
 
 
 def fixed(E: int, A: int) -> nn.Module:
