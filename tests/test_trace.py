@@ -300,11 +300,11 @@ def test_where_two_sizes_are_the_same_the_formula_says_that_it_does_not_hold() -
 
 def fluke(E: int) -> nn.Module:
     """Wider by one at a multiple of 24 that no fit sees."""
-    return nn.Linear(E, E + (E == 180 * 24), bias=False)
+    return nn.Linear(E, E + (E == 420 * 24), bias=False)
 
 
 def test_a_formula_that_holds_only_at_the_points_it_was_fitted_to_is_refused() -> None:
-    with pytest.raises(WitnessError, match=r"the formula found does not hold at .* 4320"):
+    with pytest.raises(WitnessError, match=r"the formula found does not hold at .* 10080"):
         trace(fluke, {"E": 24})
 
 

@@ -142,8 +142,8 @@ class Multiples:
 
 
 SETTLING = Multiples((1, 2), (2, 4, 6), (12, 24, 36, 60, 84), (12, 24, 36, 60), range(1, 1999), last=False)
-# No value of one is a value of the other: a formula that fits the first by chance does not fit the second.
-UNSEEN = Multiples((5, 10), (10, 20), (120, 180, 240), (84, 132), range(2000, 3999), last=True)
+# No value of one is a value of the other, or one of its STEPS: a formula that fits by chance does not fit the second.
+UNSEEN = Multiples((5, 10), (10, 20), (300, 420, 660), (84, 132), range(2000, 3999), last=True)
 
 
 class Tracer:
@@ -285,9 +285,9 @@ class Tracer:
                 point[name] = base[name] + self.random.choice(by.rows)
             elif POSITIONS.search(word):
                 point[name] = 600 + self.random.choice(by.rows)
-            elif re.search(r"kv|key_value|group", word) and not re.search(r"dim|rank|size|lora", word):
+            elif re.search(r"^G$|kv|key_value|group", word) and not re.search(r"dim|rank|size|lora", word):
                 point[name] = base[name] * self.random.choice(by.groups)
-            elif "head" in word and not re.search(r"dim|size", word):
+            elif re.search(r"^A$|head", word) and not re.search(r"dim|size", word):
                 point[name] = base[name] * self.random.choice(by.heads)
             else:
                 heads = (value for other, value in base.items() if re.search(r"num.*heads|n_heads?$", other))
