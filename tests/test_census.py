@@ -173,7 +173,6 @@ def test_a_usual_size_that_no_trace_changes_is_named(model_type: str, names: lis
 # Of each report, its heads and a few of its models, which are traced again.
 AGAIN = {
     "params": (USUAL_HEADS, [("bert", "masked"), ("qwen3_moe", "causal"), ("t5", "seq2seq")]),
-    "flops": (("causal",), [("olmo", "causal"), ("bloom", "causal")]),
 }
 
 

@@ -14,7 +14,7 @@ from .derivation import document, with_numbers
 from .render import picture, render
 
 # In the same folder, written by `symformer census`: every torch model there is takes minutes.
-CENSUS = {"census.md": "params", "census-flops.md": "flops"}
+CENSUS = {"census.md": "params"}
 COVER = "gpt2"  # whose first page is the picture in the README
 
 # What a model costs, in the order of a document; a quantity that a model refuses is left out, with the reason.

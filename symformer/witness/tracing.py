@@ -285,7 +285,9 @@ class Tracer:
                 point[name] = base[name] + self.random.choice(by.rows)
             elif POSITIONS.search(word):
                 point[name] = 600 + self.random.choice(by.rows)
-            elif re.search(r"^G$|kv|key_value|group", word) and not re.search(r"dim|rank|size|lora", word):
+            elif re.search(r"^[GK]$|kv|key_value|group|per_tok|top_?k$", word) and not re.search(
+                r"dim|rank|size|lora", word
+            ):
                 point[name] = base[name] * self.random.choice(by.groups)
             elif re.search(r"^A$|head", word) and not re.search(r"dim|size", word):
                 point[name] = base[name] * self.random.choice(by.heads)
@@ -600,7 +602,11 @@ class Tracer:
         checked: list[Point] = []
         for turn in range(FRESH * TRIES):
             # Values that played no part; heads and groups as before where the code refuses those.
-            by = UNSEEN if turn < FRESH * TRIES // 2 else replace(UNSEEN, groups=SETTLING.groups, heads=SETTLING.heads)
+            by = (
+                replace(UNSEEN, widths=(100, 140, 220)) if self.lengths else UNSEEN
+            )  # less: a run multiplies more of them
+            if turn >= FRESH * TRIES // 2:
+                by = replace(by, groups=SETTLING.groups, heads=SETTLING.heads)
             drawn = self.draw(self._origin(points[0]), list(widths), by)
             point = {**points[0], **{name: drawn[name] for name in widths}, **self._reach(turn)}
             for name in counts:
