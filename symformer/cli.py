@@ -345,6 +345,8 @@ def trace(
     for option, given in (("--size", sizes), ("--inputs", (inputs,) if inputs else ())):
         if given and of_transformers:
             raise OptionError(f"{option} {given[0]} is a factory's, and {target} has its sizes in its config")
+    if sets and not configs:
+        raise OptionError(f"--set {sets[0]} is for the configs to evaluate at; name one with --at")
     start, run = ({name: whole(name, size(value)) for name, value in pairs(given).items()} for given in (sizes, sets))
     model = trace_model(target, start, head, inputs)
     found = model.of(quantity)
@@ -432,6 +434,7 @@ def census(
 
     check_output(output, "a census", ["md"])
     made_by = torch_side("census")
+    torch_side("runs").answerable(quantity)
     jobs = made_by.pairs(list(dict.fromkeys(heads)) or made_by.USUAL_HEADS, types)
     kept = Path(output).with_suffix(".jsonl")
     with progress("traced", len(jobs)) as tell:

@@ -98,6 +98,7 @@ def test_a_small_census(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["gpt2", "-q", "decode-flops"], "no run of torch gives decode-flops; a trace knows params, flops"),
         (["gpt3"], "unknown causal or masked or seq2seq model type 'gpt3'; did you mean"),
         (["--head", "casual"], "unknown head 'casual'; did you mean causal?"),
         (["-o", "census.pdf"], "a census is written as .md, not as .pdf"),

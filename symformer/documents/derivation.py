@@ -394,15 +394,16 @@ def _integer(number: int | None) -> Line:
 
 TRACED = (
     "This formula is read off the model's own code; nobody composed it. At {points} random configs that played no part "
-    "in finding it, every row was as predicted: its module, its shape and how often it stands there. Of FLOPs, torch's "
-    "own FlopCounterMode gave the same total."
+    "in finding it, every row was as predicted: its module, its shape and how often it stands there. "
 )
+COUNTED = "Torch's own FlopCounterMode gave the same total at each."
 
 
 def _check(model: Model, formula: Formula) -> list[Block]:
     blocks: list[Block] = [Heading(1, ["The check against torch"])]
     if points := model.component.answering(find_quantity(formula.measure.name), formula.conventions).checked:
-        return [*blocks, Paragraph([TRACED.format(points=points)])]
+        said = TRACED.format(points=points) + (COUNTED if formula.measure.unit == "FLOPs" else "")
+        return [*blocks, Paragraph([said.strip()])]
     certificate = certificate_for(model, formula)
     if certificate is None and (checked := find_quantity(formula.measure.name).checked):
         return [*blocks, Paragraph([checked])]

@@ -38,7 +38,7 @@ def calling(head: str, run: Run) -> Call:
             given["position_ids"] = tokens(1)
         if "token_type_ids" in takes and getattr(config, "type_vocab_size", None):
             given["token_type_ids"] = tokens()
-        with _unpadded():
+        with unpadded():
             return model(input_ids=tokens(length=lengths_of(head, run)[1]), **given)
 
     return call
@@ -74,7 +74,7 @@ def calling_with(
 
 
 @contextmanager
-def _unpadded() -> Iterator[None]:
+def unpadded() -> Iterator[None]:
     """No token is padding and no row holds several sequences: on meta transformers cannot look."""
     from transformers import PreTrainedModel, masking_utils
 

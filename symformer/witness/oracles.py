@@ -28,7 +28,9 @@ from ..ledger import Kind
 from ..shapes import shape_line
 from ..sizes import evaluate
 from ..symbols import B, C, N_new, S, V_type
+from .calling import unpadded
 from .measure import build
+from .running import ends
 
 Numbers = Mapping[Symbol, int]
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -143,7 +145,7 @@ def activation_bytes(
     On the CPU, and fake unless real memory is asked for: a fake tensor goes where a real one would, and has no memory.
     The meta device will not do: there a layer norm keeps single precision, and a model cannot make its own mask.
     """
-    with FakeTensorMode() if fake else nullcontext(), _unpacked():
+    with FakeTensorMode() if fake else nullcontext(), unpadded():
         with _dtype(_DTYPES[dtype]):
             model = build(component, numbers, "cpu").train().requires_grad_(True)
         for module in model.modules():
@@ -173,19 +175,6 @@ def _dtype(dtype: torch.dtype) -> Iterator[None]:
         yield
     finally:
         torch.set_default_dtype(before)
-
-
-@contextmanager
-def _unpacked() -> Iterator[None]:
-    """No row holds several sequences: with fake tensors transformers cannot look, and makes a mask to be safe."""
-    from transformers import masking_utils
-
-    before = masking_utils.find_packed_sequence_indices
-    masking_utils.find_packed_sequence_indices = lambda *args, **kwargs: None
-    try:
-        yield
-    finally:
-        masking_utils.find_packed_sequence_indices = before
 
 
 @contextmanager
@@ -446,7 +435,4 @@ def _run(
 
 def _backward(output: Any) -> None:
     """Backward from a number that depends on everything the model is for, so that every gradient is asked for."""
-    names = ("logits", "prediction_logits", "seq_relationship_logits", "pooler_output")
-    named = [tensor for name in names if isinstance(tensor := getattr(output, name, None), Tensor)]
-    ends = [output] if isinstance(output, Tensor) else named or [output[0]]
-    torch.autograd.backward([tensor.sum() for tensor in ends])
+    torch.autograd.backward([tensor.sum() for tensor in ends(output)])

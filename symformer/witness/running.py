@@ -96,10 +96,10 @@ def _run(model: nn.Module, call: Call, point: Point, backward: bool, *modes: Any
             entered.enter_context(mode)
         output = call(model, point)
         if backward:
-            torch.autograd.backward([each.sum() for each in _ends(output)])
+            torch.autograd.backward([each.sum() for each in ends(output)])
 
 
-def _ends(output: Any) -> list[Tensor]:
+def ends(output: Any) -> list[Tensor]:
     """The tensors a model is for: its logits where it has some, else the first it gives."""
     if isinstance(output, Tensor):
         return [output]

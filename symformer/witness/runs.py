@@ -52,6 +52,13 @@ RUNS: Mapping[str, Run] = {
 }
 
 
+def answerable(quantity: str) -> None:
+    """Raise UnknownNameError or RuleError for a quantity that no trace gives."""
+    find_quantity(quantity)
+    if quantity not in ("params", *RUNS):
+        raise RuleError(f"no run of torch gives {quantity}; a trace knows params, {', '.join(RUNS)}")
+
+
 @dataclass(frozen=True)
 class Runner:
     """What runs one model: its build, how it is called, and which lengths beside B it takes."""
@@ -106,9 +113,7 @@ class Runner:
         @cache
         def run(quantity: str) -> Trace:
             """The first lengths that do not bound the formula, or else the last that gave one."""
-            if quantity not in RUNS:
-                find_quantity(quantity)
-                raise RuleError(f"no run of torch gives {quantity}; a trace knows params, {', '.join(RUNS)}")
+            answerable(quantity)
             bounded: Trace | None = None
             refusal: WitnessError | None = None
             for lengths in RUNS[quantity].lengths:

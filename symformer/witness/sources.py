@@ -24,7 +24,7 @@ from sympy import Symbol
 from torch import nn
 
 from ..config import read_config
-from ..errors import ConfigError, UnknownNameError, WitnessError
+from ..errors import ConfigError, SizeError, UnknownNameError, WitnessError
 from ..sizes import whole
 from ..symbols import SYMBOLS, name_size
 from .calling import calling, calling_with, lengths_of
@@ -202,6 +202,9 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
     except Exception as error:
         raise ConfigError(f"{path} is not a config that transformers reads: {_sentence(error)}") from None
     numbers = {**_whole_numbers(made), **(given or {})}
+    asked = [name for symbol, name in found.symbols.items() if symbol == name]  # of the run, and of no config
+    if odd := [name for name in given or {} if name not in asked]:
+        raise SizeError(f"{odd[0]} is no size of the run; {quantity} asks for {', '.join(asked) or 'none'}")
     if missing := [name for name in found.symbols.values() if name not in numbers]:
         remedy = "; give it with --set" if all(name in SYMBOLS for name in missing) else ""
         raise ConfigError(f"{path} gives no {', '.join(missing)}{remedy}")

@@ -144,6 +144,7 @@ class Multiples:
 SETTLING = Multiples((1, 2), (2, 4, 6), (12, 24, 36, 60, 84), (12, 24, 36, 60), range(1, 1999), last=False)
 # No value of one is a value of the other, or one of its STEPS: a formula that fits by chance does not fit the second.
 UNSEEN = Multiples((5, 10), (10, 20), (300, 420, 660), (84, 132), range(2000, 3999), last=True)
+UNSEEN_RUN = replace(UNSEEN, widths=(100, 140, 220))  # smaller: a run multiplies more of them than a shape
 
 
 class Tracer:
@@ -602,9 +603,7 @@ class Tracer:
         checked: list[Point] = []
         for turn in range(FRESH * TRIES):
             # Values that played no part; heads and groups as before where the code refuses those.
-            by = (
-                replace(UNSEEN, widths=(100, 140, 220)) if self.lengths else UNSEEN
-            )  # less: a run multiplies more of them
+            by = UNSEEN_RUN if self.lengths else UNSEEN
             if turn >= FRESH * TRIES // 2:
                 by = replace(by, groups=SETTLING.groups, heads=SETTLING.heads)
             drawn = self.draw(self._origin(points[0]), list(widths), by)
