@@ -144,6 +144,8 @@ def test_the_flops_of_a_module_of_ones_own() -> None:
     found = trace(encoder, {"E": 24, "A": 3, "H": 11, "L": 2}, inputs=tokens)
     assert found.model.formula("flops").equals(f"L*({LAYER})")
     assert found.model.formula("train-flops").equals(f"3*L*({LAYER}) - 6*B*S*E**2")
+    backward = {line.path for _, line in found.model.formula("train-flops").root.leaves()}
+    assert "layers.*.linear1.mm_backward" in backward  # a gradient's product stands with the module it is a gradient of
     counter = FlopCounterMode(display=False)
     with counter, torch.device("meta"), sdpa_kernel(SDPBackend.MATH):
         encoder(E=24, A=3, H=11, L=2)(tokens(B=2, S=7, E=24))
