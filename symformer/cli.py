@@ -360,7 +360,7 @@ def trace(
                 "conventions": dict(formula.conventions),
                 "formula": formula.code(),
                 "symbols": dict(found.symbols),
-                "tied": dict(found.ties),
+                "tied": {name: str(tie) for name, tie in found.ties.items()},
                 "pinned": [
                     {"name": each.name, "value": each.value, "why": each.why, "line": each.line or None}
                     for each in found.pinned
@@ -403,10 +403,8 @@ def trace(
 @click.option(
     "--limit",
     type=click.IntRange(1),
-    default=60,
-    show_default=True,
     metavar="SECONDS",
-    help="A trace that takes longer is ended, and counts as one that failed.",
+    help="A trace that takes longer is ended, and counts as one that failed. [default: 60; 600 for what a run tells]",
 )
 @_json
 def census(
@@ -415,7 +413,7 @@ def census(
     heads: tuple[str, ...],
     quantity: str,
     workers: int | None,
-    limit: int,
+    limit: int | None,
     as_json: bool,
 ) -> None:
     """Trace every model type of transformers.
@@ -437,16 +435,17 @@ def census(
     torch_side("runs").answerable(quantity)
     jobs = made_by.pairs(list(dict.fromkeys(heads)) or made_by.USUAL_HEADS, types)
     kept = Path(output).with_suffix(".jsonl")
+    seconds = limit or made_by.LIMITS.get(quantity, made_by.LIMIT)
     with progress("traced", len(jobs)) as tell:
-        found = made_by.census(jobs, workers or os.cpu_count() or 1, limit, kept, tell, quantity=quantity)
+        found = made_by.census(jobs, workers or os.cpu_count() or 1, seconds, kept, tell, quantity=quantity)
     write(output, page(found).encode())
     click.echo(f"wrote {output}", err=True)
     if as_json:
         _print_json(found.to_json())
         return
     say(
-        f"{len(found.entries)} models: {len(found.built)} build, {len(found.traced)} have an exact formula, and in "
-        f"{len(found.whole)} of them every usual size is a symbol; {found.share:.1f} % of those that build"
+        f"{len(found.entries)} models: {len(found.built)} {found.does}, {len(found.traced)} have an exact formula, and "
+        f"in {len(found.whole)} of them every usual size is a symbol; {found.share:.1f} % of those that {found.does}"
     )
     say(f"a trace takes {found.ratio:.1f} times as long as building the model once (median)")
 

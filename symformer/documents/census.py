@@ -26,12 +26,12 @@ def page(census: Census) -> str:
     seconds = sum(each.seconds for each in census.entries)
     unbuilt = [each for each in census.entries if not each.builds]
     blocks = [
-        "# Census",
+        f"# Census of the {census.measure.title}",
         f"The {census.measure.title} of every model type of transformers, traced from its own code by `symformer "
         f"census` with {made_with}. Every formula is exact, row by row, at fresh random configs that played no part in "
         f"finding it{COUNTED.get(census.quantity, '')}. A formula is whole if none of the usual sizes had to stay a "
         "number: the vocabulary, the widths of the model and of its MLPs, the layers and the heads.",
-        f"**{len(census.whole if whole else census.traced)} of the {len(census.built)} models that build, "
+        f"**{len(census.whole if whole else census.traced)} of the {len(census.built)} models that {census.does}, "
         f"{census.share:.1f} %, have {'a whole' if whole else 'an exact'} formula{verdict if census.bar else ''}.** "
         f"A trace takes {census.ratio:.1f} times as long as transformers takes to build the model once (the median), "
         f"and all of them {seconds:.0f} seconds of one core.",
@@ -45,7 +45,11 @@ def page(census: Census) -> str:
         blocks += ["## No formula", _table("Type|Head|Why|Seconds:", rows)]
     if unbuilt:
         rows = [[_code(each.model_type), each.head, _prose(each.why)] for each in unbuilt]
-        blocks += ["## Not built", "From their own default config, with what they say.", _table("Type|Head|Why", rows)]
+        blocks += [
+            f"## Those that do not {census.does}",
+            "From their own default config, with what they say.",
+            _table("Type|Head|Why", rows),
+        ]
     rows = [
         [_link(each), each.head, str(each.checked), str(len(each.pinned)), _seconds(each)] for each in census.traced
     ]
@@ -82,7 +86,10 @@ def _summary(census: Census) -> str:
     columns = [[each for each in census.entries if each.head == head] for head in heads] + [list(census.entries)]
     rows = [
         ["Types", *(str(len(column)) for column in columns)],
-        ["that build from their default config", *(str(sum(each.builds for each in column)) for column in columns)],
+        [
+            f"that {census.does} from their default config",
+            *(str(sum(each.builds for each in column)) for column in columns),
+        ],
         ["with an exact formula", *(str(sum(bool(each.formula) for each in column)) for column in columns)],
         ["with a whole formula", *(str(sum(each.whole for each in column)) for column in columns)],
     ]

@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 from ..errors import WitnessError
+from .fitting import Point
 from .running import Call
 from .runs import Run
-from .tracing import Point
 
 
 def calling(head: str, run: Run) -> Call:

@@ -24,9 +24,12 @@ from ..errors import DocumentError, UnknownNameError, WitnessError
 from ..quantities import quantity as find_quantity
 from ..symbols import LETTERS
 from .crew import Lost, crew
-from .sources import HEADS, UnbuiltError, _whole_numbers, trace_type, types
+from .sources import HEADS, _whole_numbers, trace_type, types
+from .tracing import UnbuiltError
 
 USUAL_HEADS = ("causal", "masked", "seq2seq")
+LIMITS = {"params": 60}  # seconds for one trace
+LIMIT = 600  # seconds for one that runs the model
 # Per cent of the models that build: of the parameters with every usual size a symbol, of the others with a formula.
 BARS = {"params": 95, "flops": 90}
 
@@ -50,7 +53,7 @@ class Entry:
     untried: Sequence[str] = ()  # usual sizes that the trace does not reach
     checked: int = 0  # fresh random configs at which it is exact
     why: str = ""  # there is no formula
-    builds: bool = True  # from its own default config
+    builds: bool = True  # from its own default config; where a run is asked for, and runs
     seconds: float = 0
     once: float = 0  # seconds that transformers takes to build it
 
@@ -82,6 +85,11 @@ class Census:
     def bar(self) -> int:
         """The share that is asked for; 0 where none is."""
         return BARS.get(self.quantity, 0)
+
+    @property
+    def does(self) -> str:
+        """What a model has to do from its own default config to be counted among those that could be traced."""
+        return "build" if self.quantity == "params" else "run"
 
     @property
     def built(self) -> list[Entry]:
@@ -189,7 +197,7 @@ def survey(model_type: str, head: str, quantity: str = "params") -> Entry:
         text=formula.text(),
         symbols=found.symbols,
         pinned=[asdict(each) for each in found.pinned],
-        ties=found.ties,
+        ties={name: str(tie) for name, tie in found.ties.items()},
         conditions=[str(each) for each in formula.constraints],
         untried=_untried(model_type),
         checked=len(found.checked),

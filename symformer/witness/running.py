@@ -7,9 +7,11 @@ really dispatches, and their total is held against torch's own FlopCounterMode.
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from types import CodeType, FrameType
 from typing import Any, cast
 
 import torch
@@ -22,12 +24,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..errors import WitnessError
+from .fitting import Point
 from .measure import without_initialisation
-from .tracing import Measure, Point, Rows
+from .tracing import Measure, Rows
 
 Build = Callable[[Point], nn.Module]
 Call = Callable[[nn.Module, Point], Any]  # runs a model on inputs of a point's sizes, and gives its output
 Factors = tuple[int, ...]
+Site = tuple[tuple[CodeType, int], ...]  # functions, and how far each had come
 aten = torch.ops.aten
 
 
@@ -181,23 +185,39 @@ class Where:
 
 
 class Tally:
-    """How often each shape was seen, by a path."""
+    """How often each shape was seen, by a path and the places in the code that lead to it."""
 
     def __init__(self) -> None:
-        self.times: dict[str, dict[Factors, int]] = defaultdict(lambda: defaultdict(int))
+        self.times: dict[str, dict[Site, dict[Factors, int]]] = defaultdict(
+            lambda: defaultdict(lambda: defaultdict(int))
+        )
 
-    def add(self, module: str, name: str, factors: Factors) -> None:
+    def add(self, module: str, name: str, factors: Factors, site: Site = ()) -> None:
         """One more."""
-        self.times[f"{module}.{name}" if module else name][factors] += 1
+        self.times[f"{module}.{name}" if module else name][site][factors] += 1
 
     @property
     def rows(self) -> Rows:
-        """A row for each shape at a path: how often, and the shape."""
+        """A row for each shape at a path, each place in the code by itself: how often, and the shape."""
         found: Rows = {}
-        for path, each in self.times.items():
-            for number, (factors, times) in enumerate(each.items()):
-                found[path + (f"-{number + 1}" if number else "")] = (times, *factors)
+        for path, sites in self.times.items():
+            for number, each in enumerate(sites.values(), 1):
+                for other, (factors, times) in enumerate(each.items(), 1):
+                    found[path + f"-{number}" * (number > 1 or other > 1) + f"-{other}" * (other > 1)] = (
+                        times,
+                        *factors,
+                    )
         return found
+
+
+def _site() -> Site:
+    """The places in the code, from the innermost out, that lead from a module's forward to the operation it runs."""
+    frame: FrameType | None = sys._getframe(1)
+    found = []
+    while frame is not None and frame.f_code.co_name != "_call_impl":
+        found.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found)
 
 
 class Keeper(Where):
@@ -236,7 +256,8 @@ class Products(Unmasked):
     def __init__(self, model: nn.Module) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.where, self.tally = Where(model), Tally()
-        self.makers: dict[int, str] = {}  # the number torch gives an operation's gradient -> the module it ran in
+        # The number that torch gives an operation's gradient -> the module it ran in, and the places that led to it.
+        self.makers: dict[int, tuple[str, Site]] = {}
 
     def __enter__(self) -> Any:
         self.where.__enter__()
@@ -252,11 +273,12 @@ class Products(Unmasked):
         if packet in FACTORS:
             node = torch._C._current_autograd_node()
             if node is None:
-                self.makers[torch._C._autograd._get_sequence_nr() - 1] = self.where.now
-            module = self.where.now if node is None else self.makers.get(node._sequence_nr(), "")
+                module, site = self.makers[torch._C._autograd._get_sequence_nr() - 1] = self.where.now, _site()
+            else:
+                module, site = self.makers.get(node._sequence_nr(), ("", ()))
             name = str(packet).removeprefix("aten.") + ("_backward" if node is not None else "")
             for factors in FACTORS[packet](args, out):
-                self.tally.add(module, name, factors)
+                self.tally.add(module, name, factors, site)
         return out
 
 

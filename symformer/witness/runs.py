@@ -13,17 +13,18 @@ from ..errors import RuleError, WitnessError
 from ..ledger import Kind
 from ..quantities import quantity as find_quantity
 from ..sizes import AtMost, Differs
+from .fitting import Point
 from .running import Build, Call, cached, counted, kept, products
 from .traced import Traced
-from .tracing import DEPTHS, Letters, Measure, Point, Trace, Tracer
+from .tracing import BLOCK, DEPTHS, Letters, Measure, OutOfTimeError, Trace, Tracer
 
-LIMIT = 40  # seconds, for each set of lengths
+LIMIT = 120  # seconds of this process, for each set of lengths
 SHALLOW = 2  # layers to begin with, where they are all the same
 BATCHES = (2, 3, 5, 7, 11, 13)
 WINDOWS = (601, 701, 1009, 1201, 1801)  # where lengths stand on both sides
-SHORT = (26, 34, 38, 46, 58, 62, 74, 82, 86, 94)  # no length is likely to be a width as well
-CHUNKS = (64, 128, 192, 320, 448, 704, 832)  # for code that reads tokens by the chunk
-BLOCKS = (512, 1024, 1536, 2560, 3584, 5632)
+SHORT = (26, 35, 38, 47, 58, 61, 74, 83, 94, 87, 128)  # the longest is whole blocks of most sizes, and no other is
+CHUNKED = (16, 8, 24, 32, 48, 12, 40, 20)  # tokens in a chunk, fewer than there are
+BLOCKS = (512, 1024, 1536, 2560, 3584, 5632)  # for code that reads tokens by the block, and only so
 PAST = (400_009, 34, 94, 400_009, 1009, 62, 20_011)  # on both sides of every window
 
 
@@ -36,7 +37,7 @@ class Run:
     measure: Callable[[Build, Call], Measure]
     total: Callable[[Build, Call], Callable[[Point], int]] | None = None
     length: str = "S"  # the letter of how many tokens there are
-    lengths: tuple[tuple[int, ...], ...] = (SHORT, CHUNKS, BLOCKS)  # where it starts and what is drawn, in turn
+    lengths: tuple[tuple[int, ...], ...] = (SHORT, BLOCKS)  # where it starts and what is drawn, in turn
     cache: bool = False
 
     def count(self, build: Build, call: Call, point: Point) -> int:
@@ -82,6 +83,7 @@ class Runner:
         draws = {name: each[1:] for name, each in drawn.items()}
         if "B" in takes:
             draws["B"] = list(BATCHES)
+        draws |= {name: list(CHUNKED) for name in self.start if BLOCK.search(name)}
         if run.cache:
             draws |= {name: list(WINDOWS) for name in self.start if "window" in name}
         begin = {**self.start, **{name: each[0] for name, each in drawn.items()}, **({"B": 2} if "B" in takes else {})}
@@ -98,6 +100,7 @@ class Runner:
                 total=run.total and run.total(self.build, call),
                 depths=(found.depth,) if len(stacks) > 1 else (SHALLOW, *DEPTHS),
                 limit=LIMIT,
+                stored=found,
             ).trace(found.model.target, found.model.title)
         apart = [
             each
@@ -121,6 +124,8 @@ class Runner:
                     traced = self.trace(found, quantity, lengths)
                 except WitnessError as error:
                     refusal = refusal or error
+                    if isinstance(error, OutOfTimeError):
+                        break
                     continue
                 if not any(isinstance(each, AtMost) for each in traced.model.constraints):
                     return traced

@@ -28,10 +28,11 @@ from ..errors import ConfigError, SizeError, UnknownNameError, WitnessError
 from ..sizes import whole
 from ..symbols import SYMBOLS, name_size
 from .calling import calling, calling_with, lengths_of
+from .fitting import Point
 from .measure import without_initialisation
 from .running import Build, stored
 from .runs import RUNS, Runner
-from .tracing import DEEP, Point, Trace, Tracer
+from .tracing import DEEP, Trace, Tracer, UnbuiltError
 
 HEADS = {
     "causal": "MODEL_FOR_CAUSAL_LM_MAPPING",
@@ -41,10 +42,6 @@ HEADS = {
     "base": "MODEL_MAPPING",
 }
 HF = "hf:"
-
-
-class UnbuiltError(WitnessError):
-    """A class that its own default config does not build: there is nothing to trace."""
 
 
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.

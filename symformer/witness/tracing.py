@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations
 from math import lcm, prod
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 from typing import cast
 
-from sympy import Add, Expr, Integer, Min, Mul, Rational, Symbol, fraction, together
+from sympy import Add, Expr, Integer, Mul, Rational, Symbol, fraction, together
 
 from ..errors import RuleError, SizeError, WitnessError
 from ..ledger import Kind
@@ -29,20 +29,22 @@ from ..model import Model
 from ..quantities import quantity as find_quantity
 from ..sizes import AtMost, Condition, Differs, Divides
 from ..symbols import RANK, SYMBOLS
+from .fitting import SPARE, Point, UnfitError, fit, monomial
 from .traced import Class, Traced
 
-LIMIT = 20  # seconds
+LIMIT = 20  # seconds of this process, however busy the machine is
 FRESH = 3  # random points that play no part in the fit and decide
-PLAIN = 64  # the largest denominator of a coefficient that is no fluke of the points
-SPARE = 3  # points a fit has to agree with beyond those that settle it
 DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: more where layers come in patterns
 # A hint only: such a field is made small while the shapes are found, if the code takes it.
 _ORDINAL = r"interval|step|freq|every|period|start|end|index|offset|per_|shared|size|dense|first"
-DEEP = re.compile(rf"^(?!.*({_ORDINAL})).*(layer|block|depth)")
+DEEP = re.compile(rf"^num_layers|^(?!.*({_ORDINAL})).*(layer|block|depth)")
 NOWHERE: Mapping[str, Sequence[int]] = {}
 STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone
-FAR = 64  # how many times as long as the longest drawn
+FAR = (64, 16, 4)  # how many times as long as the longest drawn
+OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
 POSITIONS = re.compile(r"max_.*position|n_positions|n_ctx")
+BLOCK = re.compile(r"(chunk|block)_size$")
+TALLIED = (Kind.CONTRACTION, Kind.KEPT)  # the first number of such a row is how often it was seen
 IMAGE = re.compile(r"(image|img|input)_size$")
 # What a formula has to be in: such a size is never kept at its number to save the rest.
 USUAL = re.compile(
@@ -52,7 +54,6 @@ USUAL = re.compile(
 ALPHABET = frozenset(SYMBOLS)  # before any field becomes a symbol of its own
 TRIES = 6  # draws before a point that the code refuses is given up
 
-Point = Mapping[str, int]
 Rows = dict[str, tuple[int, ...]]
 Measure = Callable[[Point], Rows]
 Letters = Callable[[Sequence[str]], Mapping[str, Symbol]]
@@ -68,12 +69,16 @@ class Pinned:
     line: str = ""  # the line of code that refused every other number, if one did
 
 
-class UnfitError(WitnessError):
-    """A number that is no short sum of products of the sizes that move it."""
+class UnbuiltError(WitnessError):
+    """A model that its own sizes do not build or run: there is nothing to trace."""
 
-    def __init__(self, what: str, moves: Sequence[str]) -> None:
-        super().__init__(f"{what} is not a short sum of products of {', '.join(moves)}")
-        self.moves = moves
+
+class OutOfTimeError(WitnessError):
+    """A trace that took too long: another way to begin would not be faster."""
+
+
+class UncountedError(UnfitError):
+    """A number of layers that fewer layers may be the reason for."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ class Trace:
     symbols: Mapping[str, str]  # letter -> the config field or argument
     pinned: tuple[Pinned, ...]
     checked: tuple[Point, ...]
-    ties: Mapping[str, str]  # a size that the code runs with only where it is another, or a product of others
+    ties: Mapping[str, Tie]  # a size that the code runs with only where it is another, or a product of others
     depth: int  # of the models it was found with
     builds: int
     seconds: float
@@ -118,7 +123,7 @@ class Tie:
 
     def at(self, point: Point) -> int:
         """The size at a point; 0, which no code takes, where it would not be whole."""
-        value = self.factor * _monomial(tuple(self.powers.items()), point)
+        value = self.factor * monomial(tuple(self.powers.items()), point)
         return int(value) if value.denominator == 1 else 0
 
     def __str__(self) -> str:
@@ -133,6 +138,7 @@ class Multiples:
     heads: tuple[int, ...]  # of any groups
     widths: tuple[int, ...]  # of any heads
     patches: tuple[int, ...]
+    repeats: tuple[int, ...]  # how many more
     rows: range
     last: bool  # of the lengths that can be drawn, whether only the last two
 
@@ -141,9 +147,11 @@ class Multiples:
         return lengths[-2:] if self.last else lengths[:-2]
 
 
-SETTLING = Multiples((1, 2), (2, 4, 6), (12, 24, 36, 60, 84), (12, 24, 36, 60), range(1, 1999), last=False)
+SETTLING = Multiples(
+    (1, 2), (2, 4, 6), (12, 24, 36, 60, 84), (12, 24, 36, 60), (0, 1, 2, 3), range(1, 1999), last=False
+)
 # No value of one is a value of the other, or one of its STEPS: a formula that fits by chance does not fit the second.
-UNSEEN = Multiples((5, 10), (10, 20), (300, 420, 660), (84, 132), range(2000, 3999), last=True)
+UNSEEN = Multiples((5, 10), (10, 20), (300, 420, 660), (84, 132), (4, 5), range(2000, 3999), last=True)
 UNSEEN_RUN = replace(UNSEEN, widths=(100, 140, 220))  # smaller: a run multiplies more of them than a shape
 
 
@@ -163,6 +171,7 @@ class Tracer:
         total: Callable[[Point], int] | None = None,
         depths: Sequence[int] = DEPTHS,
         limit: float = LIMIT,
+        stored: Trace | None = None,
     ) -> None:
         self.measure, self.start, self.letters = measure, dict(start), letters
         self.quantity, self.kind, self.draws, self.total, self.limit = quantity, kind, draws, total, limit
@@ -170,25 +179,39 @@ class Tracer:
         self.lengths = lengths  # the letters of how many tokens a run has
         self.random = random.Random(0)
         self.builds = 0
-        self.until = monotonic() + limit
+        self.until = process_time() + limit
         self.seen: dict[tuple[tuple[str, int], ...], Rows] = {}
+        self.refused: dict[tuple[tuple[str, int], ...], tuple[str, str]] = {}
         self.last = self.line = ""
         self.kept: dict[str, Pinned] = {}  # odd sizes that no formula holds
         self.ties: dict[str, Tie] = {}  # sizes that follow others
+        self.repeats: set[str] = set()  # sizes that change how often something runs and nothing else
+        # What the stored weights settled holds when the model runs: what has to be what, and what nothing else can be.
+        self.fixed: dict[str, Pinned] = {}
+        self.idle: list[str] = []  # sizes that may well change nothing
+        if stored:
+            self.ties = dict(stored.ties)
+            self.fixed = {each.name: each for each in stored.pinned}
+            known = {*stored.symbols.values(), *self.ties, *self.fixed, *self.lengths, *self.draws}
+            self.idle = [name for name in self.start if name not in known]
 
     def rows(self, point: Point) -> Rows | None:
         """The rows at a point; None where the model's code refuses it."""
         point = self.tied(point)
         key = tuple(sorted(point.items()))
+        if key in self.refused:
+            self.last, self.line = self.refused[key]
+            return None
         if key not in self.seen:
-            if monotonic() > self.until:
-                raise WitnessError(f"no formula was found in {self.limit} seconds and {self.builds} builds")
+            if process_time() > self.until:
+                raise OutOfTimeError(f"no formula was found in {self.limit:g} seconds and {self.builds} builds")
             self.builds += 1
             try:
                 self.seen[key] = self.measure(point)
             except Exception as error:  # whatever somebody's code raises, the point is not a model
                 self.last = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
                 self.line = _line(error)
+                self.refused[key] = self.last, self.line
                 return None
         return self.seen[key]
 
@@ -211,27 +234,37 @@ class Tracer:
         """A shallow base, the widths, the counts (which change how many rows there are), and what stays a number."""
         base = dict(self.start)
         for name in base:
-            if DEEP.search(name) and base[name] > depth:
-                shallow = {**base, name: depth}
-                if self.rows(shallow):
-                    base = shallow
+            if DEEP.search(name) and base[name] > depth and self.rows({**base, name: depth}):
+                base[name] = depth
         rows = self.rows(base)
         if not rows:
-            raise WitnessError(f"the model cannot be built: {self.last or 'it stores no parameter'}")
+            if self.kind is Kind.STORED:
+                raise WitnessError(f"the model cannot be built: {self.last or 'it stores no parameter'}")
+            ours = re.search(
+                "meta|data.dependent", self.last
+            )  # what cannot be told without data is no fault of its own
+            raise (WitnessError if ours else UnbuiltError)(f"the model cannot be run: {self.last}")
+        shapes = {each[1:] for each in rows.values()}
         widths: list[str] = []
         counts: list[str] = []
+        self.kept = {**self.fixed, **self.kept}
         pinned = list(self.kept.values())
+        still = self._still(base, self.idle, OTHERS)
+        alone = {name: self.rows({**base, name: 2 * base[name]}) for name in base if name not in still}
+        still |= self._still(base, [name for name, other in alone.items() if other == rows], OTHERS[1:])
         for name, value in base.items():
-            if name in self.ties or name in self.kept:
+            if name in self.ties or name in self.kept or name in still - {*self.lengths}:
                 continue
             moved = counted = False
-            for other in (2 * value, value + 1, value // 2, 3 * value):
+            for other in (change(value) for change in OTHERS):
                 changed = self.rows({**base, name: other}) if other > 0 and other != value else None
                 moved = moved or changed is not None
                 if changed is not None and changed.keys() != rows.keys():
                     counted = True
                 elif changed is not None and (changed != rows or name in self.lengths):
                     widths.append(name)
+                    if self.kind in TALLIED and {each[1:] for each in changed.values()} == shapes:
+                        self.repeats.add(name)
                     break
                 if changed is not None and (DEEP.search(name) or (other != 2 * value and not counted)):
                     break
@@ -245,12 +278,30 @@ class Tracer:
         pinned = [each for each in pinned if each.name not in {*self.ties, *free}]
         return base, widths, counts, pinned
 
+    def _still(self, base: Point, names: Sequence[str], changes: Sequence[Callable[[int], int]]) -> set[str]:
+        """Those of some sizes that none of these changes moves, tried all at once, and by halves where that moves."""
+        rows, still = self.seen_rows(base), set(names)
+        for change in changes:
+            waiting = [[name for name in sorted(still) if change(base[name]) > 0]]
+            while waiting:
+                group = waiting.pop()
+                if self.rows({**base, **{name: change(base[name]) for name in group}}) == rows:
+                    continue
+                if len(group) == 1:
+                    still.discard(group[0])
+                else:
+                    waiting += [group[: len(group) // 2], group[len(group) // 2 :]]
+        return still
+
     def _tie(self, name: str, base: Point) -> bool:
         """Whether a size changes shapes alone once another of the same value moves with it: it is that other, then."""
         rows = self.seen_rows(base)
         for other, value in base.items():
             together = {**base, other: 2 * value, name: 2 * value}
-            if other == name or value != base[name] or other in self.ties:
+            if other == name or value != base[name] or other in {*self.ties, *self.kept}:
+                continue
+            alone = self.rows({**base, other: 2 * value})
+            if alone is not None and alone.keys() == rows.keys():
                 continue
             if (moved := self.rows(together)) is not None and moved.keys() == rows.keys() and moved != rows:
                 first, second = sorted((other, name), key=lambda each: not USUAL.search(each))
@@ -269,7 +320,7 @@ class Tracer:
                         powers[other] = power
                         break
             if len(powers) > 1:
-                factor = base[name] / _monomial(tuple(powers.items()), base)
+                factor = base[name] / monomial(tuple(powers.items()), base)
                 self.ties[name] = Tie(factor, powers)
                 return
 
@@ -282,6 +333,8 @@ class Tracer:
             word = name.rpartition(".")[2]
             if name in self.draws:
                 point[name] = self.random.choice(by.drawn(self.draws[name]))
+            elif name in self.repeats:
+                point[name] = base[name] + self.random.choice(by.repeats)
             elif "vocab" in word:  # above the token ids that the config names
                 point[name] = base[name] + self.random.choice(by.rows)
             elif POSITIONS.search(word):
@@ -309,9 +362,14 @@ class Tracer:
         for depth in self.depths:
             try:
                 return self._without_odd(target, title, depth, begun)
+            except OutOfTimeError as error:
+                raise refusal or error from None
+            except UnbuiltError:
+                raise
             except WitnessError as error:
                 refusal = refusal or error
-                if all(value <= depth for name, value in self.start.items() if DEEP.search(name)):
+                shapeless = isinstance(error, UnfitError) and not isinstance(error, UncountedError)
+                if shapeless or all(value <= depth for name, value in self.start.items() if DEEP.search(name)):
                     break
         raise cast(WitnessError, refusal)
 
@@ -355,7 +413,7 @@ class Tracer:
             places,
             tuple(pinned),
             tuple(checked),
-            {name: str(tie) for name, tie in self.ties.items()},
+            dict(self.ties),
             depth,
             self.builds,
             monotonic() - begun,
@@ -440,13 +498,15 @@ class Tracer:
                 if key not in known:
                     moves = [w for w in widths if self._dim(alone[w], name, axis) != size]
                     sample = outside if depths else shallow
-                    known[key] = self._fit(
+                    known[key] = fit(
                         f"axis {axis} of {name}",
                         [*moves, *depths],
                         sample,
                         letters,
-                        partial(more, sample),
-                        lambda point, name=name, axis=axis: self._dim(point, name, axis),  # type: ignore[misc]
+                        partial(self._dim, name=name, axis=axis),
+                        more=partial(more, sample),
+                        lengths=self.lengths,
+                        blocks=[name for name in self.draws if BLOCK.search(name)],
                     )
                 dims.append(known[key])
             found[name] = tuple(dims)
@@ -455,41 +515,13 @@ class Tracer:
     def _origin(self, point: Point) -> Point:
         return {name: self.start.get(name, value) for name, value in point.items()}
 
-    def _dim(self, point: Point, name: str, axis: int) -> int:
+    def _dim(self, point: Point, name: str, axis: int) -> int | None:
         rows = self.seen_rows(point)
+        if name not in rows and self.kind in TALLIED:  # it did not run there: no times, and of no shape
+            return None if axis else 0
         if name not in rows or axis >= len(rows[name]):
             raise WitnessError(f"{name} is not the same row at other sizes, so it has no one formula")
         return rows[name][axis]
-
-    def _fit(
-        self,
-        what: str,
-        moves: Sequence[str],
-        sample: list[dict[str, int]],
-        letters: Mapping[str, Symbol],
-        more: Callable[[int, Sequence[str]], None],
-        measure: Callable[[Point], int],
-    ) -> Expr:
-        """The shortest sum of products that agrees with every point. Raises WitnessError where there is none."""
-        for basis in _bases(moves):
-            more(len(basis) + SPARE, moves)
-            if len({tuple(point[name] for name in moves) for point in sample}) < len(basis):
-                break
-            table = [[_monomial(each, point) for each in basis] for point in sample]
-            solution = _solve(table, [measure(point) for point in sample])
-            if solution is not None and all(c.denominator <= PLAIN for c in solution):
-                return sum(
-                    (
-                        Rational(c.numerator, c.denominator) * Mul(*(letters[n] ** power for n, power in each))
-                        for c, each in zip(solution, basis, strict=True)
-                    ),
-                    Integer(0),
-                )
-        for name in self.lengths:
-            within = [point for point in sample if measure(point) < point[name]]
-            if within and len(within) < len(sample) and all(measure(point) <= point[name] for point in sample):
-                return Min(letters[name], self._fit(what, moves, within, letters, lambda wanted, moves: None, measure))
-        raise UnfitError(what, moves)
 
     # -- how many layers -----------------------------------------------------------------------------------------
 
@@ -540,17 +572,14 @@ class Tracer:
 
                 moves = [] if len({measure(at) for at in sample}) == 1 else counts
                 try:
-                    fit = self._fit(
-                        f"the number of {row[0]}", moves, sample, letters, lambda wanted, moves: None, measure
-                    )
-                except WitnessError as error:
+                    fitted.append(fit(f"the number of {row[0]}", moves, sample, letters, measure))
+                except UnfitError as error:
                     other = [name for name in counts if name not in deep]
                     if not other:
-                        raise
+                        raise UncountedError(f"the number of {row[0]}", error.moves) from None
                     counts.remove(other[-1])
                     pinned.append(Pinned(other[-1], point[other[-1]], str(error)))
                     return self._counts(point, classes, counts, letters, pinned)
-                fitted.append(fit)
             found[row] = tuple(fitted)
         return found
 
@@ -584,7 +613,7 @@ class Tracer:
         expected: dict[tuple[str, tuple[object, ...]], object] = defaultdict(int)
         for (path, shape), counts in component.counts.items():
             copies = counts[-1].xreplace(numbers) if counts else 1
-            if copies != 0:
+            if copies != 0 and not (self.kind in TALLIED and shape and shape[0].xreplace(numbers) == 0):
                 expected[path, tuple(dim.xreplace(numbers) for dim in shape)] += copies  # type: ignore[operator]
         actual: dict[tuple[str, tuple[object, ...]], object] = defaultdict(int)
         for name, shape in self.seen_rows(point).items():
@@ -680,19 +709,20 @@ class Tracer:
         return found
 
     def _far(self, component: Traced, first: Point, letters: Mapping[str, Symbol]) -> list[Condition]:
-        """A length far beyond those drawn, where windows and blocks begin to tell: it agrees, or is out of bounds."""
-        if not self.lengths:
-            return []
-        far = {
-            name: value * (FAR if name in self.lengths or POSITIONS.search(name) else 1)
-            for name, value in first.items()
-        }
-        if self.rows(far) is not None and self._agrees(component, far, letters):
-            return []
+        """Lengths far beyond those drawn, where windows and blocks begin to tell: it agrees, or is out of bounds."""
+        for times in FAR:
+            far = {
+                name: value * (times if name in self.lengths or POSITIONS.search(name) else 1)
+                for name, value in first.items()
+            }
+            if not self.lengths or (self.rows(far) is not None and self._agrees(component, far, letters)):
+                break
+        else:
+            times = 1
         return [
-            AtMost(letters[name], Integer(max(self.draws[name])), "the trace holds up to there")
+            AtMost(letters[name], Integer(times * max(self.draws[name])), "the trace holds up to there")
             for name in self.lengths
-            if name in letters
+            if name in letters and times < FAR[0]
         ]
 
 
@@ -722,62 +752,6 @@ def _frozen(point: Point) -> tuple[tuple[str, int], ...]:
 
 def _star(path: str) -> str:
     return ".".join("*" if word.isdigit() else word for word in path.split("."))
-
-
-Monomial = tuple[tuple[str, int], ...]
-
-
-def _bases(moves: Sequence[str]) -> Iterable[list[Monomial]]:
-    """Sets of products to try, the shortest first: one size, sums of sizes, products of two, quotients by heads."""
-    ones: list[Monomial] = [((name, 1),) for name in moves]
-    pairs: list[Monomial] = [((a, 1), (b, 1)) for a, b in combinations(moves, 2)]
-    triples: list[Monomial] = [tuple((name, 1) for name in three) for three in combinations(moves, 3)]
-    below: list[Monomial] = [
-        (*((top, 1) for top in tops), (name, -1))
-        for name in moves
-        for size in (1, 2)
-        for tops in combinations([each for each in moves if each != name], size)
-    ]
-    yield [()]
-    if moves:
-        yield [tuple((name, 1) for name in moves)]
-        yield ones
-        yield [(), *ones]
-        for powers in product((1, -1, 2, -2), repeat=len(moves) if len(moves) < 4 else 0):
-            yield [tuple(zip(moves, powers, strict=False))]
-            yield [(), tuple(zip(moves, powers, strict=False))]
-        for over in moves:
-            yield [each for each in below if (over, -1) in each]
-        yield [(), *ones, *pairs]
-        if len(moves) < 4:
-            yield [(), *ones, *pairs, *(((name, 2),) for name in moves)]
-        yield [*ones, *pairs, *below]
-        if len(moves) < 5:
-            yield [(), *ones, *pairs, *triples]
-            yield [(), *ones, *pairs, *triples, *below]
-
-
-def _monomial(each: Monomial, point: Point) -> Fraction:
-    return prod((Fraction(point[name]) ** power for name, power in each), start=Fraction(1))
-
-
-def _solve(table: Sequence[Sequence[Fraction]], values: Sequence[int]) -> list[Fraction] | None:
-    """The one exact solution of more equations than unknowns; None where they disagree or do not settle it."""
-    rows = [[*row, Fraction(value)] for row, value in zip(table, values, strict=True)]
-    width = len(table[0])
-    for column in range(width):
-        pivot = next((r for r in range(column, len(rows)) if rows[r][column]), None)
-        if pivot is None:
-            return None
-        rows[column], rows[pivot] = rows[pivot], rows[column]
-        top = [each / rows[column][column] for each in rows[column]]
-        rows[column] = top
-        for r, row in enumerate(rows):
-            if r != column and row[column]:
-                rows[r] = [a - row[column] * b for a, b in zip(row, top, strict=True)]
-    if any(row[-1] for row in rows[width:]):
-        return None
-    return [rows[column][-1] for column in range(width)]
 
 
 def _conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:

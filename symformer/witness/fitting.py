@@ -1,0 +1,216 @@
+"""The shortest sum of products of sizes that agrees exactly with every number measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, product
+from math import prod
+
+from sympy import Add, Expr, Integer, Min, Mul, Rational, Symbol, ceiling, floor
+
+from ..errors import WitnessError
+
+PLAIN = 64  # the largest denominator of a coefficient that is no fluke of the points
+MANY = 1000  # products are not tried
+POWERS = (64, 128, 256, 2, 4, 8, 16, 32)  # what a block's size is where no config names it
+LONGEST = 100  # terms
+SPARE = 3  # points a fit has to agree with beyond those that settle it
+
+Point = Mapping[str, int]
+Letters = Mapping[str, Symbol]
+Number = Callable[[Point], int | None]  # what was measured; None where the code does not get there
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How many blocks a length is read in, a short last one with them or without."""
+
+    length: str
+    size: str | int  # of a block
+    short: bool
+
+    def at(self, point: Point) -> int:
+        """How many at a point."""
+        size = point[self.size] if isinstance(self.size, str) else self.size
+        return (point[self.length] + (size - 1) * self.short) // size
+
+    def expr(self, letters: Letters) -> Expr:
+        """How many in symbols."""
+        size = letters[self.size] if isinstance(self.size, str) else Integer(self.size)
+        return (ceiling if self.short else floor)(letters[self.length] / size)
+
+
+Factor = str | Blocks
+Monomial = tuple[tuple[Factor, int], ...]
+
+
+class UnfitError(WitnessError):
+    """A number that is no short sum of products of the sizes that move it."""
+
+    def __init__(self, what: str, moves: Sequence[str]) -> None:
+        super().__init__(f"{what} is not a short sum of products of {', '.join(moves) or 'any size'}")
+        self.moves = moves
+
+
+def monomial(each: Monomial, point: Point) -> Fraction:
+    """A product of powers of sizes at a point."""
+    return prod((Fraction(_value(factor, point)) ** power for factor, power in each), start=Fraction(1))
+
+
+def fit(
+    what: str,
+    moves: Sequence[str],
+    sample: list[dict[str, int]],
+    letters: Letters,
+    measure: Number,
+    *,
+    more: Callable[[int, Sequence[str]], None] = lambda wanted, moves: None,
+    lengths: Sequence[str] = (),
+    blocks: Sequence[str] = (),
+) -> Expr:
+    """The shortest sum of products of ``moves`` that agrees with every point of a sample, to which ``more`` adds.
+
+    A length may enter as the smaller of itself and a window, or as the number of blocks that it is read in, whose
+    sizes are ``blocks`` or powers of two. Raises UnfitError where nothing agrees.
+    """
+    plain = _sum(moves, moves, sample, letters, measure, more)
+    if plain is not None:
+        return plain
+    for name in lengths:
+        within = [point for point in sample if (number := measure(point)) is None or number < point[name]]
+        if within and len(within) < len(sample) and all((measure(point) or 0) <= point[name] for point in sample):
+            shorter = _sum(moves, moves, within, letters, measure, lambda wanted, moves: None)
+            if shorter is not None:
+                return Min(letters[name], shorter)
+    best: Expr | None = None
+    for name, size, short in product(lengths, [*blocks, *(POWERS if lengths else ())], (True, False)):
+        if name not in letters or (isinstance(size, str) and size not in letters):
+            continue
+        count = Blocks(name, size, short)
+        names = list(dict.fromkeys([*moves, name, *([size] if isinstance(size, str) else [])]))
+        instead: list[Factor] = [count if each == name else each for each in names]
+        beside: list[Factor] = [count, *names]
+        for factors in (instead, beside):
+            most = len(Add.make_args(best)) - 1 if best is not None else LONGEST
+            shorter = _sum(factors, names, sample, letters, measure, more, most) if most else None
+            best = best if shorter is None else shorter
+    if best is None:
+        raise UnfitError(what, moves)
+    return best
+
+
+def _sum(
+    factors: Sequence[Factor],
+    names: Sequence[str],
+    sample: list[dict[str, int]],
+    letters: Letters,
+    measure: Number,
+    more: Callable[[int, Sequence[str]], None],
+    most: int = LONGEST,
+) -> Expr | None:
+    """The shortest sum of products of some factors, of so many terms at most; None where there is none."""
+    for basis in _bases(factors, sample, measure):
+        if len(basis) > most:
+            continue
+        more(len(basis) + SPARE, names)
+        points = [(point, number) for point in sample if (number := measure(point)) is not None]
+        if len({tuple(point[name] for name in names) for point, _ in points}) < len(basis):
+            break
+        empty = {f for f in factors if any(_value(f, point) == 0 for point, _ in points)}
+        if any(power < 0 and factor in empty for each in basis for factor, power in each):
+            continue
+        table = [[monomial(each, point) for each in basis] for point, _ in points]
+        solution = _solve(table, [number for _, number in points])
+        if solution is not None and all(c.denominator <= PLAIN for c in solution):
+            return sum(
+                (
+                    Rational(c.numerator, c.denominator) * Mul(*(_expr(f, letters) ** power for f, power in each))
+                    for c, each in zip(solution, basis, strict=True)
+                ),
+                Integer(0),
+            )
+    return None
+
+
+def _value(factor: Factor, point: Point) -> int:
+    return point[factor] if isinstance(factor, str) else factor.at(point)
+
+
+def _expr(factor: Factor, letters: Letters) -> Expr:
+    return letters[factor] if isinstance(factor, str) else factor.expr(letters)
+
+
+def _bases(moves: Sequence[Factor], sample: Sequence[Point], measure: Number) -> Iterable[list[Monomial]]:
+    """Sets of products to try, the shortest first: one product, sums of sizes, products of two, quotients by heads."""
+    ones: list[Monomial] = [((name, 1),) for name in moves]
+    pairs: list[Monomial] = [((a, 1), (b, 1)) for a, b in combinations(moves, 2)]
+    triples: list[Monomial] = [tuple((name, 1) for name in three) for three in combinations(moves, 3)]
+    below: list[Monomial] = [
+        (*((top, 1) for top in tops), (name, -1))
+        for name in moves
+        for size in (1, 2)
+        for tops in combinations([each for each in moves if each != name], size)
+    ]
+    yield [()]
+    if moves:
+        yield from ([each] for each in _products(moves, sample, measure))
+        yield ones
+        yield [(), *ones]
+        for powers in product((1, -1, 2, -2), repeat=len(moves) if len(moves) < 4 else 0):
+            yield [(), tuple(zip(moves, powers, strict=False))]
+        for over in moves:
+            yield [each for each in below if (over, -1) in each]
+        yield [(), *ones, *pairs]
+        if len(moves) < 4:
+            yield [(), *ones, *pairs, *(((name, 2),) for name in moves)]
+        yield [*ones, *pairs, *below]
+        if len(moves) < 5:
+            yield [(), *ones, *pairs, *triples]
+            yield [(), *ones, *pairs, *triples, *below]
+
+
+def _products(moves: Sequence[Factor], sample: Sequence[Point], measure: Number) -> Iterator[Monomial]:
+    """The products that changing one size at a time leaves possible, each power read off where that was done."""
+    first, number = sample[0], measure(sample[0])
+    choices: list[tuple[int, ...]] = []
+    for factor in moves:
+        powers: tuple[int, ...] = (1, -1, 2, -2, 0)
+        for point in sample[1:] if number else ():
+            changed = measure(point)
+            if (
+                not isinstance(factor, str)
+                or changed is None
+                or [name for name in point if point[name] != first[name]] != [factor]
+            ):
+                continue
+            if any(isinstance(other, Blocks) and other.at(point) != other.at(first) for other in moves):
+                continue
+            step = Fraction(point[factor], first[factor])
+            powers = tuple(power for power in powers if step**power == Fraction(changed, number))
+        choices.append(powers)
+    for powers in product(*choices) if prod(map(len, choices)) <= MANY else ():
+        yield tuple((factor, power) for factor, power in zip(moves, powers, strict=True) if power)
+
+
+def _solve(table: Sequence[Sequence[Fraction]], values: Sequence[int]) -> list[Fraction] | None:
+    """The one exact solution of more equations than unknowns; None where they disagree or do not settle it."""
+    width = len(table[0])
+    if width == 1:
+        share = next((value / row[0] for row, value in zip(table, values, strict=True) if row[0]), Fraction(0))
+        return [share] if all(share * row[0] == value for row, value in zip(table, values, strict=True)) else None
+    rows = [[*row, Fraction(value)] for row, value in zip(table, values, strict=True)]
+    for column in range(width):
+        pivot = next((r for r in range(column, len(rows)) if rows[r][column]), None)
+        if pivot is None:
+            return None
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        top = [each / rows[column][column] for each in rows[column]]
+        rows[column] = top
+        for r, row in enumerate(rows):
+            if r != column and row[column]:
+                rows[r] = [a - row[column] * b for a, b in zip(row, top, strict=True)]
+    if any(row[-1] for row in rows[width:]):
+        return None
+    return [rows[column][-1] for column in range(width)]
