@@ -7,6 +7,7 @@ with other assumptions would be another symbol, and substituting it would silent
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from sympy import Symbol
@@ -135,7 +136,7 @@ def name_size(field: str) -> Symbol:
     for each in LETTERS.values():
         if field in each.config:
             return SYMBOLS[each.name]
-    name = field.replace(".", "_")
+    name = re.sub(r"[.\[]", "_", field).removesuffix("]")
     if (name in LETTERS and not LETTERS[name].word) or not name.isidentifier() or not name.isascii():
         raise UnknownNameError("symbol", name, SYMBOLS)
     if name not in LETTERS:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -22,20 +21,15 @@ import torch
 from ..account import Measure
 from ..errors import DocumentError, UnknownNameError, WitnessError
 from ..quantities import quantity as find_quantity
-from ..symbols import LETTERS
 from .crew import Lost, crew
-from .sources import HEADS, _whole_numbers, trace_type, types
-from .tracing import UnbuiltError
+from .sources import HEADS, PLACES, _whole_numbers, trace_type, types
+from .tracing import ENTRY, UnbuiltError, usual
 
 USUAL_HEADS = ("causal", "masked", "seq2seq")
 LIMITS = {"params": 60}  # seconds for one trace
 LIMIT = 600  # seconds for one that runs the model
 # Per cent of the models that build: of the parameters with every usual size a symbol, of the others with a formula.
 BARS = {"params": 95, "flops": 90}
-
-# The sizes that have to be symbols: vocabulary, widths, layers and heads, by their letters or by a name that says so.
-_USUAL = {name for letter in ("V", "E", "H", "L", "L_enc", "L_dec", "A", "G") for name in LETTERS[letter].config}
-_SAYS_SO = re.compile(r"(^|_)(heads|layers|ffn_dim)$")
 
 
 @dataclass(frozen=True)
@@ -60,7 +54,7 @@ class Entry:
     @property
     def kept(self) -> list[str]:
         """The usual sizes that stayed numbers."""
-        return [*(each["name"] for each in self.pinned if _usual(each["name"])), *self.untried]
+        return [*(each["name"] for each in self.pinned if usual(each["name"])), *self.untried]
 
     @property
     def whole(self) -> bool:
@@ -206,11 +200,6 @@ def survey(model_type: str, head: str, quantity: str = "params") -> Entry:
     )
 
 
-def _usual(name: str) -> bool:
-    last = name.rpartition(".")[2]
-    return last in _USUAL or bool(_SAYS_SO.search(last))
-
-
 def _config_class(model_type: str) -> Any:
     configuration: Any = importlib.import_module("transformers.models.auto.configuration_auto")
     return configuration.CONFIG_MAPPING[model_type]
@@ -219,13 +208,13 @@ def _config_class(model_type: str) -> Any:
 def _untried(model_type: str) -> list[str]:
     """The usual sizes of a config that are lists, or stand where the trace does not look."""
     config = _config_class(model_type)()
-    tried = {name.removesuffix(".0") for name in _whole_numbers(config)}
+    tried = {ENTRY.sub("", name) for name in _whole_numbers(config)}
 
     def sizes(config: Any) -> Iterator[str]:
         for name, value in vars(config).items():
             if name in config.sub_configs and hasattr(value, "sub_configs"):
                 yield from (f"{name}.{inner}" for inner in sizes(value))
-            elif (_usual(name) and type(value) is int and value) or (name in _USUAL and isinstance(value, list)):
+            elif usual(name) and (value if type(value) is int else isinstance(value, list) and not PLACES.search(name)):
                 yield name
 
     return [name for name in sizes(config) if name not in tried]

@@ -158,7 +158,8 @@ class Where:
     """Which module of a model is running."""
 
     def __init__(self, model: nn.Module) -> None:
-        self.names = {id(module): name for name, module in reversed(list(model.named_modules()))}
+        self.modules = dict(model.named_modules())  # held, so that none that the model puts in is taken for another
+        self.names = {id(module): name for name, module in reversed(self.modules.items())}
         self.open = [""]
 
     def __enter__(self) -> Any:

@@ -127,7 +127,7 @@ class Runner:
                     if isinstance(error, OutOfTimeError):
                         break
                     continue
-                if not any(isinstance(each, AtMost) for each in traced.model.constraints):
+                if not any(isinstance(each, AtMost) and each.high.is_Integer for each in traced.model.constraints):
                     return traced
                 bounded = traced
             if bounded is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +33,7 @@ from .fitting import Point
 from .measure import without_initialisation
 from .running import Build, stored
 from .runs import RUNS, Runner
-from .tracing import DEEP, Trace, Tracer, UnbuiltError
+from .tracing import DEEP, ENTRY, Trace, Tracer, UnbuiltError
 
 HEADS = {
     "causal": "MODEL_FOR_CAUSAL_LM_MAPPING",
@@ -45,6 +46,8 @@ HF = "hf:"
 
 
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
+STAGES = 6  # a list of more numbers is one of layers
+PLACES = re.compile("ind(ex|ices)|_ids?$|layers$")  # lists that say where and not how many
 _NEVER = ("_token_id", "_index", "num_labels", "seed", "_token")
 
 
@@ -99,9 +102,15 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
                 into, _, last = name.rpartition(".")
                 if into:
                     nested = arguments.setdefault(into, {"model_type": getattr(default, into).model_type})
-                    arguments[into] = {**nested, last: value}
+                    arguments[into] = dict(nested)
+                scope = arguments[into] if into else arguments
+                entry = ENTRY.search(last)
+                if entry:
+                    field, place = last[: entry.start()], int(entry[1])
+                    before = scope.get(field) or getattr(getattr(default, into) if into else default, field)
+                    scope[field] = [value if each == place else old for each, old in enumerate(before)]
                 else:
-                    arguments[last] = value
+                    scope[last] = value
             for name, value in point.items():  # a list with an entry for each layer is as long as there are layers
                 into, _, last = name.rpartition(".")
                 scope = arguments[into] if into else arguments
@@ -247,13 +256,16 @@ def _repeated(field: str, entries: list[Any], length: int) -> list[Any]:
 
 
 def _whole_numbers(config: Any) -> dict[str, int]:
-    """Every whole number of a config and of the configs inside it, by name."""
+    """Every whole number of a config and of the configs inside it, by name, and those in lists by their places."""
     found = {}
     for name, value in vars(config).items():
         if name.startswith("_") or name.endswith(_NEVER):
             continue
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             found[name] = value
+        elif isinstance(value, (list, tuple)) and 1 < len(value) <= STAGES and not PLACES.search(name):
+            if all(type(each) is int and each > 0 for each in value):
+                found |= {f"{name}[{place}]": each for place, each in enumerate(value)}
         elif name in config.sub_configs and hasattr(value, "sub_configs"):
             found |= {f"{name}.{inner}": number for inner, number in _whole_numbers(value).items() if "." not in inner}
     return found

@@ -28,7 +28,7 @@ from ..ledger import Kind
 from ..model import Model
 from ..quantities import quantity as find_quantity
 from ..sizes import AtMost, Condition, Differs, Divides
-from ..symbols import RANK, SYMBOLS
+from ..symbols import LETTERS, RANK, SYMBOLS
 from .fitting import SPARE, Point, UnfitError, fit, monomial
 from .traced import Class, Traced
 
@@ -40,17 +40,19 @@ _ORDINAL = r"interval|step|freq|every|period|start|end|index|offset|per_|shared|
 DEEP = re.compile(rf"^num_layers|^(?!.*({_ORDINAL})).*(layer|block|depth)")
 NOWHERE: Mapping[str, Sequence[int]] = {}
 STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone
+ENTRY = re.compile(r"\[(\d+)\]$")  # of a list
 FAR = (64, 16, 4)  # how many times as long as the longest drawn
+NEAR = (512, 64, 8, 2, 1)  # lengths
+HOLDS = "the trace holds from and up to there"
+BATCH = "B"
 OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
 POSITIONS = re.compile(r"max_.*position|n_positions|n_ctx")
 BLOCK = re.compile(r"(chunk|block)_size$")
 TALLIED = (Kind.CONTRACTION, Kind.KEPT)  # the first number of such a row is how often it was seen
 IMAGE = re.compile(r"(image|img|input)_size$")
-# What a formula has to be in: such a size is never kept at its number to save the rest.
-USUAL = re.compile(
-    r"(vocab_size|hidden_size|d_model|n_embd|intermediate_size|ffn_dim|d_ff|n_inner|n_heads?|n_layers?"
-    r"|(?<!conv_)layers|attention_heads|key_value_heads)$"
-)
+# What a formula has to be in: vocabulary, widths, layers and heads, by their letters or by a name that says so.
+_USUAL = {name for letter in ("V", "E", "H", "L", "L_enc", "L_dec", "A", "G") for name in LETTERS[letter].config}
+_SAYS_SO = re.compile(r"(^|_)(heads|layers|ffn_dim)$")
 ALPHABET = frozenset(SYMBOLS)  # before any field becomes a symbol of its own
 TRIES = 6  # draws before a point that the code refuses is given up
 
@@ -304,14 +306,14 @@ class Tracer:
             if alone is not None and alone.keys() == rows.keys():
                 continue
             if (moved := self.rows(together)) is not None and moved.keys() == rows.keys() and moved != rows:
-                first, second = sorted((other, name), key=lambda each: not USUAL.search(each))
+                first, second = sorted((other, name), key=lambda each: not usual(each))
                 self.ties[second] = Tie(Fraction(1), {first: 1})
                 return True
         return False
 
     def _tie_product(self, fixed: Sequence[str], base: Point) -> None:
         """Of sizes that none moves alone, one may follow the others: it is what a head's width usually does."""
-        for name in sorted(fixed, key=lambda each: (bool(USUAL.search(each)), not re.search("dim|d_head", each))):
+        for name in sorted(fixed, key=lambda each: (usual(each), not re.search("dim|d_head", each))):
             powers = {}
             for other in fixed:
                 for power in (1, -1):
@@ -380,7 +382,7 @@ class Tracer:
             try:
                 return self._trace(target, title, depth, begun)
             except UnfitError as error:
-                odd = next((n for n in reversed(error.moves) if n not in ALPHABET and not USUAL.search(n)), "")
+                odd = next((n for n in reversed(error.moves) if n not in ALPHABET and not usual(n)), "")
                 if odd not in self.start or odd in {*self.kept, *self.draws}:
                     raise
                 self.kept[odd] = Pinned(odd, self.start[odd], str(error))
@@ -403,8 +405,8 @@ class Tracer:
         checked = self._fresh(found, points, widths, counts, letters)
         loose = [
             *self._probe(found, points[0], base, [*widths, *counts], letters),
-            *self._far(found, points[0], letters),
         ]
+        loose += self._bounds(replace(found, conditions=(*found.conditions, *loose)), points[0], letters)
         places = {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)}
         conditions = (*found.conditions, *loose)
         component = replace(found, conditions=conditions, places=places, checked=len(checked))
@@ -536,8 +538,8 @@ class Tracer:
         """How often each class of rows stands in the model: one count for each star of its path."""
         order = list(dict.fromkeys(classes.values()))
         deep = {name: 4 * point[name] for name in counts if DEEP.search(name)}
-        sample = [dict(point), {**point, **deep}]
-        for name in list(counts):
+        sample = [dict(point)]
+        for name in [*deep, *(each for each in counts if each not in deep)]:
             size = point[name]
             if name in deep:
                 steps = [{**point, name: size * times} for times in (2, 3, 4)]
@@ -550,12 +552,14 @@ class Tracer:
                 if not steps:
                     raise WitnessError(self.last)
             except WitnessError as error:
-                if name in deep:
+                if name in deep and size != self.start[name]:
                     raise
+                deep.pop(name, None)
                 counts.remove(name)
                 pinned.append(Pinned(name, size, str(error)))
             else:
                 sample += steps
+        sample.append({**point, **deep})
         for first, second in combinations(counts, 2):
             sample.append(
                 {**point, **deep, first: point[first] + deep.get(first, 1), second: point[second] + deep.get(second, 1)}
@@ -708,22 +712,37 @@ class Tracer:
                 )
         return found
 
-    def _far(self, component: Traced, first: Point, letters: Mapping[str, Symbol]) -> list[Condition]:
-        """Lengths far beyond those drawn, where windows and blocks begin to tell: it agrees, or is out of bounds."""
-        for times in FAR:
-            far = {
-                name: value * (times if name in self.lengths or POSITIONS.search(name) else 1)
-                for name, value in first.items()
-            }
-            if not self.lengths or (self.rows(far) is not None and self._agrees(component, far, letters)):
+    def _bounds(self, component: Traced, first: Point, letters: Mapping[str, Symbol]) -> list[Condition]:
+        """Lengths far from those drawn, where windows and blocks begin to tell, and a batch of one: what agrees."""
+
+        def agrees(point: Point) -> bool:
+            return self.rows(point) is not None and self._agrees(component, point, letters)
+
+        def longer(times: int) -> Point:
+            reaching = {name for name in first if name in self.lengths or POSITIONS.search(name)}
+            return {**first, **{name: times * first[name] for name in reaching}}
+
+        runs = [name for name in self.lengths if name in letters]
+        times = next((each for each in FAR if not runs or agrees(longer(each))), 1)
+        longest = {name: Integer(times * max(self.draws[name])) for name in runs if times < FAR[0]}
+        found: list[Condition] = [AtMost(letters[name], longest[name], HOLDS) for name in longest]
+        least = min((value for name in runs for value in self.draws[name]), default=0)
+        for size in [each for each in NEAR if each < least]:
+            near = {**first, **dict.fromkeys(self.lengths, size)}
+            if self._holds(component, near, letters) and self.rows(near) is not None and not agrees(near):
                 break
-        else:
-            times = 1
-        return [
-            AtMost(letters[name], Integer(times * max(self.draws[name])), "the trace holds up to there")
-            for name in self.lengths
-            if name in letters and times < FAR[0]
-        ]
+            least = size
+        found += [AtMost(Integer(least), letters[name], HOLDS) for name in runs if least > 1]
+        single = {**first, BATCH: 1}
+        if BATCH in letters and self.rows(single) is not None and not agrees(single):
+            found.append(AtMost(Integer(min(self.draws[BATCH])), letters[BATCH], HOLDS))
+        return found
+
+
+def usual(name: str) -> bool:
+    """Whether a field is a size that a formula has to be in; it is never kept at its number to save the rest."""
+    last = ENTRY.sub("", name.rpartition(".")[2])
+    return last in _USUAL or bool(_SAYS_SO.search(last))
 
 
 def _line(error: BaseException) -> str:
