@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -288,6 +288,28 @@ def test_a_length_may_be_read_in_chunks() -> None:
     assert [str(each) for each in found.constraints] == []
 
 
+class Choosy(nn.Module):
+    """Code that does nothing with a single sequence, and nothing with few tokens."""
+
+    def __init__(self, E: int, least: int) -> None:
+        super().__init__()
+        self.least = least
+        self.project = nn.Linear(E, E, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x if len(x) == 1 or x.shape[1] < self.least else self.project(x)
+
+
+def test_a_formula_says_from_which_length_and_batch_it_holds() -> None:
+    """Of the short lengths that are tried, 8 is the shortest that is projected; the first batch tried is 2."""
+    found = trace(partial(Choosy, least=5), {"E": 24}, inputs=batches).model.formula("flops")
+    assert found.equals("2*B*S*E**2")
+    assert found.value(B=2, S=8, E=3) == 2 * 2 * 8 * 9
+    for sizes, sentence in (({"B": 2, "S": 7}, "S=7 .* less than 8"), ({"B": 1, "S": 8}, "B=1 .* less than 2")):
+        with pytest.raises(sf.SymformerError, match=sentence):
+            found.value(**sizes, E=3)
+
+
 class Cycled(nn.Module):
     """Layers that run again and again."""
 
@@ -434,6 +456,24 @@ def test_a_list_of_layers_is_repeated_by_its_period_or_pins_the_depth(
     assert reasons.get("num_hidden_layers", "") == (
         "" if free else "WitnessError: layer_types lists 6 layers that repeat no pattern"
     )
+
+
+def test_the_entries_of_a_short_list_are_sizes(tmp_path: Path) -> None:
+    """A Segformer's stages differ in width and depth; a second config is another point of the same formula."""
+    from transformers import SegformerConfig, SegformerForImageClassification
+
+    config = tmp_path / "config.json"
+    stages: dict[str, Any] = {"hidden_sizes": [24, 30, 42, 66], "depths": [2, 1, 3, 2], "sr_ratios": [3, 5, 2, 1]}
+    config.write_text(json.dumps({"model_type": "segformer", **stages, "num_attention_heads": [2, 3, 1, 6]}))
+    done = CliRunner().invoke(cli, ["trace", "hf:segformer", "--head", "image", "--at", str(config), "--json"])
+    assert done.exit_code == 0, done.output
+    shown = json.loads(done.stdout)
+    with torch.device("meta"):
+        model = SegformerForImageClassification(SegformerConfig(**stages, num_attention_heads=[2, 3, 1, 6]))
+    assert shown["values"] == [sum(each.numel() for each in model.parameters())]
+    assert shown["values"][0] > 100_000
+    assert {"hidden_sizes[0]", "depths[3]", "sr_ratios[1]"} < set(shown["symbols"].values())
+    assert shown["symbols"]["hidden_sizes_0"] == "hidden_sizes[0]"
 
 
 def test_a_size_that_follows_others_is_said_to() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sympy import Expr, Integer, Symbol
 
 from ..algebra.published import published
@@ -14,7 +16,12 @@ from .derivation import document, with_numbers
 from .render import picture, render
 
 # In the same folder, written by `symformer census`: every torch model there is takes minutes.
-CENSUS = {"census.md": "params"}
+CENSUS: Mapping[str, tuple[str, tuple[str, ...], str]] = {  # the quantity, the heads, and in words
+    "census.md": ("params", ("causal", "masked", "seq2seq"), "the parameters of language models"),
+    "census-flops.md": ("flops", ("causal",), "the forward FLOPs of causal language models"),
+    "census-image.md": ("params", ("image",), "the parameters of image classifiers"),
+    "census-base.md": ("params", ("base",), "the parameters of every model without a head"),
+}
 COVER = "gpt2"  # whose first page is the picture in the README
 
 # What a model costs, in the order of a document; a quantity that a model refuses is left out, with the reason.
@@ -68,7 +75,7 @@ def pages(version: str) -> dict[str, bytes]:
     also = [
         "[Published formulas](published.md), and how far each is from the one derived here.",
         "A census of the model types of transformers, each traced from its own code by `symformer census`: "
-        + ", ".join(f"[{quantity}]({name})" for name, quantity in CENSUS.items())
+        + ", ".join(f"[{words}]({name})" for name, (_, _, words) in CENSUS.items())
         + ".",
         f"[One rank of many]({RANK}-rank.md): what the first of four stages of {RANK} holds and sends.",
     ]

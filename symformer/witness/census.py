@@ -77,8 +77,8 @@ class Census:
 
     @property
     def bar(self) -> int:
-        """The share that is asked for; 0 where none is."""
-        return BARS.get(self.quantity, 0)
+        """The share that is asked for of language models; 0 where none is."""
+        return BARS.get(self.quantity, 0) if all(each.head in USUAL_HEADS for each in self.entries) else 0
 
     @property
     def does(self) -> str:

@@ -18,7 +18,7 @@ from .running import Build, Call, cached, counted, kept, products
 from .traced import Traced
 from .tracing import BLOCK, DEPTHS, Letters, Measure, OutOfTimeError, Trace, Tracer
 
-LIMIT = 120  # seconds of this process, for each set of lengths
+LIMIT = 240  # seconds of this process, for each set of lengths
 SHALLOW = 2  # layers to begin with, where they are all the same
 BATCHES = (2, 3, 5, 7, 11, 13)
 WINDOWS = (601, 701, 1009, 1201, 1801)  # where lengths stand on both sides

@@ -41,9 +41,10 @@ DEEP = re.compile(rf"^num_layers|^(?!.*({_ORDINAL})).*(layer|block|depth)")
 NOWHERE: Mapping[str, Sequence[int]] = {}
 STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone
 ENTRY = re.compile(r"\[(\d+)\]$")  # of a list
+OFF = (1, 2, 3, 4, 8, 12)  # how much more than a multiple
 FAR = (64, 16, 4)  # how many times as long as the longest drawn
 NEAR = (512, 64, 8, 2, 1)  # lengths
-HOLDS = "the trace holds from and up to there"
+FROM, UP_TO = "the trace holds from there on", "the trace holds up to there"
 BATCH = "B"
 OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
 POSITIONS = re.compile(r"max_.*position|n_positions|n_ctx")
@@ -696,7 +697,7 @@ class Tracer:
 
         for name in widths:
             heads = [n for n in widths if "head" in n and n in first and n != name and first[n] < first[name]]
-            steps = [*range(1, 13), *sorted(first[n] for n in heads)]
+            steps = [*OFF, *sorted(first[n] for n in heads)]
             if next((each for step in steps if (each := agrees(name, step)) is not None), True):
                 continue
             divisor = next((letters[n] for n in heads if agrees(name, first[n])), Integer(base[name]))
@@ -725,17 +726,17 @@ class Tracer:
         runs = [name for name in self.lengths if name in letters]
         times = next((each for each in FAR if not runs or agrees(longer(each))), 1)
         longest = {name: Integer(times * max(self.draws[name])) for name in runs if times < FAR[0]}
-        found: list[Condition] = [AtMost(letters[name], longest[name], HOLDS) for name in longest]
+        found: list[Condition] = [AtMost(letters[name], longest[name], UP_TO) for name in longest]
         least = min((value for name in runs for value in self.draws[name]), default=0)
         for size in [each for each in NEAR if each < least]:
             near = {**first, **dict.fromkeys(self.lengths, size)}
             if self._holds(component, near, letters) and self.rows(near) is not None and not agrees(near):
                 break
             least = size
-        found += [AtMost(Integer(least), letters[name], HOLDS) for name in runs if least > 1]
+        found += [AtMost(Integer(least), letters[name], FROM) for name in runs if least > 1]
         single = {**first, BATCH: 1}
         if BATCH in letters and self.rows(single) is not None and not agrees(single):
-            found.append(AtMost(Integer(min(self.draws[BATCH])), letters[BATCH], HOLDS))
+            found.append(AtMost(Integer(min(self.draws[BATCH])), letters[BATCH], FROM))
         return found
 
 
