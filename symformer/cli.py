@@ -404,7 +404,7 @@ def trace(
     "--limit",
     type=click.IntRange(1),
     metavar="SECONDS",
-    help="A trace that takes longer is ended, and counts as one that failed. [default: 60; 600 for what a run tells]",
+    help="A trace that takes longer is ended, and counts as one that failed. [default: 90; 600 for what a run tells]",
 )
 @_json
 def census(

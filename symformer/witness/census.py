@@ -26,7 +26,7 @@ from .sources import HEADS, PLACES, _whole_numbers, trace_type, types
 from .tracing import ENTRY, UnbuiltError, usual
 
 USUAL_HEADS = ("causal", "masked", "seq2seq")
-LIMITS = {"params": 60}  # seconds for one trace
+LIMITS = {"params": 90}  # seconds for one trace
 LIMIT = 600  # seconds for one that runs the model
 # Per cent of the models that build: of the parameters with every usual size a symbol, of the others with a formula.
 BARS = {"params": 95, "flops": 90}

@@ -32,7 +32,7 @@ from ..symbols import LETTERS, RANK, SYMBOLS
 from .fitting import SPARE, Point, UnfitError, fit, monomial
 from .traced import Class, Traced
 
-LIMIT = 20  # seconds of this process, however busy the machine is
+LIMIT = 40  # seconds of this process, however busy the machine is
 FRESH = 3  # random points that play no part in the fit and decide
 DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: more where layers come in patterns
 # A hint only: such a field is made small while the shapes are found, if the code takes it.

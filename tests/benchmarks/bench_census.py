@@ -9,11 +9,11 @@ import os
 from pathlib import Path
 from time import monotonic
 
-from symformer.witness.census import USUAL_HEADS, census, pairs
+from symformer.witness.census import LIMITS, USUAL_HEADS, census, pairs
 
 
 def test_the_census(tmp_path: Path) -> None:
     begun = monotonic()
-    found = census(pairs(USUAL_HEADS), os.cpu_count() or 1, 60, tmp_path / "census.jsonl")
+    found = census(pairs(USUAL_HEADS), os.cpu_count() or 1, LIMITS["params"], tmp_path / "census.jsonl")
     print(f"\ntrace: {found.ratio:.1f} times building the model once, the median of {len(found.traced)} (at most 30)")  # noqa: T201
     print(f"census: {monotonic() - begun:.0f} s on {os.cpu_count()} cores (at most 360 on 2)")  # noqa: T201
