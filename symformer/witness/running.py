@@ -92,6 +92,13 @@ def counted(build: Build, call: Call, backward: bool = False) -> Callable[[Point
     return total
 
 
+def dispatched(build: Build, call: Call, point: Point) -> int:
+    """How many operations of any kind a run has: where it grows with a length, the code loops over the tokens."""
+    counter = Counter()
+    _run(_build(build, point).eval(), call, point, False, counter)
+    return counter.times
+
+
 def _run(model: nn.Module, call: Call, point: Point, backward: bool, *modes: Any) -> None:
     model.requires_grad_(backward)
     # The fused attention kernels are read by no counter in silence; the plain one is asked for.
@@ -249,6 +256,18 @@ class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if func is aten._local_scalar_dense.default and args[0].dtype is torch.bool:
             return True
         return func(*args, **(kwargs or {}))
+
+
+class Counter(Unmasked):
+    """How many operations are dispatched while it is on."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.times = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.times += 1
+        return super().__torch_dispatch__(func, types, args, kwargs)
 
 
 class Products(Unmasked):

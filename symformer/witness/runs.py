@@ -14,9 +14,9 @@ from ..ledger import Kind
 from ..quantities import quantity as find_quantity
 from ..sizes import AtMost, Differs
 from .fitting import Point
-from .running import Build, Call, cached, counted, kept, products
+from .running import Build, Call, cached, counted, dispatched, kept, products
 from .traced import Traced
-from .tracing import BLOCK, DEPTHS, Letters, Measure, OutOfTimeError, Trace, Tracer
+from .tracing import BLOCK, DEEP, DEPTHS, Letters, Measure, OutOfTimeError, Trace, Tracer
 
 LIMIT = 240  # seconds of this process, for each set of lengths
 SHALLOW = 2  # layers to begin with, where they are all the same
@@ -24,6 +24,7 @@ BATCHES = (2, 3, 5, 7, 11, 13)
 WINDOWS = (601, 701, 1009, 1201, 1801)  # where lengths stand on both sides
 SHORT = (26, 35, 38, 47, 58, 61, 74, 83, 94, 87, 128)  # the longest is whole blocks of most sizes, and no other is
 CHUNKED = (16, 8, 24, 32, 48, 12, 40, 20)  # tokens in a chunk, fewer than there are
+FEW = (5, 6, 7, 8, 9, 10, 11, 12, 14, 13, 16)  # for code that runs once for each
 BLOCKS = (512, 1024, 1536, 2560, 3584, 5632)  # for code that reads tokens by the block, and only so
 PAST = (400_009, 34, 94, 400_009, 1009, 62, 20_011)  # on both sides of every window
 
@@ -110,6 +111,22 @@ class Runner:
         component = cast(Traced, traced.model.component)
         return with_facts(traced, maker=self.library, conditions=(*component.conditions, *apart))
 
+    def loops(self, quantity: str) -> bool:
+        """Whether the code runs once for every token, which makes many tokens a matter of minutes."""
+        run = RUNS[quantity]
+        tokens = [name for name in self.takes(run) if name != "B"]
+        depths = {name: SHALLOW for name, size in self.start.items() if DEEP.search(name) and size > SHALLOW}
+        try:
+            few, many = (
+                dispatched(
+                    self.build, self.calls(run), {**self.start, **depths, "B": 2, **dict.fromkeys(tokens, length)}
+                )
+                for length in (FEW[0], FEW[-1])
+            )
+        except Exception:  # whatever somebody's code raises: the trace will say what
+            return False
+        return many > 2 * few and not run.cache
+
     def attached(self, found: Trace) -> Trace:
         """A trace of what is stored, that can also run the model."""
 
@@ -119,7 +136,7 @@ class Runner:
             answerable(quantity)
             bounded: Trace | None = None
             refusal: WitnessError | None = None
-            for lengths in RUNS[quantity].lengths:
+            for lengths in (FEW,) if self.loops(quantity) else RUNS[quantity].lengths:
                 try:
                     traced = self.trace(found, quantity, lengths)
                 except WitnessError as error:

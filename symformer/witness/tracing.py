@@ -247,7 +247,6 @@ class Tracer:
                 "meta|data.dependent", self.last
             )  # what cannot be told without data is no fault of its own
             raise (WitnessError if ours else UnbuiltError)(f"the model cannot be run: {self.last}")
-        shapes = {each[1:] for each in rows.values()}
         widths: list[str] = []
         counts: list[str] = []
         self.kept = {**self.fixed, **self.kept}
@@ -266,7 +265,7 @@ class Tracer:
                     counted = True
                 elif changed is not None and (changed != rows or name in self.lengths):
                     widths.append(name)
-                    if self.kind in TALLIED and {each[1:] for each in changed.values()} == shapes:
+                    if self.kind in TALLIED and all(changed[each][1:] == rows[each][1:] for each in rows):
                         self.repeats.add(name)
                     break
                 if changed is not None and (DEEP.search(name) or (other != 2 * value and not counted)):
@@ -724,7 +723,10 @@ class Tracer:
             return {**first, **{name: times * first[name] for name in reaching}}
 
         runs = [name for name in self.lengths if name in letters]
-        times = next((each for each in FAR if not runs or agrees(longer(each))), 1)
+        begun = process_time()
+        agrees({**first, BATCH: 3 * first[BATCH]} if BATCH in first else first)
+        patience = (self.until - begun) / max(process_time() - begun, 1e-3) / 4  # code may loop over every token
+        times = next((each for each in FAR if not runs or (each < patience and agrees(longer(each)))), 1)
         longest = {name: Integer(times * max(self.draws[name])) for name in runs if times < FAR[0]}
         found: list[Condition] = [AtMost(letters[name], longest[name], UP_TO) for name in longest]
         least = min((value for name in runs for value in self.draws[name]), default=0)
