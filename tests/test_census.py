@@ -155,6 +155,14 @@ def test_the_page_counts_and_names_every_model() -> None:
     assert section(entries[1]).splitlines()[4].startswith("    + 1,234·hidden_width·E + ")
 
 
+def test_a_model_that_its_own_config_does_not_run_is_not_counted() -> None:
+    """DeepSeek-V2's default config says nothing of how many experts a token has; its parameters are known."""
+    found = survey("deepseek_v2", "causal", "flops")
+    assert (found.formula, found.builds) == ("", False)
+    assert found.why.startswith("the model cannot be run: TypeError: topk()")
+    assert survey("deepseek_v2", "causal").formula
+
+
 @pytest.mark.parametrize(
     ("model_type", "names"),
     [

@@ -24,7 +24,7 @@ from symformer.cli import cli
 from symformer.errors import WitnessError
 from symformer.quantities import quantities
 from symformer.symbols import A, D, D_rope, E, H, L, L_dense, L_global, L_local, L_moe, M
-from symformer.witness import trace
+from symformer.witness import runs, trace
 from symformer.witness.running import products
 from symformer.witness.runs import RUNS
 from symformer.witness.sources import letters
@@ -331,6 +331,33 @@ def test_what_only_repeats_is_a_size_too() -> None:
     assert max(point["cycles"] for point in found.of("flops").checked) < 10  # each one more is a run of them all
 
 
+class Recurrent(nn.Module):
+    """Code that reads one token after the other."""
+
+    def __init__(self, E: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(E, E, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        state = torch.zeros_like(x[:, 0])
+        for each in x.unbind(1):
+            state = self.project(state + each)
+        return state
+
+
+def test_code_that_loops_over_tokens_is_run_with_few() -> None:
+    found = trace(Recurrent, {"E": 24}, inputs=batches).of("flops")
+    assert found.model.formula("flops").equals("2*B*S*E**2")
+    assert max(point["S"] for point in found.checked) <= 16
+    assert found.model.formula("flops").value(B=1, S=1000, E=3) == 2 * 1000 * 9  # 64 times as far was tried once
+
+
+def test_a_trace_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "LIMIT", 0)
+    with pytest.raises(WitnessError, match="no formula was found in 0 seconds and 0 builds"):
+        trace(Recurrent, {"E": 24}, inputs=batches).of("flops")
+
+
 def test_products_at_different_places_in_the_code_are_different_rows() -> None:
     """Both products of a chunk are 1·8·8·8 here, and only the places in the code tell them apart."""
     sizes = {"E": 8, "chunk_size": 8, "B": 1, "S": 8}
@@ -339,6 +366,23 @@ def test_products_at_different_places_in_the_code_are_different_rows() -> None:
         lambda model, point: model(torch.empty(point["B"], point["S"], point["E"])),
     )
     assert measure(sizes) == {"bmm": (1, 1, 8, 8, 8), "bmm-2": (1, 1, 8, 8, 8)}
+
+
+class Replaced(nn.Module):
+    """Code that puts another module in while it runs, as BigBird does with its attention."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(8, 8, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.first = None  # type: ignore[assignment]
+        return nn.Linear(8, 8, bias=False)(x)  # may well lie where the first one was
+
+
+def test_a_module_put_in_while_running_is_taken_for_no_other() -> None:
+    measure = products(lambda point: Replaced(), lambda model, point: model(torch.empty(point["B"], 8)))
+    assert measure({"B": 3}) == {"mm": (1, 3, 8, 8)}
 
 
 def odd(E: int) -> nn.Module:

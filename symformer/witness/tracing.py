@@ -243,10 +243,9 @@ class Tracer:
         if not rows:
             if self.kind is Kind.STORED:
                 raise WitnessError(f"the model cannot be built: {self.last or 'it stores no parameter'}")
-            ours = re.search(
-                "meta|data.dependent", self.last
-            )  # what cannot be told without data is no fault of its own
-            raise (WitnessError if ours else UnbuiltError)(f"the model cannot be run: {self.last}")
+            # What cannot be told without data is no fault of the model's.
+            refused = WitnessError if re.search("meta|data.dependent", self.last) else UnbuiltError
+            raise refused(f"the model cannot be run: {self.last}")
         widths: list[str] = []
         counts: list[str] = []
         self.kept = {**self.fixed, **self.kept}
