@@ -22,8 +22,9 @@ from ..account import Measure
 from ..errors import DocumentError, UnknownNameError, WitnessError
 from ..quantities import quantity as find_quantity
 from .crew import Lost, crew
+from .drawing import ENTRY, usual
 from .sources import HEADS, PLACES, _whole_numbers, trace_type, types
-from .tracing import ENTRY, UnbuiltError, usual
+from .tracing import UnbuiltError
 
 USUAL_HEADS = ("causal", "masked", "seq2seq")
 LIMITS = {"params": 90}  # seconds for one trace

@@ -13,10 +13,11 @@ from ..errors import RuleError, WitnessError
 from ..ledger import Kind
 from ..quantities import quantity as find_quantity
 from ..sizes import AtMost, Differs
+from .drawing import BLOCK, DEEP
 from .fitting import Point
 from .running import Build, Call, cached, counted, dispatched, kept, products
 from .traced import Traced
-from .tracing import BLOCK, DEEP, DEPTHS, Letters, Measure, OutOfTimeError, Trace, Tracer
+from .tracing import DEPTHS, Letters, Measure, OutOfTimeError, Trace, Tracer
 
 LIMIT = 240  # seconds of this process, for each set of lengths
 SHALLOW = 2  # layers to begin with, where they are all the same

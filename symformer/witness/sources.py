@@ -29,11 +29,12 @@ from ..errors import ConfigError, SizeError, UnknownNameError, WitnessError
 from ..sizes import whole
 from ..symbols import SYMBOLS, name_size
 from .calling import calling, calling_with, lengths_of
+from .drawing import DEEP, ENTRY
 from .fitting import Point
 from .measure import without_initialisation
 from .running import Build, stored
 from .runs import RUNS, Runner
-from .tracing import DEEP, ENTRY, Trace, Tracer, UnbuiltError
+from .tracing import Trace, Tracer, UnbuiltError
 
 HEADS = {
     "causal": "MODEL_FOR_CAUSAL_LM_MAPPING",

@@ -7,7 +7,6 @@ part, and every row has to be as predicted, name by name; without that there is 
 
 from __future__ import annotations
 
-import random
 import re
 import traceback
 from collections import defaultdict
@@ -16,8 +15,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from math import lcm, prod
+from math import prod
 from pathlib import Path
+from random import Random
 from time import monotonic, process_time
 from typing import cast
 
@@ -28,32 +28,23 @@ from ..ledger import Kind
 from ..model import Model
 from ..quantities import quantity as find_quantity
 from ..sizes import AtMost, Condition, Differs, Divides
-from ..symbols import LETTERS, RANK, SYMBOLS
+from ..symbols import RANK, SYMBOLS
+from .drawing import BLOCK, DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, Multiples, usual
 from .fitting import SPARE, Point, UnfitError, fit, monomial
 from .traced import Class, Traced
 
 LIMIT = 40  # seconds of this process, however busy the machine is
 FRESH = 3  # random points that play no part in the fit and decide
 DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: more where layers come in patterns
-# A hint only: such a field is made small while the shapes are found, if the code takes it.
-_ORDINAL = r"interval|step|freq|every|period|start|end|index|offset|per_|shared|size|dense|first"
-DEEP = re.compile(rf"^num_layers|^(?!.*({_ORDINAL})).*(layer|block|depth)")
 NOWHERE: Mapping[str, Sequence[int]] = {}
 STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone
-ENTRY = re.compile(r"\[(\d+)\]$")  # of a list
 OFF = (1, 2, 3, 4, 8, 12)  # how much more than a multiple
 FAR = (64, 16, 4)  # how many times as long as the longest drawn
 NEAR = (512, 64, 8, 2, 1)  # lengths
 FROM, UP_TO = "the trace holds from there on", "the trace holds up to there"
 BATCH = "B"
 OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
-POSITIONS = re.compile(r"max_.*position|n_positions|n_ctx")
-BLOCK = re.compile(r"(chunk|block)_size$")
 TALLIED = (Kind.CONTRACTION, Kind.KEPT)  # the first number of such a row is how often it was seen
-IMAGE = re.compile(r"(image|img|input)_size$")
-# What a formula has to be in: vocabulary, widths, layers and heads, by their letters or by a name that says so.
-_USUAL = {name for letter in ("V", "E", "H", "L", "L_enc", "L_dec", "A", "G") for name in LETTERS[letter].config}
-_SAYS_SO = re.compile(r"(^|_)(heads|layers|ffn_dim)$")
 ALPHABET = frozenset(SYMBOLS)  # before any field becomes a symbol of its own
 TRIES = 6  # draws before a point that the code refuses is given up
 
@@ -133,31 +124,6 @@ class Tie:
         return str(Rational(*self.factor.as_integer_ratio()) * Mul(*(Symbol(n) ** p for n, p in self.powers.items())))
 
 
-@dataclass(frozen=True)
-class Multiples:
-    """What random sizes are: multiples of where they start, wherever the code asks that one divides another."""
-
-    groups: tuple[int, ...]
-    heads: tuple[int, ...]  # of any groups
-    widths: tuple[int, ...]  # of any heads
-    patches: tuple[int, ...]
-    repeats: tuple[int, ...]  # how many more
-    rows: range
-    last: bool  # of the lengths that can be drawn, whether only the last two
-
-    def drawn(self, lengths: Sequence[int]) -> Sequence[int]:
-        """Which of these lengths are drawn from."""
-        return lengths[-2:] if self.last else lengths[:-2]
-
-
-SETTLING = Multiples(
-    (1, 2), (2, 4, 6), (12, 24, 36, 60, 84), (12, 24, 36, 60), (0, 1, 2, 3), range(1, 1999), last=False
-)
-# No value of one is a value of the other, or one of its STEPS: a formula that fits by chance does not fit the second.
-UNSEEN = Multiples((5, 10), (10, 20), (300, 420, 660), (84, 132), (4, 5), range(2000, 3999), last=True)
-UNSEEN_RUN = replace(UNSEEN, widths=(100, 140, 220))  # smaller: a run multiplies more of them than a shape
-
-
 class Tracer:
     """One model's code, asked for its rows at many points."""
 
@@ -180,7 +146,7 @@ class Tracer:
         self.quantity, self.kind, self.draws, self.total, self.limit = quantity, kind, draws, total, limit
         self.depths = depths
         self.lengths = lengths  # the letters of how many tokens a run has
-        self.random = random.Random(0)
+        self.random = Random(0)
         self.builds = 0
         self.until = process_time() + limit
         self.seen: dict[tuple[tuple[str, int], ...], Rows] = {}
@@ -328,33 +294,8 @@ class Tracer:
     # -- points --------------------------------------------------------------------------------------------------
 
     def draw(self, base: Point, widths: Sequence[str], by: Multiples = SETTLING) -> dict[str, int]:
-        """Random sizes that divide as heads and groups do: each level is a multiple of the next."""
-        point = dict(base)
-        for name in widths:
-            word = name.rpartition(".")[2]
-            if name in self.draws:
-                point[name] = self.random.choice(by.drawn(self.draws[name]))
-            elif name in self.repeats:
-                point[name] = base[name] + self.random.choice(by.repeats)
-            elif "vocab" in word:  # above the token ids that the config names
-                point[name] = base[name] + self.random.choice(by.rows)
-            elif POSITIONS.search(word):
-                point[name] = 600 + self.random.choice(by.rows)
-            elif re.search(r"^[GK]$|kv|key_value|group|per_tok|top_?k$", word) and not re.search(
-                r"dim|rank|size|lora", word
-            ):
-                point[name] = base[name] * self.random.choice(by.groups)
-            elif re.search(r"^A$|head", word) and not re.search(r"dim|size", word):
-                point[name] = base[name] * self.random.choice(by.heads)
-            else:
-                heads = (value for other, value in base.items() if re.search(r"num.*heads|n_heads?$", other))
-                whole = lcm(base[name], *heads) if re.search(r"hidden_size$|d_model|n_embd", word) else base[name]
-                point[name] = whole * self.random.choice(by.widths)
-        for name in widths:  # an image is cut into whole patches
-            patch = IMAGE.sub("patch_size", name)
-            if patch != name and patch in point:
-                point[name] = point[patch] * self.random.choice(by.patches)
-        return point
+        """Random sizes around a base."""
+        return by.draw(self.random, base, widths, self.draws, self.repeats)
 
     def trace(self, target: str, title: str) -> Trace:
         """The closed form. Raises WitnessError where the code is not a short sum of products, or a check fails."""
@@ -739,12 +680,6 @@ class Tracer:
         if BATCH in letters and self.rows(single) is not None and not agrees(single):
             found.append(AtMost(Integer(min(self.draws[BATCH])), letters[BATCH], FROM))
         return found
-
-
-def usual(name: str) -> bool:
-    """Whether a field is a size that a formula has to be in; it is never kept at its number to save the rest."""
-    last = ENTRY.sub("", name.rpartition(".")[2])
-    return last in _USUAL or bool(_SAYS_SO.search(last))
 
 
 def _line(error: BaseException) -> str:
