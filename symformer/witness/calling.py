@@ -25,6 +25,7 @@ def calling(head: str, run: Run) -> Call:
             if each is not None:
                 each._attn_implementation = "eager"
                 each._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
+                each.use_cache = run.cache  # an argument of that name is not in every forward's signature
         takes = inspect.signature(model.forward).parameters
         device = next(model.parameters()).device
 
