@@ -184,6 +184,7 @@ AGAIN = {
     "census.md": [("bert", "masked"), ("qwen3_moe", "causal"), ("t5", "seq2seq")],
     "census-flops.md": [("bloom", "causal"), ("mamba2", "causal")],
     "census-image.md": [("swin", "image")],
+    "census-base.md": [("wav2vec2", "base")],
 }
 
 

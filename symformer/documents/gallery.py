@@ -20,6 +20,7 @@ CENSUS: Mapping[str, tuple[str, tuple[str, ...], str]] = {  # the quantity, the 
     "census.md": ("params", ("causal", "masked", "seq2seq"), "the parameters of language models"),
     "census-flops.md": ("flops", ("causal",), "the forward FLOPs of causal language models"),
     "census-image.md": ("params", ("image",), "the parameters of image classifiers"),
+    "census-base.md": ("params", ("base",), "the parameters of every model without a head"),
 }
 COVER = "gpt2"  # whose first page is the picture in the README
 
