@@ -24,7 +24,7 @@ from symformer.cli import cli
 from symformer.errors import WitnessError
 from symformer.quantities import quantities
 from symformer.symbols import A, D, D_rope, E, H, L, L_dense, L_global, L_local, L_moe, M
-from symformer.witness import runs, trace
+from symformer.witness import runs, trace, tracing
 from symformer.witness.running import products
 from symformer.witness.runs import RUNS
 from symformer.witness.sources import letters
@@ -541,6 +541,12 @@ def test_a_config_that_differs_in_more_than_sizes_is_refused(tmp_path: Path) -> 
     done = CliRunner().invoke(cli, ["trace", "hf:llama", "--at", str(config)])
     assert done.exit_code == 2
     assert "differs from the config traced in more than sizes" in done.stderr
+
+
+def test_an_error_names_no_folder_of_this_machine() -> None:
+    error = ValueError("neither in <module 'a' from '/home/me/lib/site-packages/a/b.py'>\n nor there")
+    assert tracing.sentence(error) == "ValueError: neither in <module 'a' from 'a/b.py'> nor there"
+    assert tracing.sentence(error, 7) == "ValueError: neither"
 
 
 def test_an_unknown_type_is_one_sentence() -> None:

@@ -34,7 +34,7 @@ from .fitting import Point
 from .measure import without_initialisation
 from .running import Build, stored
 from .runs import RUNS, Runner
-from .tracing import Trace, Tracer, UnbuiltError
+from .tracing import Trace, Tracer, UnbuiltError, sentence
 
 HEADS = {
     "causal": "MODEL_FOR_CAUSAL_LM_MAPPING",
@@ -93,7 +93,7 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
             found = mapping[made_by]
         except Exception as error:  # whatever somebody's config raises, there is no model to trace
             refused = WitnessError if given else UnbuiltError
-            raise refused(f"the config of {model_type} cannot be made: {_sentence(error)}") from None
+            raise refused(f"the config of {model_type} cannot be made: {sentence(error)}") from None
         model_class = found[0] if isinstance(found, tuple) else found
         start = _whole_numbers(default)
 
@@ -125,7 +125,7 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
             with torch.device("meta"), without_initialisation():
                 build({})
         except Exception as error:  # the class itself refuses its own default config
-            raise UnbuiltError(f"transformers cannot build {model_class.__name__}: {_sentence(error)}") from None
+            raise UnbuiltError(f"transformers cannot build {model_class.__name__}: {sentence(error)}") from None
         title = f"{model_class.__name__} of transformers, traced"
         traced = Tracer(stored(build), start, letters).trace(target or HF + model_type, title)
         return replace(hf_runner(build, start, head).attached(traced), head=head)
@@ -186,7 +186,7 @@ def _imported(target: str) -> Callable[..., Any]:
     try:
         found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise WitnessError(f"{target} cannot be imported: {_sentence(error)}") from None
+        raise WitnessError(f"{target} cannot be imported: {sentence(error)}") from None
     finally:
         sys.path.pop(0)
     return found
@@ -207,7 +207,7 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
             **{name: value for name, value in config.items() if name != "auto_map"}
         )
     except Exception as error:
-        raise ConfigError(f"{path} is not a config that transformers reads: {_sentence(error)}") from None
+        raise ConfigError(f"{path} is not a config that transformers reads: {sentence(error)}") from None
     numbers = {**_whole_numbers(made), **(given or {})}
     asked = [name for symbol, name in found.symbols.items() if symbol == name]  # of the run, and of no config
     if odd := [name for name in given or {} if name not in asked]:
@@ -224,7 +224,7 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
             warnings.simplefilter("ignore")
             counted = _counted(quantity, traced.head, lambda point: cast(nn.Module, model_class(made)), numbers)
     except Exception as error:
-        raise ConfigError(f"{path} has no model that this formula could stand for: {_sentence(error)}") from None
+        raise ConfigError(f"{path} has no model that this formula could stand for: {sentence(error)}") from None
     if counted != value:
         raise ConfigError(f"{path} differs from the config traced in more than sizes: {counted:,}, not {value:,}")
     return value
@@ -270,7 +270,3 @@ def _whole_numbers(config: Any) -> dict[str, int]:
         elif name in config.sub_configs and hasattr(value, "sub_configs"):
             found |= {f"{name}.{inner}": number for inner, number in _whole_numbers(value).items() if "." not in inner}
     return found
-
-
-def _sentence(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"

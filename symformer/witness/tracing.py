@@ -178,7 +178,7 @@ class Tracer:
             try:
                 self.seen[key] = self.measure(point)
             except Exception as error:  # whatever somebody's code raises, the point is not a model
-                self.last = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+                self.last = sentence(error, 120)
                 self.line = _line(error)
                 self.refused[key] = self.last, self.line
                 return None
@@ -680,6 +680,12 @@ class Tracer:
         if BATCH in letters and self.rows(single) is not None and not agrees(single):
             found.append(AtMost(Integer(min(self.draws[BATCH])), letters[BATCH], FROM))
         return found
+
+
+def sentence(error: BaseException, longest: int = 160) -> str:
+    """What an error says, on one line, and without the folder that this machine keeps its packages in."""
+    said = re.sub(r"/\S*/site-packages/", "", " ".join(str(error).split()))
+    return f"{type(error).__name__}: {said[:longest]}"
 
 
 def _line(error: BaseException) -> str:
