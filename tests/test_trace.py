@@ -310,6 +310,15 @@ def test_a_formula_says_from_which_length_and_batch_it_holds() -> None:
             found.value(**sizes, E=3)
 
 
+def narrow(B: int, E: int) -> nn.Module:
+    """A size that has the letter of a batch, and is none."""
+    return nn.Linear(E, B if B > 1 else 7, bias=False)
+
+
+def test_a_size_of_a_factory_may_be_named_as_a_batch_is() -> None:
+    assert trace(narrow, {"B": 4, "E": 8}).model.params.equals("B*E")
+
+
 class Cycled(nn.Module):
     """Layers that run again and again."""
 

@@ -677,7 +677,7 @@ class Tracer:
             least = size
         found += [AtMost(Integer(least), letters[name], FROM) for name in runs if least > 1]
         single = {**first, BATCH: 1}
-        if BATCH in letters and self.rows(single) is not None and not agrees(single):
+        if BATCH in letters and BATCH in self.draws and self.rows(single) is not None and not agrees(single):
             found.append(AtMost(Integer(min(self.draws[BATCH])), letters[BATCH], FROM))
         return found
 
