@@ -85,7 +85,7 @@ class Entry:
     output: Tensor
     weights: tuple[Weight, ...] = ()  # stored here
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
-    function: str = ""  # which activation, norm, table or collective; of a softmax, the precision it asks for
+    function: str = ""  # which activation, norm, table or collective; a softmax's precision; the quantity of a trace
     mask: Mask = "none"  # which query-key pairs the attention needs
     window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
