@@ -50,6 +50,10 @@ class Kind(StrEnum):
     STORED = "stored"  # a weight of which only the shape is known, not what is done with it
 
 
+# The kinds that store weights. What counts weights has a rule for these, and says "nothing" of the others.
+STORING = frozenset({Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.STORED})
+
+
 @dataclass(frozen=True, eq=False)
 class Tensor:
     """An activation: its shape and the entry that made it. A view names the tensor whose storage it looks into."""
@@ -92,6 +96,10 @@ class Entry:
     recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)
+
+    def __post_init__(self) -> None:
+        if self.weights and self.kind not in STORING:
+            raise ShapeError(f"{self.path}: the operation {self.kind.value!r} stores no weights; see ledger.STORING")
 
 
 class Part(Protocol):

@@ -10,8 +10,8 @@ from sympy import Integer
 
 import symformer as sf
 from symformer.architectures.palm import PaLM
-from symformer.errors import RuleError
-from symformer.ledger import Entry, Kind, Ledger, Scope, Tensor, Weight
+from symformer.errors import RuleError, ShapeError
+from symformer.ledger import STORING, Entry, Kind, Ledger, Scope, Tensor, Weight
 from symformer.quantities import quantities
 from symformer.quantities.contractions import CONTRACTIONS
 from symformer.quantities.elementwise import ELEMENTWISE
@@ -52,7 +52,8 @@ class _Observed:
 
     def __init__(self, kind: Kind) -> None:
         output = Tensor("h.*.mm", (B, S, E))
-        entry = Entry(kind, "h.*.mm", (), output, weights=(Weight("h.*.w", (E, E)),), function="flops")
+        weights = (Weight("h.*.w", (E, E)),) if kind is Kind.STORED else ()
+        entry = Entry(kind, "h.*.mm", (), output, weights=weights, function="flops")
         self.ledger = Ledger(Scope("", self, items=[entry]), None)
 
     def answering(self, question, given):
@@ -86,6 +87,12 @@ def test_a_component_refuses_what_its_model_refuses(quantity):
 def test_a_refusal_gives_its_reason():
     with pytest.raises(RuleError, match=r"^layers\.\*\.mlp\.top_k: which experts' weights are read depends on where"):
         sf.architecture("mixtral-8x7b").formula("traffic")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in STORING])
+def test_a_kind_that_counts_no_weights_stores_none(kind):
+    with pytest.raises(ShapeError, match=f"'{kind.value}' stores no weights"):
+        Entry(kind, "act", (), Tensor("act", (B, S, E)), weights=(Weight("act.weight", (E,)),))
 
 
 def test_rows_are_counted_once_for_each_copy():
