@@ -45,7 +45,7 @@ class Component(ABC):
             for base in cls.__mro__[1:]:
                 declared = name in inspect.get_annotations(base)  # what is declared is there for subclasses to give
                 if name in vars(base) and not declared:
-                    raise TypeError(f"{cls.__name__}.{name} hides {base.__name__}.{name}; call the field something else")
+                    raise TypeError(f"{cls.__name__}.{name} hides {base.__name__}.{name}; call the field otherwise")
 
     @abstractmethod
     def forward(self, ops: Operations, *inputs: Any) -> Any:

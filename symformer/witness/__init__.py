@@ -86,5 +86,5 @@ def torch_side(name: str = "certify") -> Any:
         return import_module(f".{name}", __name__)
     except ModuleNotFoundError as error:
         raise WitnessError(
-            f"{error.name} is not installed, and a check against torch needs it: pip install 'symformer[torch]'"
+            f"{error.name} is not installed, and a check against torch needs it: pip install torch transformers"
         ) from None
