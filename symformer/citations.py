@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from .components.base import Component
-from .errors import UnknownNameError
+from .errors import QUOTED, UnknownNameError
 from .formula import Formula
 from .model import Model
 from .papers import escape, paper
 from .quantities import quantities
-from .targets import COMPONENT, names, resolve
+from .target import COMPONENT
+from .targets import names, resolve
 
 RELEASED = 2026  # the year of this version, for its BibTeX entry
 
@@ -33,7 +36,8 @@ def find(formula_id: str) -> tuple[Model, Formula]:
         formula = model.formula(quantity or "params")
         return model, formula.part(part) if part else formula
     examples = [f"{name}.{quantity}" for name in names() for quantity in quantities()]
-    raise UnknownNameError("formula", formula_id, examples)
+    form = "an id is a target, a quantity and a part, such as gpt2.params.h.attn; `symformer list` has the targets"
+    raise UnknownNameError("formula", formula_id, get_close_matches(formula_id[:QUOTED], examples, n=3), form)
 
 
 def bibtex(formula_id: str, version: str) -> str:

@@ -93,4 +93,4 @@ def _suggest(name: str, known: list[str], hint: str) -> str:
     near = [lowered[match] for match in get_close_matches(name[:QUOTED].lower(), lowered, n=3, cutoff=0.6)]
     if near:
         return "did you mean " + " or ".join(near) + "?"
-    return (f"known: {listed(known)}" if known else "none is known") + (f"; {hint}" if hint else "")
+    return "; ".join(filter(None, (f"known: {listed(known)}" if known else "" if hint else "none is known", hint)))

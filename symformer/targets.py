@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sympy import Expr, Symbol
+
 from . import architectures, components
 from .errors import OptionError, SizeError, TargetError, UnknownNameError, quoted
 from .model import Model
@@ -49,7 +51,7 @@ def resolve(
         if error.what != "option":
             raise
         raise UnknownNameError(f"option of {target}", error.name, [*error.known, *known]) from None
-    values = {}
+    values: dict[Symbol, Expr] = {}
     for argument in sets:
         size, value = assignment(argument)
         if size in values:
