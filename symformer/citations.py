@@ -40,6 +40,21 @@ def find(formula_id: str) -> tuple[Model, Formula]:
     raise UnknownNameError("formula", formula_id, get_close_matches(formula_id[:QUOTED], examples, n=3), form)
 
 
+def continued(start: str) -> list[str]:
+    """The ids that go on from what is typed of one, a word further."""
+    targets = sorted({name.removeprefix(COMPONENT) for name in names()}, key=len, reverse=True)
+    target = next((name for name in targets if start.startswith(name + ".")), None)
+    if target is None:
+        return [f"{name}." for name in targets if name.startswith(start)]
+    asked, dot, _ = start[len(target) + 1 :].partition(".")
+    if not dot:
+        found = [f"{target}.{name}" for name in quantities()]
+    else:
+        formula = find(f"{target}.{asked}")[1]
+        found = [f"{formula.id}.{line.key}" for line in formula.root.walk() if line.key]
+    return [each for each in found if each.startswith(start)]
+
+
 def bibtex(formula_id: str, version: str) -> str:
     """The BibTeX entries for a formula: its derivation first, then its papers."""
     model, formula = find(formula_id)

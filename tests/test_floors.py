@@ -29,6 +29,7 @@ FLOORS = [
     ["targets"],
     ["citations", "variants"],
     ["documents", "terminal"],
+    ["shell"],
     ["cli"],
     ["__main__", "__init__"],
 ]
