@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections import Counter
@@ -21,6 +22,7 @@ REFUSED = 2  # what the user can mend
 DEFECT = 70  # what only we can: a fault of symformer
 STOPPED = 130  # by Ctrl-C
 CUT_OFF = 141  # whoever read our output has gone
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  # what a stream fails with, and no path
 ROOM = 1_200  # characters of a sentence
 
 
@@ -60,15 +62,18 @@ class Program(click.Group):
 
 def _ended(run: Callable[[], Any]) -> int:
     """The status that a run ends with, once what it failed with is said."""
+    output = sys.stdout
     try:
         status = _status(run)
+        if sys.stdout is not output:  # click's way to say that whoever read has gone
+            raise BrokenPipeError
         if sys.stdout is not None:
             sys.stdout.flush()
         return status
     except KeyboardInterrupt:
         return STOPPED
     except BrokenPipeError:
-        abandon(sys.stdout)
+        abandon(output)
         return CUT_OFF
     except OSError as error:
         abandon(sys.stdout)
@@ -90,8 +95,8 @@ def _status(run: Callable[[], Any]) -> int:
     except click.ClickException as error:
         return _say(error.format_message(), error.exit_code)
     except OSError as error:
-        if sys.stdout is not None:
-            sys.stdout.flush()  # raises again where it was the output that failed
+        if error.filename is None and error.errno in _FULL:
+            raise
         if not _here():
             return _say("the working directory has been deleted; change to one that is there", REFUSED)
         if isinstance(error.filename, str) and error.strerror:

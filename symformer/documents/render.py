@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..errors import DocumentError
 from .blocks import Document
@@ -21,12 +21,7 @@ Engine = Literal["typst", "latex"]
 FORMATS = ("pdf", "tex", "md", "typ")
 LATEX_SECONDS = 120  # a first run may make fonts
 MOST_SAID = 1_000_000  # bytes of what pdflatex says that are read
-_SPECIAL = (
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
+_SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
 def spell(document: Document, language: str) -> str:
@@ -68,26 +63,32 @@ def render(document: Document, extension: str, engine: Engine = "typst") -> byte
 
 
 def _typst_pdf(source: str) -> bytes:
-    import typst
-
-    pdf: bytes = typst.compile(source.encode(), format="pdf", ignore_system_fonts=True, timestamp=0)
+    pdf: bytes = _typst(source, format="pdf")
     return pdf
 
 
 def picture(document: Document) -> bytes:
     """The first page of a document as a PNG."""
-    import typst
-
-    drawn = typst.compile(spell(document, "typ").encode(), format="png", ppi=100, ignore_system_fonts=True, timestamp=0)
+    drawn = _typst(spell(document, "typ"), format="png", ppi=100)
     first: bytes = drawn[0] if isinstance(drawn, list) else drawn
     return first
+
+
+def _typst(source: str, **arguments: Any) -> Any:
+    """What Typst makes of a document, the same bytes every time, with no file of the machine's in reach."""
+    import typst
+
+    try:
+        return typst.compile(source.encode(), root=templates(), ignore_system_fonts=True, timestamp=0, **arguments)
+    except RuntimeError as error:
+        raise DocumentError(f"Typst refused the document: {str(error).partition(chr(10))[0]}") from None
 
 
 def _latex_pdf(source: str) -> bytes:
     command = shutil.which("pdflatex")
     if command is None:
         raise DocumentError("pdflatex is not on PATH; install a TeX distribution or leave --engine at typst")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         (Path(folder) / "derivation.tex").write_text(source, "utf-8")
         for _ in range(2):  # the second run sets the columns of long tables
             status, said = _run_latex(command, folder)
@@ -105,9 +106,8 @@ def _latex_pdf(source: str) -> bytes:
 def _run_latex(command: str, folder: str) -> tuple[int, str]:
     """One run of pdflatex: its status and what it said. Raises DocumentError where it cannot start or does not end."""
     environment = {**os.environ, "SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}
-    said = Path(folder) / "said"
-    try:
-        with said.open("wb") as heard:
+    with tempfile.TemporaryFile() as heard:
+        try:
             run = subprocess.Popen(  # noqa: S603
                 [command, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "derivation.tex"],
                 cwd=folder,
@@ -117,17 +117,17 @@ def _run_latex(command: str, folder: str) -> tuple[int, str]:
                 stderr=heard,
                 start_new_session=True,  # so that it can be ended with all that it started
             )
-    except OSError as error:
-        raise DocumentError(f"{command} cannot be run: {error.strerror}") from None
-    try:
-        status = run.wait(LATEX_SECONDS)
-    except subprocess.TimeoutExpired:
-        raise DocumentError(
-            f"pdflatex did not end within {LATEX_SECONDS} seconds; leave --engine at typst, or see what it waits for"
-        ) from None
-    finally:
-        _end(run)
-    with said.open("rb") as heard:
+        except OSError as error:
+            raise DocumentError(f"{command} cannot be run: {error.strerror}") from None
+        try:
+            status = run.wait(LATEX_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise DocumentError(
+                f"pdflatex did not end within {LATEX_SECONDS} seconds; leave --engine at typst, or see why"
+            ) from None
+        finally:
+            _end(run)
+        heard.seek(0)
         return status, heard.read(MOST_SAID).decode("utf-8", "replace")
 
 
@@ -153,10 +153,10 @@ def check_output(
     if not path.strip():
         raise DocumentError("the name of the file is empty; give one, such as derivation.pdf")
     if path == "-":
+        if chosen is None:
+            raise DocumentError(f"{what} is written to a file; give its name, such as FILE.{formats[0]}")
         if not chosen:
-            raise DocumentError(
-                f"-o - is standard output, which has no name to tell the format: give --as {formats[-1]}"
-            )
+            raise DocumentError("-o - is standard output, whose name tells no format; give one, as in --as md")
         return chosen
     extension = Path(path).suffix.removeprefix(".").lower()
     target = _place(path)
@@ -166,9 +166,7 @@ def check_output(
         asked = f"not as .{extension}" if extension else f"and {path!r} ends in none of these"
         raise DocumentError(f"{what} is written as {known}, {asked}")
     if chosen and chosen != extension:
-        raise DocumentError(
-            f"{path} ends in .{extension} and --as asks for {chosen}; leave --as out, or name another file"
-        )
+        raise DocumentError(f"{path} ends in .{extension} and --as asks for {chosen}; keep one of the two")
     if not target.parent.is_dir():
         raise DocumentError(f"the folder {target.parent} does not exist; make it first, or write elsewhere")
     if not os.access(target if target.exists() else target.parent, os.W_OK):
@@ -178,6 +176,8 @@ def check_output(
 
 def check_folder(folder: str, to_write: bool = True) -> None:
     """Raise DocumentError where a folder is not there to be read, or to be written into."""
+    if not os.path.isabs(folder):
+        _here()
     try:
         there = Path(folder).is_dir()
     except OSError as error:
