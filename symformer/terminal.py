@@ -161,13 +161,12 @@ def layout(
     """
     first = [lead + row[0] for (lead, _), row in zip(guides, rows, strict=True)]
     natural = [max(map(cells, first)), *(max(cells(row[place]) for row in rows) for place in range(1, len(align)))]
-    least = [
-        max(max((cells(piece) for piece in _pieces(row[place])), default=0) for row in rows)
-        if side == "l"
-        else natural[place]
-        for place, side in enumerate(align)
-    ]
-    least[0] = min(natural[0], least[0] + max(cells(under) for _, under in guides) + 2)
+    least = [max(map(_narrowest, (row[place] for row in rows))) for place in range(len(align))]
+    least = [each if side == "l" else whole for each, side, whole in zip(least, align, natural, strict=True)]
+    least[0] = max(
+        min(cells(lead + row[0]), cells(under or lead) + 2 * bool(lead or under) + _narrowest(row[0]))
+        for (lead, under), row in zip(guides, rows, strict=True)
+    )
     widths = _shared(natural, least, room - len(_GAP) * (len(align) - 1))
     found = []
     for (lead, under), row in zip(guides, rows, strict=True):
@@ -201,28 +200,29 @@ def fold(text: str, room: int, lead: str = "", under: str = "") -> list[str]:
     ``lead`` is kept whole at the beginning, and ``under`` stands before every further line.
 
     >>> fold("12·L·E·H + 13·L·E", 12), fold("5·L_dense·E", 10)
-    (['12·L·E·H +', '13·L·E'], ['5·L_dense·', 'E'])
+    (['12·L·E·H', '+ 13·L·E'], ['5·L_dense·', 'E'])
     """
     if cells(text) <= room:
         return [text]
     lines, line = [], lead
-    for piece in _pieces(text.removeprefix(lead)):
-        if cells(line + piece.rstrip()) > room and line.strip() and line not in (lead, under):
-            lines.append(line.rstrip())
-            line = under
-        line += piece
+    for word in _WORD.findall(text.removeprefix(lead)):
+        pieces = [word] if cells(under + word.rstrip()) <= room else _PIECE.findall(word)
+        for place, piece in enumerate(pieces):
+            fits = cells(line + piece.rstrip()) <= room and (place > 0 or len(pieces) == 1)
+            if not fits and line not in (lead, under):
+                lines.append(line.rstrip())
+                line = under
+            line += piece
     return [*lines, line.rstrip()]
 
 
-def _pieces(text: str) -> list[str]:
-    """Where a text may be broken: after a space, and after a sign where a word is long."""
-    found: list[str] = []
-    for word in re.findall(r"\s*\S+\s*", text):
-        found += [word] if cells(word) <= _LONG else re.findall(r".+?(?:\*\*\d+|[·*/,.=|](?![*\d])|$)\s*", word)
-    return found
+def _narrowest(text: str) -> int:
+    """The cells of the longest piece of a text, which nothing breaks."""
+    return max((cells(piece.rstrip()) for word in _WORD.findall(text) for piece in _PIECE.findall(word)), default=0)
 
 
-_LONG = 12  # a word of more cells may be broken after a sign
+_WORD = re.compile(r"\s*(?:[-+] )?\S+(?: = \S+)?\s*")  # a sign stays with its term, and a number with its name
+_PIECE = re.compile(r".+?(?:\*\*\d+|(?:[·/,.=|]|(?<!\.)\*)(?![*\d])|$)\s*")  # after a sign, where a word is too long
 
 
 def width() -> int:
