@@ -31,6 +31,12 @@ def _complete_quantity(ctx: click.Context, param: click.Parameter, incomplete: s
     return [name for name in quantities() if name.startswith(incomplete)]
 
 
+def _named(ctx: click.Context) -> str:
+    """The target on a line that is not finished; click leaves it among the arguments where an option has no value."""
+    given = ctx.params.get("target") or ctx.params.get("a") or next(iter(ctx.params.get("targets") or ctx.args), "")
+    return "" if given.startswith("hf:") else str(given)  # a trace takes longer than one waits for a completion
+
+
 def _complete_option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Options of the target and conventions of the quantity, each with its values."""
     from .components.base import spell_option
@@ -41,7 +47,7 @@ def _complete_option(ctx: click.Context, param: click.Parameter, incomplete: str
     named = ctx.params.get("quantity") or "params"
     for asked in ctx.params.get("quantities") or (named,):
         choices |= {name: list(convention.meanings) for name, convention in quantity(asked).choices.items()}
-    for target in filter(None, (ctx.params.get("target"), ctx.params.get("a"), *(ctx.params.get("targets") or ()))):
+    if target := _named(ctx):
         options = resolve(target)[0].component.choices()
         choices |= {name: [spell_option(value) for value in values] for name, values in options.items()}
     found = [f"{name}={value}" for name, values in choices.items() for value in values]
@@ -53,7 +59,7 @@ def _complete_size(ctx: click.Context, param: click.Parameter, incomplete: str) 
     from .symbols import SYMBOLS, letter
     from .targets import resolve
 
-    target = ctx.params.get("target")
+    target = _named(ctx)
     sizes = {str(size) for size in resolve(target)[0].sizes} if target else set(SYMBOLS)
     known = [name for name, size in SYMBOLS.items() if name in sizes or letter(size).run]
     return [f"{name}=" for name in known if name.startswith(incomplete)]
@@ -358,14 +364,21 @@ def verify(
 
 
 @cli.command()
-@click.argument("target")
+@click.argument("target", shell_complete=_complete_file)
 @click.option("--size", "sizes", multiple=True, metavar="NAME=NUMBER", help="A factory's argument and where it starts.")
 @click.option(
     "--inputs", default="", metavar="MODULE:FUNCTION", help="What a factory's model is called with, by sizes."
 )
 @click.option("--head", default="", metavar="HEAD", help="causal, masked, seq2seq, image or base.")
 @_quantity
-@click.option("--at", "configs", multiple=True, metavar="CONFIG.json", help="A config to evaluate the formula at.")
+@click.option(
+    "--at",
+    "configs",
+    multiple=True,
+    metavar="CONFIG.json",
+    shell_complete=_complete_file,
+    help="A config to evaluate the formula at.",
+)
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME=NUMBER", help="A size of the run at these configs: B, S, C."
 )
@@ -439,7 +452,15 @@ def trace(
 
 @cli.command()
 @click.argument("types", nargs=-1)
-@click.option("--output", "-o", default="census.md", show_default=True, metavar="FILE.md", help="The page to write.")
+@click.option(
+    "--output",
+    "-o",
+    default="census.md",
+    show_default=True,
+    metavar="FILE.md",
+    shell_complete=_complete_file,
+    help="The page to write.",
+)
 @click.option(
     "--head",
     "heads",
@@ -577,7 +598,7 @@ def papers(as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("folder")
+@click.argument("folder", shell_complete=_complete_file)
 @click.option("--check", is_flag=True, help="Write nothing; exit status 1 where a file is not what would be written.")
 def gallery(folder: str, check: bool) -> None:
     """Write every architecture's derivation.
