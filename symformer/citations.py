@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from .components.base import Component
-from .errors import UnknownNameError
+from .errors import QUOTED, UnknownNameError
 from .formula import Formula
 from .model import Model
 from .papers import escape, paper
 from .quantities import quantities
-from .targets import COMPONENT, names, resolve
+from .target import COMPONENT
+from .targets import names, resolve
 
 RELEASED = 2026  # the year of this version, for its BibTeX entry
 
@@ -33,7 +36,23 @@ def find(formula_id: str) -> tuple[Model, Formula]:
         formula = model.formula(quantity or "params")
         return model, formula.part(part) if part else formula
     examples = [f"{name}.{quantity}" for name in names() for quantity in quantities()]
-    raise UnknownNameError("formula", formula_id, examples)
+    form = "an id is a target, a quantity and a part, such as gpt2.params.h.attn; `symformer list` has the targets"
+    raise UnknownNameError("formula", formula_id, get_close_matches(formula_id[:QUOTED], examples, n=3), form)
+
+
+def continued(start: str) -> list[str]:
+    """The ids that go on from what is typed of one, a word further."""
+    targets = sorted({name.removeprefix(COMPONENT) for name in names()}, key=len, reverse=True)
+    target = next((name for name in targets if start.startswith(name + ".")), None)
+    if target is None:
+        return [f"{name}." for name in targets if name.startswith(start)]
+    asked, dot, _ = start[len(target) + 1 :].partition(".")
+    if not dot:
+        found = [f"{target}.{name}" for name in quantities()]
+    else:
+        formula = find(f"{target}.{asked}")[1]
+        found = [f"{formula.id}.{line.key}" for line in formula.root.walk() if line.key]
+    return [each for each in found if each.startswith(start)]
 
 
 def bibtex(formula_id: str, version: str) -> str:

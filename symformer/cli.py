@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
-from .errors import SymformerError
+from .shell import Program, starting
+from .terminal import put, put_bytes, say, spell, table, tell
+from .terminal import put_json as _print_json
 
 if TYPE_CHECKING:
     from .formula import Formula
@@ -17,27 +19,61 @@ if TYPE_CHECKING:
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-class _Group(click.Group):
-    """Turns a SymformerError into one sentence on standard error and exit status 2."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except SymformerError as error:
-            click.echo(f"symformer: {error}", err=True)
-            ctx.exit(2)
-
-
-def _complete_target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+def _complete_target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from .targets import names
 
-    return [name for name in names() if name.startswith(incomplete)]
+    return starting(names(), incomplete)
 
 
 def _complete_quantity(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     from .quantities import quantities
 
     return [name for name in quantities() if name.startswith(incomplete)]
+
+
+def _named(ctx: click.Context) -> str:
+    """The target on a line that is not finished; click leaves it among the arguments where an option has no value."""
+    given = ctx.params.get("target") or ctx.params.get("a") or next(iter(ctx.params.get("targets") or ctx.args), "")
+    return "" if given.startswith("hf:") else str(given)  # a trace takes longer than one waits for a completion
+
+
+def _complete_option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Options of the target and conventions of the quantity, each with its values."""
+    from .components.base import spell_option
+    from .quantities import quantity
+    from .targets import resolve
+
+    choices: dict[str, list[str]] = {}
+    named = ctx.params.get("quantity") or "params"
+    for asked in ctx.params.get("quantities") or (named,):
+        choices |= {name: list(convention.meanings) for name, convention in quantity(asked).choices.items()}
+    if target := _named(ctx):
+        options = resolve(target)[0].component.choices()
+        choices |= {name: [spell_option(value) for value in values] for name, values in options.items()}
+    found = [f"{name}={value}" for name, values in choices.items() for value in values]
+    return [each for each in found if each.startswith(incomplete)]
+
+
+def _complete_size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Sizes of the target, and those of a run."""
+    from .symbols import SYMBOLS, letter
+    from .targets import resolve
+
+    target = _named(ctx)
+    sizes = {str(size) for size in resolve(target)[0].sizes} if target else set(SYMBOLS)
+    known = [name for name, size in SYMBOLS.items() if name in sizes or letter(size).run]
+    return [f"{name}=" for name in known if name.startswith(incomplete)]
+
+
+def _complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of formulas, a word at a time."""
+    from .citations import continued
+
+    return continued(incomplete)
+
+
+def _complete_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return starting((), incomplete)
 
 
 _target = click.argument("target", shell_complete=_complete_target)
@@ -50,18 +86,26 @@ _quantity = click.option(
     shell_complete=_complete_quantity,
     help="What to count; see `symformer list`.",
 )
-_set = click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="A size, such as E=1024 or H=4*E.")
+_set = click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=_complete_size,
+    help="A size, such as E=1024 or H=4*E.",
+)
 _option = click.option(
     "--option",
     "options",
     multiple=True,
     metavar="KEY=VALUE",
+    shell_complete=_complete_option,
     help="An option of the model or a convention, such as tied=false or attention=causal.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 
 
-@click.group(cls=_Group, context_settings=_SETTINGS)
+@click.group(cls=Program, context_settings=_SETTINGS)
 @click.version_option(package_name="symformer", message="%(prog)s %(version)s")
 def cli() -> None:
     """Transformer architectures in closed form: formulas that are derived, printed and proved against torch.
@@ -96,19 +140,17 @@ def list_(as_json: bool) -> None:
             }
         )
         return
-    from .terminal import say, table
-
     say("Architectures and their presets")
     rows = []
     for name in architectures.names():
         model = architectures.architecture(name)
-        rows.append([name, model.title, model.params.text(), ", ".join(architectures.presets_of(name))])
+        rows.append([name, model.title, spell(model.params.expanded), ", ".join(architectures.presets_of(name))])
     table(["name", "title", "parameters", "presets"], rows, "llll")
     say("\nComponents")
     rows = []
     for name in components.names():
         part = components.component(name)
-        rows.append([f"component:{name}", part.title, part.params.text()])
+        rows.append([f"component:{name}", part.title, spell(part.params.expanded)])
     table(["name", "title", "parameters"], rows, "lll")
     say("\nQuantities")
     rows = []
@@ -136,8 +178,7 @@ def show(
     target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], every: bool, as_json: bool
 ) -> None:
     """Show a formula, its value and its breakdown."""
-    from .notation.text import number
-    from .summary import conventions, show_json, value_of
+    from .summary import amount, conventions, show_json, value_of
 
     if every:
         _conventions(target, quantity, sets, options, as_json)
@@ -146,12 +187,12 @@ def show(
     if as_json:
         _print_json(show_json(model, formula))
         return
-    from .terminal import say, table
-
     value = value_of(formula, model)
     say(f"{model.title} ({model.target}): {formula.measure.title}")
-    closed = f"{formula.measure.letter} = {formula.text()}"
-    say(closed if value is None or not formula.symbols else f"{closed} = {number(value)}")
+    closed = f"{formula.measure.letter} = {spell(formula.expanded)}"
+    if value is not None and formula.symbols:
+        closed += f" = {amount(value, formula.measure.unit)}"
+    say(closed)
     missing = [str(name) for name in formula.symbols if name not in model.known]
     if model.known:
         say("with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items()))
@@ -160,12 +201,19 @@ def show(
     for name, choice in conventions(model, formula).items():
         say(f"{name} = {choice}")
     say()
-    _breakdown(model, formula, value, table)
+    _breakdown(model, formula, value)
 
 
 @cli.command()
 @_target
-@click.option("--output", "-o", required=True, metavar="FILE", help="FILE.pdf, .tex, .md or .typ.")
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    metavar="FILE",
+    shell_complete=_complete_file,
+    help="FILE.pdf, .tex, .md or .typ; - for standard output.",
+)
 @click.option(
     "--quantity",
     "-q",
@@ -176,7 +224,8 @@ def show(
     help="What to derive; repeat for more than one chapter. [default: params]",
 )
 @_set
-@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="As for show.")
+@_option
+@click.option("--as", "form", type=click.Choice(["pdf", "tex", "md", "typ"]), help="The format, where -o is -.")
 @click.option(
     "--engine",
     type=click.Choice(["typst", "latex"]),
@@ -185,19 +234,29 @@ def show(
     help="What makes the PDF; latex needs pdflatex on PATH.",
 )
 def derive(
-    target: str, output: str, quantities: tuple[str, ...], sets: tuple[str, ...], options: tuple[str, ...], engine: str
+    target: str,
+    output: str,
+    quantities: tuple[str, ...],
+    sets: tuple[str, ...],
+    options: tuple[str, ...],
+    form: str | None,
+    engine: str,
 ) -> None:
     """Write the derivation as a document."""
     from .documents.derivation import document
     from .documents.render import check_output, render, write
     from .targets import pairs, resolve
 
-    extension = check_output(output)
+    extension = check_output(output, chosen=form or "")
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
     model, conventions = resolve(target, pairs(options), sets, asked)
     paper = document(model, asked, _version(), **conventions)
-    write(output, render(paper, extension, engine))  # type: ignore[arg-type]
-    click.echo(f"wrote {output}", err=True)
+    content = render(paper, extension, engine)  # type: ignore[arg-type]
+    if output == "-":
+        put_bytes(content)
+        return
+    write(output, content)
+    tell(f"wrote {output}")
 
 
 @cli.command()
@@ -214,22 +273,21 @@ def tree(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, 
 
     model, formula = _formula(target, quantity, sets, options)
     root, whole = module_tree(model, formula), value_of(formula, model)
-    rows, facts = [], []
-    for title, node in root.lines():
-        value = None if whole is None else evaluate(node.total, model.known, title)
-        cells = [title, text(node.total)]
+    rows, facts, guides = [], [], []
+    for guide, node in root.lines():
+        value = None if whole is None else evaluate(node.total, model.known, node.name)
+        cells = [node.title(spell), spell(node.total)]
         if whole is not None and value is not None:
             cells += [f"{value:,}", percent(share(value, whole))]
         rows.append(cells)
-        facts.append({"module": title, "formula": code(node.total), "value": value})
+        guides.append(guide)
+        facts.append({"module": guide[0] + node.title(text), "formula": code(node.total), "value": value})
     if as_json:
         _print_json({"target": model.target, "quantity": quantity, "unit": formula.measure.unit, "modules": facts})
         return
-    from .terminal import table
-
     numbered = whole is not None
     head = ["module", formula.measure.title, *([formula.measure.unit, "share"] if numbered else [])]
-    table(head, rows, "llrr" if numbered else "ll")
+    table(head, rows, "llrr" if numbered else "ll", guides=guides)
 
 
 @cli.command()
@@ -268,7 +326,6 @@ def verify(
     from . import architectures
     from .certificates import keep
     from .targets import pairs, resolve
-    from .terminal import say, table
     from .witness import provable, verify_all
 
     gc.enable()  # this one builds hundreds of models
@@ -307,14 +364,21 @@ def verify(
 
 
 @cli.command()
-@click.argument("target")
+@click.argument("target", shell_complete=_complete_file)
 @click.option("--size", "sizes", multiple=True, metavar="NAME=NUMBER", help="A factory's argument and where it starts.")
 @click.option(
     "--inputs", default="", metavar="MODULE:FUNCTION", help="What a factory's model is called with, by sizes."
 )
 @click.option("--head", default="", metavar="HEAD", help="causal, masked, seq2seq, image or base.")
 @_quantity
-@click.option("--at", "configs", multiple=True, metavar="CONFIG.json", help="A config to evaluate the formula at.")
+@click.option(
+    "--at",
+    "configs",
+    multiple=True,
+    metavar="CONFIG.json",
+    shell_complete=_complete_file,
+    help="A config to evaluate the formula at.",
+)
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME=NUMBER", help="A size of the run at these configs: B, S, C."
 )
@@ -372,10 +436,8 @@ def trace(
             }
         )
         return
-    from .terminal import say, table
-
     say(f"{found.model.title}: {formula.measure.title}")
-    say(f"{formula.measure.letter} = {formula.text()}")
+    say(f"{formula.measure.letter} = {spell(formula.expanded)}")
     say(f"exact, row by row, at {len(found.checked)} fresh random configs ({found.builds} builds)\n")
     table(["symbol", "field"], [[name, place] for name, place in found.symbols.items()], "ll")
     for name, other in found.ties.items():
@@ -390,7 +452,15 @@ def trace(
 
 @cli.command()
 @click.argument("types", nargs=-1)
-@click.option("--output", "-o", default="census.md", show_default=True, metavar="FILE.md", help="The page to write.")
+@click.option(
+    "--output",
+    "-o",
+    default="census.md",
+    show_default=True,
+    metavar="FILE.md",
+    shell_complete=_complete_file,
+    help="The page to write.",
+)
 @click.option(
     "--head",
     "heads",
@@ -427,7 +497,7 @@ def census(
 
     from .documents.census import page
     from .documents.render import check_output, write
-    from .terminal import progress, say
+    from .terminal import progress
     from .witness import torch_side
 
     check_output(output, "a census", ["md"])
@@ -436,10 +506,10 @@ def census(
     jobs = made_by.pairs(list(dict.fromkeys(heads)) or made_by.USUAL_HEADS, types)
     kept = Path(output).with_suffix(".jsonl")
     seconds = limit or made_by.LIMITS.get(quantity, made_by.LIMIT)
-    with progress("traced", len(jobs)) as tell:
-        found = made_by.census(jobs, workers or os.cpu_count() or 1, seconds, kept, tell, quantity=quantity)
+    with progress("traced", len(jobs)) as advance:
+        found = made_by.census(jobs, workers or os.cpu_count() or 1, seconds, kept, advance, quantity=quantity)
     write(output, page(found).encode())
-    click.echo(f"wrote {output}", err=True)
+    tell(f"wrote {output}")
     if as_json:
         _print_json(found.to_json())
         return
@@ -485,7 +555,7 @@ def compare(a: str, b: str, quantity: str, options: tuple[str, ...], as_json: bo
 
 
 @cli.command()
-@click.argument("formula_id", metavar="ID")
+@click.argument("formula_id", metavar="ID", shell_complete=_complete_id)
 def cite(formula_id: str) -> None:
     """Print BibTeX for a formula and its papers.
 
@@ -493,7 +563,7 @@ def cite(formula_id: str) -> None:
     """
     from .citations import bibtex
 
-    click.echo(bibtex(formula_id, _version()))
+    put(bibtex(formula_id, _version()) + "\n")
 
 
 @cli.command()
@@ -504,7 +574,7 @@ def papers(as_json: bool) -> None:
     Each is shown with its difference from the formula derived here, and with what explains it.
     """
     from .algebra.published import published
-    from .notation.text import code, text
+    from .notation.text import code
 
     entries = published()
     if as_json:
@@ -523,14 +593,12 @@ def papers(as_json: bool) -> None:
         ]
         _print_json(facts)
         return
-    from .terminal import table
-
-    rows = [[entry.id, entry.where, entry.about, text(entry.difference), entry.because] for entry in entries]
+    rows = [[entry.id, entry.where, entry.about, spell(entry.difference), entry.because] for entry in entries]
     table(["formula", "where", "about", "ours less theirs", "because"], rows, "lllll")
 
 
 @cli.command()
-@click.argument("folder")
+@click.argument("folder", shell_complete=_complete_file)
 @click.option("--check", is_flag=True, help="Write nothing; exit status 1 where a file is not what would be written.")
 def gallery(folder: str, check: bool) -> None:
     """Write every architecture's derivation.
@@ -538,18 +606,19 @@ def gallery(folder: str, check: bool) -> None:
     FOLDER gets a Markdown and a PDF file for each, and a README.md that links them.
     """
     from .documents.gallery import CENSUS, pages
-    from .documents.render import stale, write_all
+    from .documents.render import check_folder, stale, write_all
 
+    check_folder(folder, to_write=not check)
     made = pages(_version())
     if check:
         if different := stale(folder, made, list(CENSUS)):
             for name in different:
-                click.echo(f"{folder}/{name} is not what would be written now", err=True)
+                tell(f"{folder}/{name} is not what would be written now")
             sys.exit(1)
-        click.echo(f"{len(made)} files in {folder} are up to date", err=True)
+        tell(f"{len(made)} files in {folder} are up to date")
         return
     write_all(folder, made)
-    click.echo(f"wrote {len(made)} files in {folder}", err=True)
+    tell(f"wrote {len(made)} files in {folder}")
 
 
 @cli.command()
@@ -564,7 +633,7 @@ def completion(shell: str) -> None:
 
     made_by = get_completion_class(shell)
     if made_by is not None:
-        click.echo(made_by(cli, {}, "symformer", "_SYMFORMER_COMPLETE").source())
+        put(made_by(cli, {}, "symformer", "_SYMFORMER_COMPLETE").source())
 
 
 def _formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...]) -> tuple[Model, Formula]:
@@ -585,19 +654,17 @@ def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tup
         facts = [variant.to_json() for variant in found]
         _print_json({"target": model.target, "quantity": quantity, "unit": measure.unit, "variants": facts})
         return
-    from .terminal import say, table
-
     say(f"{model.title} ({model.target}): {measure.title}, one convention changed at a time; * marks what is chosen\n")
-    table(["convention", f"{measure.letter} =", measure.unit, "counted so by"], [v.row() for v in found], "llrl")
+    table(["convention", f"{measure.letter} =", measure.unit, "counted so by"], [v.row(spell) for v in found], "llrl")
 
 
-def _breakdown(model: Model, formula: Formula, value: int | None, table: Any) -> None:
-    from .notation.text import number, percent, text
+def _breakdown(model: Model, formula: Formula, value: int | None) -> None:
+    from .notation.text import number, percent
     from .summary import share
 
     rows = []
     for row in formula.rows:
-        cells = [row.path, text(row.count), text(row.each)]
+        cells = [row.path, spell(row.count), spell(row.each)]
         if value is not None:
             amount = formula.of_row(row, model.known)
             cells += [number(amount), *([percent(share(amount, value))] if formula.additive else [])]
@@ -615,10 +682,6 @@ def _version() -> str:
     from importlib.metadata import version
 
     return version("symformer")
-
-
-def _print_json(document: object) -> None:
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def main() -> None:

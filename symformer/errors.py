@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+LISTED = 300  # characters of a list that a sentence has room for
+QUOTED = 80  # characters of what the user wrote
+
 
 class SymformerError(Exception):
     """Something the user can mend. ``str(error)`` is one sentence; the command line exits with status 2."""
@@ -12,9 +15,9 @@ class SymformerError(Exception):
 class UnknownNameError(SymformerError):
     """A name that stands for nothing here; the sentence offers the nearest names that do."""
 
-    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
-        names = list(known)
-        super().__init__(f"unknown {what} {name!r}; {_suggest(name, names)}")
+    def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        self.what, self.name, self.known = what, name, list(known)
+        super().__init__(f"unknown {what} {quoted(name)}; {_suggest(name, self.known, hint)}")
 
 
 class SizeError(SymformerError):
@@ -23,6 +26,10 @@ class SizeError(SymformerError):
 
 class OptionError(SymformerError):
     """An option that a target or a quantity does not have, or a value it does not take."""
+
+
+class TargetError(SymformerError):
+    """A target of a kind that a command does not take."""
 
 
 class ConfigError(SymformerError):
@@ -53,11 +60,37 @@ class DocumentError(SymformerError):
     """A document that cannot be written."""
 
 
-def _suggest(name: str, known: list[str]) -> str:
+class OutputError(SymformerError):
+    """Standard output that takes nothing more."""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for a sentence: all of them, or the first and how many more there are.
+
+    >>> listed(["a", "b"]), listed(f"a-name-of-{number}" for number in range(1000))[-36:]
+    ('a, b', 'a-name-of-19, a-name-of-20, and 979 more')
+    """
+    spelt = list(map(str, names))
+    room, shown = LISTED, 0
+    for name in spelt:
+        room -= len(name) + 2
+        if room < 0:
+            break
+        shown += 1
+    more = [f"and {len(spelt) - shown:,} more"] if shown < len(spelt) else []
+    return ", ".join([*spelt[:shown], *more])
+
+
+def quoted(text: str) -> str:
+    """What the user wrote, in quotes; the beginning of it where it is long."""
+    return repr(text if len(text) <= QUOTED else text[: QUOTED - 1] + "…")
+
+
+def _suggest(name: str, known: list[str], hint: str) -> str:
     from difflib import get_close_matches
 
     lowered = {candidate.lower(): candidate for candidate in known}
-    near = [lowered[match] for match in get_close_matches(name.lower(), lowered, n=3, cutoff=0.6)]
+    near = [lowered[match] for match in get_close_matches(name[:QUOTED].lower(), lowered, n=3, cutoff=0.6)]
     if near:
         return "did you mean " + " or ".join(near) + "?"
-    return "known: " + ", ".join(known) if known else "none is known"
+    return "; ".join(filter(None, (f"known: {listed(known)}" if known else "" if hint else "none is known", hint)))

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from functools import partial
+from typing import Any
 
 from sympy import Expr, Integer, expand
 
 from .account import Line
 from .errors import OptionError
 from .formula import Formula
-from .ledger import ONE, ZERO, Entry, Kind
+from .ledger import ONE, ZERO, Entry, Kind, Part
 from .model import Model
-from .notation.text import code, text
-
-if TYPE_CHECKING:
-    from fractions import Fraction
+from .notation.text import code, number
 
 _TORCH = {
     Kind.LOOKUP: "Embedding",
@@ -69,25 +68,57 @@ def value_of(formula: Formula, model: Model) -> int | None:
     return formula.value() if set(formula.symbols) <= model.known.keys() else None
 
 
+_PREFIXES = ("", "k", "M", "G", "T", "P", "E")
+
+Label = Callable[[Callable[[Expr], str]], str]  # what a module is, once it is known how sizes are spelt
+
+
+def _nothing(spell: Callable[[Expr], str]) -> str:
+    return ""
+
+
+def _class_of(part: Part) -> Label:
+    return lambda spell: type(part).__name__
+
+
 @dataclass
 class Node:
     """A module as torch names it, with all that stands below it."""
 
     name: str
-    label: str = ""
+    label: Label = _nothing
     total: Expr = ZERO
     count: Expr = ONE
     below: dict[str, Node] = field(default_factory=dict)
 
-    def lines(self, guide: str = "", branch: str = "") -> Iterator[tuple[str, Node]]:
-        """Each module, indented as a tree."""
-        times = f"{text(self.count)} × " if self.count != 1 else ""
-        title = ": ".join(filter(None, (self.name, times + self.label)))
-        yield branch + title, self
+    def title(self, spell: Callable[[Expr], str]) -> str:
+        """Its name, how many copies there are, and what it is."""
+        times = f"{spell(self.count)} × " if self.count != 1 else ""
+        return ": ".join(filter(None, (self.name, times + self.label(spell))))
+
+    def lines(self, under: str = "", branch: str = "") -> Iterator[tuple[tuple[str, str], Node]]:
+        """Each module with its branch of a tree: what stands before it, and before what goes on beneath it."""
         nodes = list(self.below.values())
+        yield (branch, under + ("│" if nodes else "")), self
         for index, node in enumerate(nodes):
             last = index == len(nodes) - 1
-            yield from node.lines(guide + ("   " if last else "│  "), guide + ("└─ " if last else "├─ "))
+            yield from node.lines(under + ("   " if last else "│  "), under + ("└─ " if last else "├─ "))
+
+
+def amount(value: int | Fraction, unit: str) -> str:
+    """A value for people; beside bytes, what they come to in the units that memory is sold and measured in.
+
+    >>> amount(2_147_483_648, "bytes"), amount(124_439_808, "elements")
+    ('2,147,483,648 (2.15 GB, 2.00 GiB)', '124,439,808')
+    """
+    if unit != "bytes" or value < 1_000:
+        return number(value)
+    powers = range(1, len(_PREFIXES))
+    thousands = max(power for power in powers if power == 1 or value >= 1_000**power)
+    chunks = max(power for power in powers if power == 1 or value >= 1_024**power)
+    decimal = f"{float(round(value / Fraction(1_000**thousands), 2)):,.2f} {_PREFIXES[thousands]}B"
+    binary = f"{float(round(value / Fraction(1_024**chunks), 2)):,.2f} {_PREFIXES[chunks].upper()}iB"
+    return f"{number(value)} ({decimal}, {binary})"
 
 
 def module_tree(model: Model, formula: Formula) -> Node:
@@ -114,11 +145,12 @@ def _grow(root: Node, line: Line, count: Expr, formula: Formula) -> None:
             node = node.below.setdefault(word, Node(word))
             along.append(node)
         if entry is None:
-            node.label = node.label or (type(line.part).__name__ if line.part else "")
+            if node.label is _nothing and line.part:
+                node.label = _class_of(line.part)
             node.count = line.count.xreplace(formula.relations) if line.count != 1 else node.count
         else:
-            if not node.label or words == []:
-                node.label = node.label or describe(entry)
+            if node.label is _nothing:
+                node.label = partial(describe, entry)
             amount = (count * line.each).xreplace(formula.relations)
             for above in along:
                 above.total = above.total + amount
@@ -126,14 +158,14 @@ def _grow(root: Node, line: Line, count: Expr, formula: Formula) -> None:
         _grow(root, below, count, formula)
 
 
-def describe(entry: Entry) -> str:
+def describe(entry: Entry, spell: Callable[[Expr], str]) -> str:
     """An entry as torch would print the module."""
     if entry.kind in (Kind.LOOKUP, Kind.LINEAR):
         weight = (*entry.weights, *entry.shared)[0]
         sizes = weight.shape if entry.kind is Kind.LOOKUP else weight.shape[::-1]
         bias = any(w.path.endswith("bias") for w in (*entry.weights, *entry.shared))
         extra = "" if entry.kind is Kind.LOOKUP or bias else ", bias=False"
-        return f"{_TORCH[entry.kind]}({', '.join(map(text, sizes))}{extra})"
+        return f"{_TORCH[entry.kind]}({', '.join(map(spell, sizes))}{extra})"
     if entry.kind is Kind.NORM:
         return {"layer": "LayerNorm", "rms": "RMSNorm", "rms_offset": "RMSNorm"}.get(entry.function, entry.function)
     if entry.kind is Kind.ACTIVATION:
@@ -145,6 +177,4 @@ def describe(entry: Entry) -> str:
 
 def share(part: int | Fraction, whole: int) -> Fraction:
     """A part of a whole, exactly."""
-    from fractions import Fraction
-
     return Fraction(part) / whole if whole else Fraction(0)

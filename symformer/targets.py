@@ -1,17 +1,19 @@
-"""Targets: what a user names (an architecture, a preset, a config.json, component:NAME), turned into a model."""
+"""Targets opened: what a user names, turned into a model. What kind a name is, :mod:`symformer.target` decides."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sympy import Expr, Symbol
+
 from . import architectures, components
-from .errors import OptionError, SymformerError, UnknownNameError
+from .errors import OptionError, SizeError, TargetError, UnknownNameError, quoted
 from .model import Model
 from .quantities import quantity
 from .sizes import assignment
-
-COMPONENT = "component:"
+from .target import COMPONENT, Kind, Target, parse
 
 
 def names() -> list[str]:
@@ -21,13 +23,15 @@ def names() -> list[str]:
 
 
 def pairs(arguments: Iterable[str]) -> dict[str, str]:
-    """KEY=VALUE arguments, as ``--option`` takes them. Raises OptionError."""
+    """KEY=VALUE arguments, as ``--option`` takes them. Raises OptionError: not of this form, or a key given twice."""
     found: dict[str, str] = {}
     for argument in arguments:
-        name, equals, value = argument.partition("=")
-        if not equals or not name.strip() or not value.strip():
-            raise OptionError(f"{argument!r} is not of the form KEY=VALUE, such as tied=false")
-        found[name.strip()] = value.strip()
+        name, equals, value = map(str.strip, argument.partition("="))
+        if not equals or not name or not value:
+            raise OptionError(f"{quoted(argument)} is not of the form KEY=VALUE, such as tied=false")
+        if name in found:
+            raise OptionError(f"{name} is given twice, as {quoted(found[name])} and as {quoted(value)}; keep one")
+        found[name] = value
     return found
 
 
@@ -39,37 +43,46 @@ def resolve(
     Raises SymformerError of the kind that fits: unknown names, options and sizes that it does not take.
     """
     given = dict(options or {})
-    known = {name for question in quantities for name in quantity(question).choices}
+    known = dict.fromkeys(name for question in quantities for name in quantity(question).choices)
     conventions = {name: given.pop(name) for name in list(given) if name in known}
     try:
-        model = _model(target, given)
+        model = _model(parse(target), given)
     except UnknownNameError as error:
-        if not str(error).startswith("unknown option"):
+        if error.what != "option":
             raise
-        offered = [*_choices(target), *known]
-        unknown = next(name for name in given if name not in offered)
-        raise UnknownNameError(f"option of {target}", unknown, offered) from None
-    return (model.set(dict(assignment(argument) for argument in sets)) if sets else model.checked()), conventions
+        raise UnknownNameError(f"option of {target}", error.name, [*error.known, *known]) from None
+    values: dict[Symbol, Expr] = {}
+    for argument in sets:
+        size, value = assignment(argument)
+        if size in values:
+            raise SizeError(f"{size} is set twice, to {values[size]} and to {value}; keep one --set {size}=")
+        values[size] = value
+    return (model.set(values) if values else model.checked()), conventions
 
 
-def _model(target: str, options: Mapping[str, Any]) -> Model:
-    if target.startswith(COMPONENT):
-        part = components.component(target.removeprefix(COMPONENT), **options)
-        return Model(target=target, component=part, relations=dict(part.relations))
-    if target.startswith("hf:") or (":" in target and "/" not in target):
-        if options:
-            raise UnknownNameError("option", next(iter(options)), ())
-        if not target.startswith("hf:"):
-            raise SymformerError(f"{target!r} is a factory; symformer trace reads it, with a --size for each argument")
-        from .witness import trace
+def _model(target: Target, options: Mapping[str, Any]) -> Model:
+    match target.kind:
+        case Kind.HF:
+            if options:
+                raise UnknownNameError("option", next(iter(options)), ())
+            from .witness import trace
 
-        return trace(target).model
-    if target.endswith(".json") or "/" in target:
-        return architectures.from_config(target, **options)
-    if target not in architectures.names() and target not in architectures.presets():
-        raise UnknownNameError("target", target, names())
-    return architectures.architecture(target, **options)
+            return trace(target.text).model
+        case Kind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
+            there = os.path.lexists(target.name)
+            hint = f"to read the file write ./{target.name}" if there else "`symformer list` has them all"
+            raise UnknownNameError("target", target.name, names(), hint)
+        case Kind.HUB:
+            raise TargetError(target.refusal + _of_that_name(target))
+    return architectures.resolve(target.text, **options)
 
 
-def _choices(target: str) -> list[str]:
-    return [] if target.startswith("hf:") else list(type(_model(target, {}).component).choices())
+def _of_that_name(target: Target) -> str:
+    """The preset or the architecture that is called as a repository of the Hub is."""
+    from difflib import get_close_matches
+
+    called = target.name.rpartition("/")[2].lower()
+    near = get_close_matches(called, [*architectures.presets(), *architectures.names()], n=1, cutoff=0.75)
+    if called in near:
+        return f"; {called} is here by that name: symformer show {called}"
+    return f"; the preset with the nearest name is {near[0]}" if near else ""

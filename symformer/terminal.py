@@ -1,39 +1,246 @@
-"""What a terminal shows: tables in colour where there is one, plain columns where the output is piped."""
+"""What a terminal shows: every line that a command prints goes through here.
+
+Lines are folded to a terminal's width, and left as they are where the output is piped. What the output cannot spell is
+written in plain arithmetic and ASCII, and no control character of a user's name reaches it.
+"""
 
 from __future__ import annotations
 
+import codecs
+import json
+import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from unicodedata import combining
+from typing import TYPE_CHECKING, TextIO
+from unicodedata import combining, east_asian_width
 
+from .errors import OutputError
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], align: str, *, total: bool = False) -> None:
-    """Print a table; ``align`` has one letter a column, l or r; ``total`` sets the last row apart."""
-    if sys.stdout.isatty():
-        _rich(head, rows, align, total)
-    else:
-        for line in plain(head, rows, align):
-            say(line)
+if TYPE_CHECKING:
+    from sympy import Expr
 
+    from .notation.tree import Tree
 
-def plain(head: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> list[str]:
-    """The lines of a table without colour: columns two spaces apart."""
-    whole = [list(head), *map(list, rows)]
-    widths = [max(_width(row[column]) for row in whole) for column in range(len(head))]
-    lines = []
-    for row in whole:
-        cells = []
-        for cell, width, side in zip(row, widths, align, strict=True):
-            space = " " * (width - _width(cell))
-            cells.append(space + cell if side == "r" else cell + space)
-        lines.append("  ".join(cells).rstrip())
-    return lines
+_GAP = "  "
+# What formulas and trees are written with, and what stands for it where it cannot be written.
+_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True))
+_PLAIN = {"·": "*", "×": "x", "≈": "~", "≤": "<=", "≥": ">=", "├": "|", "└": "`", "│": "|", "─": "-", "…": "..."}
+_MARKS = "".join([*_SUPERSCRIPTS, *_PLAIN])
+# Control characters, marks that turn the direction of writing, separators of lines, and halves of characters.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_SCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 
 
 def say(text: str = "") -> None:
-    """One line on standard output."""
-    sys.stdout.write(text + "\n")
+    """One line on standard output, with the empty lines around it. Raises OutputError where it cannot be written."""
+    line = text.strip("\n")
+    before, _, after = text.partition(line) if line else (text, "", "")
+    shown = _spelt(visible(line), sys.stdout)
+    lines = fold(shown, width(), under="    ") if width() else [shown]
+    put(before + "\n".join(lines) + after + "\n")
+
+
+def put(text: str) -> None:
+    """Lines of our own making on standard output, as they are. Raises OutputError where they cannot be written."""
+    if sys.stdout is None:
+        raise OutputError("standard output is closed, so there is nowhere to print to; open it, or write a file")
+    try:
+        sys.stdout.write(_spelt(text, sys.stdout))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise unwritable(error) from None
+
+
+def put_bytes(content: bytes) -> None:
+    """A file on standard output. Raises OutputError where it cannot be written, or would fill a terminal's screen."""
+    if sys.stdout is None:
+        raise OutputError("standard output is closed, so there is nowhere to write to; open it, or write a file")
+    if sys.stdout.isatty() and b"\x00" in content:
+        raise OutputError("this is no text for a terminal; send it to a file or a program, as in > FILE")
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise unwritable(error) from None
+
+
+def put_json(document: object) -> None:
+    """One JSON document on standard output. What the output cannot spell is written as JSON's own escapes."""
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    text = _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
+    try:
+        text.encode(_encoding(sys.stdout))
+    except UnicodeEncodeError:
+        text = json.dumps(document, indent=2)
+    put(text + "\n")
+
+
+def tell(text: str) -> None:
+    """One line on standard error; nothing where that is closed or takes nothing more."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(_spelt(visible(text), sys.stderr) + "\n")
+        sys.stderr.flush()
+    except OSError:
+        abandon(sys.stderr)
+
+
+def unwritable(error: OSError) -> OutputError:
+    """The sentence for a standard output that takes nothing more."""
+    return OutputError(f"standard output cannot be written: {error.strerror}")
+
+
+def abandon(stream: TextIO | None) -> None:
+    """Send what a stream still holds nowhere, so that the interpreter does not stumble over it as it ends."""
+    try:
+        if stream is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except (OSError, ValueError):
+        pass
+
+
+def visible(text: str) -> str:
+    """Text with its control characters spelt out: a file's name may hold any.
+
+    >>> print(visible("a\\x1b[31m\\nb"))
+    a\\x1b[31m\\nb
+    """
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def spell(shown: Tree | Expr) -> str:
+    """A formula for people: ``12LE²``, or ``12*L*E**2`` where the output cannot spell that."""
+    from .notation.text import code, text
+
+    return text(shown) if _spells_marks() else code(shown)
+
+
+def table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    align: str,
+    *,
+    total: bool = False,
+    guides: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Print a table; ``align`` has one letter a column, l or r; ``total`` sets the last row apart.
+
+    ``guides`` are the branches of a tree: what stands before the first cell of each row, and before its further lines.
+    """
+    before = [("", ""), *((_spelt(lead, sys.stdout), _spelt(under, sys.stdout)) for lead, under in guides)]
+    shown = [[_spelt(visible(cell), sys.stdout) for cell in row] for row in (head, *rows)]
+    before = before if guides else [("", "")] * len(shown)
+    if width():
+        _draw(layout(shown, align, width(), before), align, total)
+        return
+    for (lead, _), row in zip(before, shown, strict=True):
+        row[0] = lead + row[0]
+    for line in plain(shown, align):
+        put(line + "\n")
+
+
+def plain(rows: Sequence[Sequence[str]], align: str) -> list[str]:
+    """The lines of a table without colour: columns two spaces apart."""
+    widths = [max(cells(row[column]) for row in rows) for column in range(len(align))]
+    return [_line(row, widths, align).rstrip() for row in rows]
+
+
+def layout(
+    rows: Sequence[Sequence[str]], align: str, room: int, guides: Sequence[tuple[str, str]]
+) -> list[list[list[str]]]:
+    """A table's rows, each as lines of cells that fit the room: folded between words, and never inside a symbol.
+
+    Only columns on the left of their room are folded; numbers are kept whole, even where they do not fit.
+    """
+    first = [lead + row[0] for (lead, _), row in zip(guides, rows, strict=True)]
+    natural = [max(map(cells, first)), *(max(cells(row[place]) for row in rows) for place in range(1, len(align)))]
+    least = [max(map(_narrowest, (row[place] for row in rows))) for place in range(len(align))]
+    least = [each if side == "l" else whole for each, side, whole in zip(least, align, natural, strict=True)]
+    least[0] = max(
+        min(cells(lead + row[0]), cells(under or lead) + 2 * bool(lead or under) + _narrowest(row[0]))
+        for (lead, under), row in zip(guides, rows, strict=True)
+    )
+    widths = _shared(natural, least, room - len(_GAP) * (len(align) - 1))
+    found = []
+    for (lead, under), row in zip(guides, rows, strict=True):
+        folded = [fold(lead + row[0], widths[0], lead, under + "  " if under or lead else "")]
+        folded += [fold(cell, room) for cell, room in zip(row[1:], widths[1:], strict=True)]
+        height = max(map(len, folded))
+        found.append(
+            [
+                [cell[line] if line < len(cell) else under * (place == 0) for place, cell in enumerate(folded)]
+                for line in range(height)
+            ]
+        )
+    return found
+
+
+def _shared(natural: list[int], least: list[int], room: int) -> list[int]:
+    """A width for each column: what it would have, and less for the widest ones until all of them fit."""
+    widths = list(natural)
+    while sum(widths) > room:
+        places = [place for place, width in enumerate(widths) if width > least[place]]
+        if not places:
+            break
+        widest = max(places, key=lambda place: widths[place])
+        widths[widest] -= 1
+    return widths
+
+
+def fold(text: str, room: int, lead: str = "", under: str = "") -> list[str]:
+    """A text as lines of at most so many cells: broken at spaces, then after signs, and never inside a symbol.
+
+    ``lead`` is kept whole at the beginning, and ``under`` stands before every further line.
+
+    >>> fold("12·L·E·H + 13·L·E", 12), fold("5·L_dense·E", 10)
+    (['12·L·E·H', '+ 13·L·E'], ['5·L_dense·', 'E'])
+    """
+    if cells(text) <= room:
+        return [text]
+    lines, line = [], lead
+    for word in _WORD.findall(text.removeprefix(lead)):
+        pieces = [word] if cells(under + word.rstrip()) <= room else _PIECE.findall(word)
+        for place, piece in enumerate(pieces):
+            fits = cells(line + piece.rstrip()) <= room and (place > 0 or len(pieces) == 1)
+            if not fits and line not in (lead, under):
+                lines.append(line.rstrip())
+                line = under
+            line += piece
+    return [*lines, line.rstrip()]
+
+
+def _narrowest(text: str) -> int:
+    """The cells of the longest piece of a text, which nothing breaks."""
+    return max((cells(piece.rstrip()) for word in _WORD.findall(text) for piece in _PIECE.findall(word)), default=0)
+
+
+_WORD = re.compile(r"\s*(?:[-+] )?\S+(?: = \S+)?\s*")  # a sign stays with its term, and a number with its name
+_PIECE = re.compile(r".+?(?:\*\*\d+|(?:[·/,.=|]|(?<!\.)\*)(?![*\d])|$)\s*")  # after a sign, where a word is too long
+
+
+def width() -> int:
+    """The cells of a terminal's line; 0 where the output is none."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return 0
+    from shutil import get_terminal_size
+
+    return max(get_terminal_size().columns, 20)
+
+
+def cells(text: str) -> int:
+    """How wide a text is on a terminal.
+
+    >>> cells("E²"), cells("模型")
+    (2, 4)
+    """
+    return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)
 
 
 @contextmanager
@@ -49,25 +256,64 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
-def _width(cell: str) -> int:
-    return sum(1 for character in cell if not combining(character))
+def _line(row: Sequence[str], widths: Sequence[int], align: str) -> str:
+    spaced = []
+    for cell, room, side in zip(row, widths, align, strict=True):
+        space = " " * (room - cells(cell))
+        spaced.append(space + cell if side == "r" else cell + space)
+    return _GAP.join(spaced)
 
 
-def _rich(head: Sequence[str], rows: Sequence[Sequence[str]], align: str, total: bool) -> None:
-    from rich import box
+def _draw(rows: list[list[list[str]]], align: str, total: bool) -> None:
+    """Print laid out rows in colour: the head, a rule, the rows, and a rule before a total."""
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    shown = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for name, side in zip(head, align, strict=True):
-        shown.add_column(name, justify="right" if side == "r" else "left", overflow="fold")
+    widths = [max(cells(line[place]) for row in rows for line in row) for place in range(len(align))]
+    rule = _spelt("─", sys.stdout) * (sum(widths) + len(_GAP) * (len(align) - 1))
+    console = Console(soft_wrap=True, highlight=False)
     for index, row in enumerate(rows):
         last = total and index == len(rows) - 1
         if last:
-            shown.add_section()
-        styles = ["cyan", *[""] * (len(row) - 1)]
-        shown.add_row(
-            *(Text(cell, style="bold" if last else style) for cell, style in zip(row, styles, strict=True)),
-        )
-    Console().print(shown)
+            console.print(Text(rule))
+        for line in row:
+            shown = Text(_line(line, widths, align).rstrip(), style="bold" if last or index == 0 else "")
+            if not last and index:
+                shown.stylize("cyan", 0, len(line[0]))
+            console.print(shown)
+        if index == 0:
+            console.print(Text(rule))
+
+
+def _encoding(stream: TextIO | None) -> str:
+    return getattr(stream, "encoding", None) or "utf-8"
+
+
+def _spells_marks() -> bool:
+    try:
+        _MARKS.encode(_encoding(sys.stdout))
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _spelt(text: str, stream: TextIO | None) -> str:
+    """A text in the characters that a stream can write."""
+    encoding = _encoding(stream)
+    return text.encode(encoding, PLAINLY).decode(encoding)
+
+
+PLAINLY = "symformer.plainly"  # how streams handle what they cannot encode
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    """Plain arithmetic and ASCII for the marks of a formula or a tree, an escape for any other character."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    text = _SCRIPT.sub(lambda found: "**" + "".join(map(_SUPERSCRIPTS.__getitem__, found[0])), text)
+    text = "".join(_PLAIN.get(each, each) for each in text)
+    return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
+
+
+codecs.register_error(PLAINLY, _plainly)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sympy import Expr
+
 from .errors import OptionError, SymformerError
 from .formula import Formula
 from .model import Model
+from .notation.text import text
 from .quantities import quantity as find_quantity
 from .summary import value_of
 
@@ -39,9 +42,9 @@ class Variant:
     refusal: str
     users: tuple[User, ...]
 
-    def row(self) -> list[str]:
+    def row(self, spell: Callable[[Expr], str] = text) -> list[str]:
         """The cells of its line: convention, formula, value, users."""
-        shown = self.formula.text() if self.formula else f"refused: {self.refusal}"
+        shown = spell(self.formula.expanded) if self.formula else f"refused: {self.refusal}"
         users = "; ".join(f"{user.who} ({user.where})" for user in self.users)
         number = "" if self.value is None else f"{self.value:,}"
         return [f"{self.convention}={self.choice}" + (" *" if self.chosen else ""), shown, number, users]

@@ -11,11 +11,13 @@ from typing import Any
 
 from sympy import Integer
 
+from ..components import component
 from ..config import read_config
-from ..errors import ConfigError, UnknownNameError
+from ..errors import ConfigError, TargetError, UnknownNameError, listed
 from ..model import Model
 from ..registry import Registry
 from ..symbols import symbol
+from ..target import Kind, parse
 from .base import Architecture
 
 registry: Registry[Architecture] = Registry(__name__, str(Path(__file__).parent), Architecture)  # type: ignore[type-abstract]
@@ -43,7 +45,7 @@ def presets_of(name: str) -> list[str]:
     return [preset for preset, facts in presets().items() if facts["architecture"] == name]
 
 
-def architecture(name: str, **options: Any) -> Model:
+def architecture(name: str, /, **options: Any) -> Model:
     """An architecture or a preset, by name. An architecture's own name has numbers only where a preset is called so.
 
     Raises UnknownNameError, OptionError.
@@ -63,7 +65,7 @@ def architecture(name: str, **options: Any) -> Model:
     return model.set({symbol(size): Integer(number) for size, number in sizes.items()})
 
 
-def from_config(path: str, **options: Any) -> Model:
+def from_config(path: str, /, **options: Any) -> Model:
     """The model that a Hugging Face ``config.json`` describes. Raises ConfigError, OptionError."""
     config = read_config(path)
     model_type = config.get("model_type")
@@ -73,22 +75,29 @@ def from_config(path: str, **options: Any) -> Model:
             known[known_type] = name
     if not isinstance(model_type, str) or model_type not in known:
         raise ConfigError(
-            f"{path}: 'model_type' is {model_type!r}, which no architecture here reads; known: {', '.join(known)}"
+            f"{path}: 'model_type' is {model_type!r}, which no architecture here reads; known: {listed(known)}"
         )
     base = architecture_class(known[model_type])
     try:
         read, numbers = base.fields.read(config)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
-    component = base(**base.options_from({**read, **options}))
-    return _model(path, component).set({size: Integer(number) for size, number in numbers.items()})
+    part = base(**base.options_from({**read, **options}))
+    return _model(path, part).set({size: Integer(number) for size, number in numbers.items()})
 
 
-def resolve(target: str, **options: Any) -> Model:
-    """An architecture, a preset or a path to a config.json."""
-    if target.endswith(".json") or "/" in target:
-        return from_config(target, **options)
-    return architecture(target, **options)
+def resolve(target: str, /, **options: Any) -> Model:
+    """What is composed here: an architecture, a preset, a component or a config.json. Raises TargetError."""
+    named = parse(target)
+    match named.kind:
+        case Kind.NAME:
+            return architecture(named.name, **options)
+        case Kind.CONFIG:
+            return from_config(named.name, **options)
+        case Kind.COMPONENT:
+            part = component(named.name, **options)
+            return Model(target=target, component=part, relations=dict(part.relations), read_numbers=resolve)
+    raise TargetError(named.refusal)
 
 
 def _model(target: str, component: Architecture) -> Model:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from sympy import Expr, Symbol
 
 from ..components.base import Component
-from ..errors import ConfigError, SizeError
+from ..errors import ConfigError, SizeError, listed
 from ..sizes import Divides, Numbers, evaluate, whole
 from ..symbols import L, letter
 
@@ -143,7 +143,7 @@ class Fields:
             raise ConfigError(f"'architectures' is {named!r} in the config; it should be a list of one class name")
         if named[0] not in self.classes:
             raise ConfigError(
-                f"'architectures' names {named[0]!r}, whose head is not known here; known: {', '.join(self.classes)}"
+                f"'architectures' names {named[0]!r}, whose head is not known here; known: {listed(self.classes)}"
             )
         return dict(self.classes[named[0]])
 

@@ -21,7 +21,7 @@ def component_class(name: str) -> type[Component]:
     return registry.load(name)
 
 
-def component(name: str, **options: Any) -> Component:
+def component(name: str, /, **options: Any) -> Component:
     """A component with its usual sizes; options are its fields of type bool or Literal.
 
     >>> component("mlp", bias=False).params

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -36,6 +37,15 @@ class Component(ABC):
     constraints: ClassVar[tuple[Condition, ...]] = ()
     places: ClassVar[Mapping[str, str]] = {}  # letter -> config field, of a model that was traced
     checked: ClassVar[int] = 0  # and at how many points it was held against torch
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Refuse a field that hides a method or a property of a part: whoever asks for the one would get the other."""
+        super().__init_subclass__(**arguments)
+        for name in inspect.get_annotations(cls):
+            for base in cls.__mro__[1:]:
+                declared = name in inspect.get_annotations(base)  # what is declared is there for subclasses to give
+                if name in vars(base) and not declared:
+                    raise TypeError(f"{cls.__name__}.{name} hides {base.__name__}.{name}; call the field otherwise")
 
     @abstractmethod
     def forward(self, ops: Operations, *inputs: Any) -> Any:

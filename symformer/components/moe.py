@@ -34,7 +34,7 @@ class MoE(Component):
 
     experts: Expr = X  # that a token may go to
     stored: Expr = X  # that stand here
-    chosen: Expr = K
+    per_token: Expr = K  # that a token goes to
     hidden: Expr = M
     shared: Component | None = None  # a network that every token goes through beside its experts
 
@@ -42,7 +42,7 @@ class MoE(Component):
         return replace(self, stored=cut.experts_of(self.stored), hidden=cut.share(self.hidden))
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
-        chosen = ops.route("top_k", ops.linear("gate", x, self.experts, bias=False), self.chosen)
+        chosen = ops.route("top_k", ops.linear("gate", x, self.experts, bias=False), self.per_token)
         both = ops.experts("experts.gate_up_proj", x, chosen, self.stored, 2 * self.hidden)
         gate, up = ops.split(both, (self.hidden, self.hidden))
         hidden = ops.multiply("experts.product", ops.activation("experts.act_fn", gate, "silu"), up)

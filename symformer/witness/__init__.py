@@ -81,10 +81,14 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
 
 
 def torch_side(name: str = "certify") -> Any:
-    """A module that imports torch. Raises WitnessError where that is not installed."""
+    """A module that imports torch. Raises WitnessError where that is not installed, or has no folder to start in."""
+    try:
+        os.getcwd()
+    except OSError:
+        raise WitnessError("the working directory has been deleted; change to one that is there") from None
     try:
         return import_module(f".{name}", __name__)
     except ModuleNotFoundError as error:
         raise WitnessError(
-            f"{error.name} is not installed, and a check against torch needs it: pip install 'symformer[torch]'"
+            f"{error.name} is not installed, and a check against torch needs it: pip install torch transformers"
         ) from None

@@ -25,9 +25,10 @@ from sympy import Symbol
 from torch import nn
 
 from ..config import read_config
-from ..errors import ConfigError, SizeError, UnknownNameError, WitnessError
+from ..errors import ConfigError, SizeError, TargetError, UnknownNameError, WitnessError
 from ..sizes import whole
 from ..symbols import SYMBOLS, name_size
+from ..target import HF, Kind, parse
 from .calling import calling, calling_with, lengths_of
 from .drawing import DEEP, ENTRY
 from .fitting import Point
@@ -43,8 +44,6 @@ HEADS = {
     "image": "MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING",
     "base": "MODEL_MAPPING",
 }
-HF = "hf:"
-
 
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
 STAGES = 6  # a list of more numbers is one of layers
@@ -173,11 +172,15 @@ def trace(
 
 def trace_target(target: str, sizes: Mapping[str, int], head: str = "", inputs: str = "") -> Trace:
     """The trace of what a target names: hf:MODEL_TYPE, a config.json, or package.module:factory."""
-    if target.startswith(HF):
-        return trace_type(target.removeprefix(HF), head)
-    if ":" not in target:
-        return trace_config(target, head)
-    return trace(_imported(target), sizes, target, _imported(inputs) if inputs else None)
+    named = parse(target)
+    match named.kind:
+        case Kind.HF:
+            return trace_type(named.name, head)
+        case Kind.CONFIG:
+            return trace_config(named.name, head)
+        case Kind.FACTORY:
+            return trace(_imported(target), sizes, target, _imported(inputs) if inputs else None)
+    raise TargetError(named.refusal)
 
 
 def _imported(target: str) -> Callable[..., Any]:

@@ -1,0 +1,189 @@
+"""What every command holds to: how it ends, what it refuses before it starts, and how a shell completes it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, ClassVar
+
+import click
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
+
+from .errors import SymformerError
+from .terminal import PLAINLY, abandon, tell, unwritable, visible
+
+REFUSED = 2  # what the user can mend
+DEFECT = 70  # what only we can: a fault of symformer
+STOPPED = 130  # by Ctrl-C
+CUT_OFF = 141  # whoever read our output has gone
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  # what a stream fails with, and no path
+ROOM = 1_200  # characters of a sentence
+
+
+class Command(click.Command):
+    """A command whose options stand at most once, except those that are there to be repeated."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            _, _, given = self.make_parser(ctx).parse_args(list(args))
+            for option, times in Counter(given).items():
+                if times > 1 and isinstance(option, click.Option) and not (option.multiple or option.is_flag):
+                    raise click.UsageError(f"{option.opts[0]} is given {times} times; it takes one value", ctx)
+        return super().parse_args(ctx, args)
+
+
+class Program(click.Group):
+    """Commands that end in a result, or in one sentence on standard error and a status that tells why."""
+
+    command_class = Command
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **named: Any,
+    ) -> Any:
+        run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **named)
+        if not standalone_mode:
+            return run()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors=PLAINLY)
+        sys.exit(_ended(run))
+
+
+def _ended(run: Callable[[], Any]) -> int:
+    """The status that a run ends with, once what it failed with is said."""
+    output = sys.stdout
+    try:
+        status = _status(run)
+        if sys.stdout is not output:  # click's way to say that whoever read has gone
+            raise BrokenPipeError
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return STOPPED
+    except BrokenPipeError:
+        abandon(output)
+        return CUT_OFF
+    except OSError as error:
+        abandon(sys.stdout)
+        return _say(str(unwritable(error)), REFUSED)
+
+
+def _status(run: Callable[[], Any]) -> int:
+    try:
+        returned = run()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else _say(str(ended.code), 1)
+    except SymformerError as error:
+        return _say(str(error), REFUSED)
+    except click.Abort:
+        return _say("stopped", STOPPED)
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "symformer"
+        return _say(f"{error.format_message().rstrip('.')}; see `{path} --help`", error.exit_code)
+    except click.ClickException as error:
+        return _say(error.format_message(), error.exit_code)
+    except OSError as error:
+        if error.filename is None and error.errno in _FULL:
+            raise
+        if not _here():
+            return _say("the working directory has been deleted; change to one that is there", REFUSED)
+        if isinstance(error.filename, str) and error.strerror:
+            return _say(f"{error.filename}: {error.strerror}", REFUSED)
+        return _defect(error)
+    except (MemoryError, RecursionError) as error:
+        return _say(f"this is too large to work out here ({type(error).__name__})", REFUSED)
+    except Exception as error:
+        return _defect(error)
+    return returned if isinstance(returned, int) else 0
+
+
+def _here() -> bool:
+    """Whether there is a working directory."""
+    try:
+        return bool(os.getcwd())
+    except OSError:
+        return False
+
+
+def _defect(error: Exception) -> int:
+    """A fault of our own: no result, and where it is for whoever mends it."""
+    where, traceback = "", error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if Path(__file__).parent in Path(code.co_filename).parents:
+            where = f" in {Path(code.co_filename).name}, line {traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    said = " ".join(str(error).split())[:200]
+    return _say(f"a defect of symformer, which is not your doing: {type(error).__name__}{where}: {said}", DEFECT)
+
+
+def _say(sentence: str, status: int) -> int:
+    text = visible(sentence)
+    tell(f"symformer: {text if len(text) <= ROOM else text[: ROOM - 200] + ' … ' + text[-200:]}")
+    return status
+
+
+class _Bash(BashComplete):
+    """Completion for bash, which breaks words at ``:`` and ``=``: what stands before the last of them is left out."""
+
+    name: ClassVar[str] = "bash"
+    source_template: ClassVar[str] = r"""
+%(complete_func)s() {
+    local IFS=$'\n' response type value path
+    response=$(env COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_BREAKS="$COMP_WORDBREAKS" \
+        %(complete_var)s=bash_complete "$1" 2>/dev/null)
+    COMPREPLY=()
+    for completion in $response; do
+        IFS=',' read -r type value <<< "$completion"
+        if [[ $type == file ]]; then
+            compopt -o filenames
+            while IFS= read -r path; do COMPREPLY+=("$path"); done < <(compgen -f -- "$value")
+        else
+            [[ $value == *[:=.] ]] && compopt -o nospace
+            COMPREPLY+=("$value")
+        fi
+    done
+    return 0
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        if "COMP_LINE" not in os.environ:  # asked by a script that was not ours
+            words, self._standing = super().get_completion_args()
+            return words, self._standing
+        line = os.environ["COMP_LINE"]
+        words = split_arg_string(line)[1:]
+        incomplete = words.pop() if words and not line.endswith((" ", "\t")) else ""
+        self._standing = incomplete
+        return words, incomplete
+
+    def format_completion(self, item: CompletionItem) -> str:
+        value = str(item.value)
+        if item.type == "file":
+            return f"file,{value}"
+        cut = max(map(self._standing.rfind, os.environ.get("COMP_BREAKS", ":="))) + 1
+        stands = self._standing[:cut]
+        start = next(place for place in range(cut + 1) if value.startswith(stands[place:]))
+        return f"{item.type},{value[cut - start :]}"
+
+
+add_completion_class(_Bash)
+
+
+def starting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """The names that go on from what is typed; paths where there is none."""
+    near = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return near or [CompletionItem(incomplete, type="file")]

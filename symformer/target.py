@@ -1,0 +1,78 @@
+"""What a word of the user's names: decided here, by how it is written, for every door alike."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+COMPONENT, HF = "component:", "hf:"
+CONFIG = ".json"
+
+_HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+_SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
+
+
+class Kind(Enum):
+    """What a target can be, in words."""
+
+    NAME = "an architecture or a preset"  # which of the two is looked up, and not read
+    COMPONENT = "a component"
+    CONFIG = "a config.json"
+    HF = "a model type of transformers"
+    FACTORY = "a factory"
+    HUB = "a model on the Hub"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target with its kind: ``component:mlp`` is a component by the name of ``mlp``."""
+
+    text: str
+    kind: Kind
+    name: str  # the text without what tells the kind
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def refusal(self) -> str:
+        """Why nothing here opens it, and what works instead; for the kinds that a command does not take."""
+        match self.kind:
+            case Kind.HUB:
+                return (
+                    f"{self.text} is no file here, and nothing is fetched from the Hub: download the config.json of "
+                    f"{self.text} and name that file, or name a preset (symformer list)"
+                )
+            case Kind.FACTORY:
+                return f"{self.text!r} is a factory; symformer trace reads it, with a --size for each argument"
+            case Kind.HF:
+                return f"{self.text} is a model type of transformers, which is traced: symformer trace {self.text}"
+            case Kind.COMPONENT:
+                return f"{self.text} is composed here and has no torch code to read: symformer show {self.text}"
+            case Kind.NAME:
+                return (
+                    f"trace reads torch code: write hf:{self.text} if {self.text} is a model type of transformers; "
+                    f"what is composed here by that name: symformer show {self.text}"
+                )
+            case Kind.CONFIG:
+                return f"{self.text} is {self.kind.value}, which symformer show reads"
+
+
+def parse(text: str) -> Target:
+    """What a target is, by its spelling; whether it is there is for whoever opens it.
+
+    >>> parse("component:mlp").kind, parse("hf:gpt2").name, parse("torch.nn:Linear").kind.value
+    (<Kind.COMPONENT: 'a component'>, 'gpt2', 'a factory')
+    """
+    for prefix, kind in ((COMPONENT, Kind.COMPONENT), (HF, Kind.HF)):
+        if text.startswith(prefix):
+            return Target(text, kind, text.removeprefix(prefix))
+    if text == "-":
+        return Target(text, Kind.CONFIG, "/dev/stdin")
+    if _HUB.fullmatch(text) and not text.endswith(CONFIG) and not os.path.lexists(text):
+        return Target(text, Kind.HUB, text)
+    if text.endswith(CONFIG) or any(separator in text for separator in _SEPARATORS):
+        return Target(text, Kind.CONFIG, text)
+    return Target(text, Kind.FACTORY if ":" in text else Kind.NAME, text)
