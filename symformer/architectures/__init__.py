@@ -14,6 +14,7 @@ from sympy import Integer
 from ..config import read_config
 from ..errors import ConfigError, UnknownNameError
 from ..model import Model
+from ..provenance import Provenance
 from ..registry import Registry
 from ..symbols import symbol
 from .base import Architecture
@@ -60,7 +61,8 @@ def architecture(name: str, **options: Any) -> Model:
     chosen = base.options_from({**(facts.get("options", {}) if facts else {}), **options})
     model = _model(name, base(**chosen))
     sizes = facts["sizes"] if facts else {}
-    return model.set({symbol(size): Integer(number) for size, number in sizes.items()})
+    own = base(**base.options_from(facts.get("options", {}) if facts else {})).chosen
+    return _stated(model.set({symbol(size): Integer(number) for size, number in sizes.items()}), own)
 
 
 def from_config(path: str, **options: Any) -> Model:
@@ -81,7 +83,8 @@ def from_config(path: str, **options: Any) -> Model:
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     component = base(**base.options_from({**read, **options}))
-    return _model(path, component).set({size: Integer(number) for size, number in numbers.items()})
+    model = _model(path, component).set({size: Integer(number) for size, number in numbers.items()})
+    return _stated(model, base(**base.options_from(read)).chosen)
 
 
 def resolve(target: str, **options: Any) -> Model:
@@ -92,7 +95,15 @@ def resolve(target: str, **options: Any) -> Model:
 
 
 def _model(target: str, component: Architecture) -> Model:
-    return Model(target=target, component=component, relations=dict(component.relations), read_numbers=resolve)
+    places = Provenance(places=component.fields.places)
+    relations = dict(component.relations)
+    return Model(target=target, component=component, relations=relations, provenance=places, read_numbers=resolve)
+
+
+def _stated(model: Model, options: Mapping[str, str]) -> Model:
+    """The model, with what its target stands for on record: these sizes, relations and options are its own."""
+    own = replace(model.provenance, numbers=model.known, relations=model.relations, options=options)
+    return replace(model, provenance=own)
 
 
 def variants(model: Model) -> list[Model]:

@@ -31,11 +31,8 @@ class Component(ABC):
     title: ClassVar[str]  # "Self-attention"
     role: ClassVar[str]  # which row of a comparison it belongs to: "attention"
     shapes: ClassVar[str]  # "x[B,S,E] -> y[B,S,E]"
-    papers: ClassVar[tuple[str, ...]] = ()  # keys of papers.json
     relations: ClassVar[Relations] = {}  # sizes that others fix, when the part stands alone
     constraints: ClassVar[tuple[Condition, ...]] = ()
-    places: ClassVar[Mapping[str, str]] = {}  # letter -> config field, of a model that was traced
-    checked: ClassVar[int] = 0  # and at how many points it was held against torch
 
     @abstractmethod
     def forward(self, ops: Operations, *inputs: Any) -> Any:
@@ -68,6 +65,11 @@ class Component(ABC):
         """One quantity of this part alone. Raises UnknownNameError and OptionError."""
         question = find_quantity(quantity)
         return question.formula(self, self.name, conventions, dict(self.relations), self.constraints)
+
+    @property
+    def about(self) -> str:
+        """What it is, for a document: the first paragraph of its docstring. A paper is cited by its key in brackets."""
+        return " ".join((type(self).__doc__ or "").split("\n\n")[0].split())
 
     @property
     def params(self) -> Formula:

@@ -10,7 +10,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class LayerNorm(Component):
-    """Layer normalisation with a scale and a bias of E elements each, Ba et al. 2016, arXiv:1607.06450, eq. 4.
+    """Layer normalisation with a scale and a bias of E elements each, Ba et al. 2016 [ba2016], eq. 4.
 
     >>> LayerNorm().params, LayerNorm(bias=False).params
     (2*E, E)
@@ -19,7 +19,6 @@ class LayerNorm(Component):
     title = "Layer normalisation"
     role = "norms"
     shapes = "x[...,E] -> y[...,E]"
-    papers = ("ba2016",)
 
     scale: bool = True
     bias: bool = True

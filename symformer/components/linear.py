@@ -13,7 +13,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class Linear(Component):
-    """An affine map x·Wᵀ + b, with W[H,E] and b[H].
+    """An affine map: a matrix of H rows and E columns, and a bias of H elements.
 
     >>> Linear().params, Linear(bias=False).params
     (E*H + H, E*H)
