@@ -17,7 +17,7 @@ def papers_of(formula: Formula) -> list[str]:
     """The keys of the papers that a formula rests on: those cited where its parts and what it counts are described."""
     question = quantity(formula.measure.name)
     parts = [line.part for line in formula.root.parts() if line.each != 0]
-    said = [part.about for part in parts if isinstance(part, Component)]
+    said = [part.under(formula.relations).about for part in parts if isinstance(part, Component)]
     meant = [question.choices[name].meanings[value] for name, value in formula.conventions.items()]
     return cited([*said, question.statement, *meant])
 

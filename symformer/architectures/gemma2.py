@@ -22,7 +22,7 @@ from .base import Architecture, Field, Fields, Layers, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class Gemma2(Architecture):
-    """Gemma 2, Gemma Team 2024 [gemma2024], section 2: every other layer has a sliding window.
+    """Gemma 2, Gemma Team 2024 [gemma2024], section 2: layers with a sliding window, and layers without.
 
     The two kinds of layer store the same and differ in what they look back on. They stand here in two stacks, one after
     the other; nothing counted depends on their order. The scale of the embedding and the soft caps are elementwise.

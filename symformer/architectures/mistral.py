@@ -22,7 +22,7 @@ from .base import Architecture, Field, Fields, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class Mistral(Architecture):
-    """Mistral 7B, Jiang et al. 2023 [jiang2023], section 2: Llama with a sliding window.
+    """Mistral 7B, Jiang et al. 2023 [jiang2023], section 2: Llama, in the first release with a sliding window.
 
     Their W is C_win here. Later releases have no window; a query then sees every token before it.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+
+from sympy import Expr
 
 from ..errors import OptionError, UnknownNameError
 from ..formula import Formula
@@ -65,6 +67,11 @@ class Component(ABC):
         """One quantity of this part alone. Raises UnknownNameError and OptionError."""
         question = find_quantity(quantity)
         return question.formula(self, self.name, conventions, dict(self.relations), self.constraints)
+
+    def under(self, relations: Relations) -> Component:
+        """This part with relations between sizes put into its own: what it is in a model that has them."""
+        sizes = {item.name: size for item in fields(self) if isinstance(size := getattr(self, item.name), Expr)}
+        return replace(self, **{name: size.xreplace(relations) for name, size in sizes.items()})
 
     @property
     def about(self) -> str:

@@ -33,6 +33,12 @@ class GatedMLP(Component):
     act: str = "act_fn"
     down: str = "down_proj"
 
+    @property
+    def about(self) -> str:
+        """Which kind it is follows from the activation."""
+        kind = {"silu": "SwiGLU", "gelu": "GeGLU"}[self.activation]
+        return f"{kind}, a gated feed-forward network with {self.activation}, Shazeer 2020 [shazeer2020], eq. 6."
+
     def split(self, cut: Cut) -> GatedMLP:
         return replace(self, hidden=cut.share(self.hidden))
 

@@ -23,5 +23,16 @@ class LayerNorm(Component):
     scale: bool = True
     bias: bool = True
 
+    @property
+    def about(self) -> str:
+        """With what it stores."""
+        both = {
+            (True, True): "with a scale and a bias of E elements each",
+            (True, False): "with a scale of E elements",
+            (False, True): "with a bias of E elements",
+            (False, False): "without scale and bias",
+        }
+        return f"Layer normalisation {both[self.scale, self.bias]}, Ba et al. 2016 [ba2016], eq. 4."
+
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         return ops.norm("", x, "layer", scale=self.scale, bias=self.bias)

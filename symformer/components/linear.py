@@ -26,5 +26,10 @@ class Linear(Component):
     out: Expr = H
     bias: bool = True
 
+    @property
+    def about(self) -> str:
+        """With what it stores."""
+        return f"A matrix of H rows and E columns, {'and a bias of H elements' if self.bias else 'without bias'}."
+
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         return ops.linear("", x, self.out, bias=self.bias)

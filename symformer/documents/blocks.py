@@ -28,8 +28,8 @@ class Math:
 
     @classmethod
     def shape(cls, factors: Sequence[Expr]) -> Math:
-        """The shape of a tensor, or what is multiplied out: ``V × E``."""
-        shown = tuple(map(tree, factors))
+        """The shape of a tensor, or what is multiplied out: ``V × E``. A factor of 1 is left out."""
+        shown = tuple(tree(factor) for factor in factors if factor != 1)
         return cls(shown[0] if len(shown) == 1 else Cross(shown) if shown else tree(ONE))
 
 

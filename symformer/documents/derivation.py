@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
-from sympy import Expr, Integer, Mul, Symbol, expand
+from sympy import Add, Expr, Integer, Mul, Symbol, expand
 
 from ..account import Line as AccountLine
 from ..architectures import architecture, presets, presets_of, variant
@@ -25,7 +25,7 @@ from ..quantities import quantity as find_quantity
 from ..quantities.elementwise import stated
 from ..quantities.quantity import PLACEMENT
 from ..shapes import shape_line
-from ..sizes import AtMost, Differs, Divides
+from ..sizes import AtMost, Condition, Differs, Divides
 from ..summary import share
 from ..symbols import RANK, letter
 from .blocks import (
@@ -82,21 +82,30 @@ def document(model: Model, quantities: Sequence[str], version: str, together: st
 
 
 def _subtitle(model: Model, formulas: Sequence[Formula], version: str) -> str:
-    """What stands behind the lines that follow: the algebra always, torch where it was asked."""
+    """What stands behind the lines that follow: the algebra always, and torch where it was asked."""
     held = [_held(model, formula) for formula in formulas]
-    among = (
-        "The formula is" if len(held) == 1 else "Every formula is" if all(held) else f"{sum(held)} of {len(held)} are"
-    )
-    compared = f"{among} compared with torch." if any(held) else "No certificate compares it with torch."
-    return (
-        f"Derived by symformer {version}. Every line of a derivation is proved equal to the one before it. {compared}"
-    )
+    if all(held):
+        compared = "the result is compared with torch" if len(held) == 1 else "every result is compared with torch"
+    elif any(held):
+        compared = "at the end of each chapter stands what of it is compared with torch"
+    else:
+        compared = "no certificate compares the result with torch"
+    return f"Derived by symformer {version}. Every line follows from the one before it, by proof; {compared}."
 
 
 def _held(model: Model, formula: Formula) -> bool:
-    """Whether torch was asked about a formula, by a certificate or a trace."""
-    read = model.provenance.of(formula.measure.name).reading is not None
-    return read or certificate_for(model, formula) is not None
+    """Whether torch was asked about this very formula, by a certificate or a trace; of a rank's share it was not."""
+    if any(name in PLACEMENT for name in formula.conventions):
+        return False
+    return model.provenance.of(formula.measure.name).reading is not None or _certificate(model, formula) is not None
+
+
+def _certificate(model: Model, formula: Formula) -> Certificate | None:
+    """The certificate of a formula, or of the number of parameters where its rows are the same."""
+    if found := certificate_for(model, formula):
+        return found
+    stored = model.formula() if formula.measure.unit == model.formula().measure.unit else formula
+    return certificate_for(model, stored) if stored.digest == formula.digest else None
 
 
 def _lowered(block: Block) -> Block:
@@ -127,7 +136,6 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
     """Both sides as ratios are printed: what each comes to, the quotient, and that of every operation."""
     above, below = formula.above, formula.over
     quotient = Chain((_label(formula),), (Quotient(_label(above), _label(below)),))
-    quotient.prove(formula.relations)
     result: list[Block] = [Equation(quotient, key=True)]
     result += [Equation(Chain((_label(side),), (tree(side.expanded),))) for side in (above, below)]
     known = subject.model.known
@@ -148,7 +156,14 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
             continue
         value_cell: list[Line] = [[number(formula.of_row(row, known))]] if numbered_ else []
         rows.append([[Code(row.path)], [Math.of(row.each)], *value_cell])
-    return result, [*rest, Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered_ else "ll")]
+    rest += [Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered_ else "ll")]
+    return result, [*rest, Heading(1, ["The check against torch"]), Paragraph([RATIO])]
+
+
+RATIO = (
+    "A ratio has no certificate of its own. What stands above is counted as the FLOPs of the same run are, what stands "
+    "below as its memory traffic is, and each is checked as that."
+)
 
 
 def _maybe(said: object, *pieces: Piece) -> Line:
@@ -189,7 +204,7 @@ def _counted(model: Model, formula: Formula) -> list[Block]:
     question = find_quantity(formula.measure.name)
     blocks: list[Block] = [
         Heading(1, ["What is counted"]),
-        Paragraph([*sentence(model.component.about), " ", *sentence(question.statement)]),
+        Paragraph([*_about(formula.root, formula), " ", *sentence(question.statement)]),
     ]
     for name, value in formula.conventions.items():
         meaning = question.choices[name].meanings[value]
@@ -233,6 +248,8 @@ def _conditions(formula: Formula) -> list[Block]:
     for target, value in formula.relations.items():
         notes.append([Math(tree(target)), " = ", Math.of(value)])
     for constraint in formula.constraints:
+        if not _concerns(constraint, formula):
+            continue
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
         elif isinstance(constraint, AtMost):
@@ -244,11 +261,18 @@ def _conditions(formula: Formula) -> list[Block]:
     return [Paragraph(["The formula holds where ", *listed(*notes), "."])] if notes else []
 
 
-def _about(line: AccountLine) -> list[Piece]:
+def _concerns(constraint: Condition, formula: Formula) -> bool:
+    """Whether a condition is about sizes that the formula has: a window bounds no number of parameters."""
+    own = {*formula.symbols, *formula.relations}
+    runs = {size for size in constraint.symbols if letter(size).run and not letter(size).ranks}
+    return bool(constraint.symbols & own) and runs <= own
+
+
+def _about(line: AccountLine, formula: Formula) -> list[Piece]:
     """What a part is, with the sizes that it has where it stands for those that its class has by itself."""
-    part = line.part
-    if not isinstance(part, Component):
+    if not isinstance(line.part, Component):
         return []
+    part = line.part.under(formula.relations)
     sizes: dict[Symbol, Expr] = {}
     for each in fields(part):
         if isinstance(each.default, Symbol):
@@ -277,7 +301,7 @@ def _parts(model: Model, formula: Formula) -> list[Block]:
         named = _title(section.line)
         blocks.append(Heading(1, [f"The {named[0].lower()}{named[1:]}"], f"{formula.id}.{section.line.key}"))
         where: Line = [*_maybe(count != 1, "One of ", Math.of(count), " equal layers, "), Code(section.line.path)]
-        said = _about(section.line)
+        said = _about(section.line, formula)
         copies: Line = [*where, *([". ", *said] if said else [":"])]
         blocks += [Paragraph(copies), Equation(section.chain)]
     whole = sections[-1]
@@ -300,7 +324,7 @@ def _part(formula: Formula, section: Section, columns: tuple[str, str]) -> list[
     part = section.line.part
     blocks: list[Block] = [Heading(2, [_title(section.line)], f"{formula.id}.{section.line.key}")]
     if isinstance(part, Component):
-        blocks.append(Paragraph([*places, ". ", *_about(section.line)]))
+        blocks.append(Paragraph([*places, ". ", *_about(section.line, formula)]))
     blocks.append(_term_table(section, columns, _capital(formula.measure.unit)))
     if section.chain:
         blocks.append(Equation(section.chain))
@@ -342,11 +366,13 @@ def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]
     leading = formula.leading()
     if leading.rest == 0:
         return []
-    line: list[Piece] = ["The terms that grow fastest with the model are ", Math.of(leading.expr), "."]
+    several = isinstance(leading.expr, Add)
+    grow = "terms that grow fastest with the model are " if several else "term that grows fastest with the model is "
+    line: list[Piece] = [f"The {grow}", Math.of(leading.expr), "."]
     if numbered_:
         whose: Line = ["these sizes"] if subject.changed else [Code(subject.name)]
         out = percent(leading.left_out(subject.model.known))
-        line += [f" They leave out {out} of the total for ", *whose]
+        line += [f" {'They leave' if several else 'It leaves'} out {out} of the total for ", *whose]
         if other := _other_preset(subject.model, formula):
             line += [f", and {percent(leading.left_out(other.known))} for ", Code(other.target)]
         line += ["."]
@@ -356,9 +382,7 @@ def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]
 def _other_preset(shown: Model, formula: Formula) -> Model | None:
     """The largest other preset of the same form; the smallest, where the one shown is the largest."""
     same = [architecture(name) for name in presets_of(shown.id)]
-    same = [
-        other for other in same if other.component == shown.component and set(formula.symbols) <= other.known.keys()
-    ]
+    same = [other for other in same if other.component == shown.component and _fits(formula, other)]
     same.sort(key=lambda other: formula.value(dict(other.known)))
     if len(same) < 2:
         return None
@@ -469,9 +493,10 @@ def _reading(reading: Reading, unit: str) -> list[Block]:
     return [*blocks, Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw")]
 
 
+SHAPES = "by name and shape, and the total"
 AXES = (
-    "A matrix stands here as output by input, and shapes are compared up to the order of their axes: a class may store "
-    "the transpose."
+    "The matrix of a linear layer stands here as output by input, and shapes are compared up to the order of their "
+    "axes: a class may store the transpose."
 )
 
 
@@ -479,17 +504,19 @@ def _check(model: Model, formula: Formula) -> list[Block]:
     blocks: list[Block] = [Heading(1, ["The check against torch"])]
     if reading := model.provenance.of(formula.measure.name).reading:
         return [*blocks, *_reading(reading, formula.measure.unit)]
-    certificate = certificate_for(model, formula)
+    certificate = _certificate(model, formula)
     if certificate is None and (checked := find_quantity(formula.measure.name).checked):
         return [*blocks, Paragraph([checked])]
     if certificate is None:
         return [*blocks, Paragraph([Strong("Not certified."), " No stored certificate fits this formula."])]
-    if any(name in PLACEMENT for name in formula.conventions):
+    if certificate.id != formula.id:
+        blocks.append(Paragraph(["Row by row this is the number of parameters, and what is certified is that."]))
+    elif any(name in PLACEMENT for name in formula.conventions):
         blocks.append(Paragraph(["What is certified is the formula of the whole model, of which this is a share."]))
     elif dict(certificate.conventions) != dict(formula.conventions):
         counted = ", ".join(f"{name}={value}" for name, value in certificate.conventions.items())
         blocks.append(Paragraph(["torch counts under ", Code(counted), "; under these the formula is certified."]))
-    if formula.measure.name == "params":
+    if certificate.compared.endswith(SHAPES):
         blocks.append(Paragraph([AXES]))
     return [*blocks, *certificate_blocks(certificate)]
 

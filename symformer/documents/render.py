@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..errors import DocumentError
 from .blocks import Document
 from .languages import LANGUAGES
 
 Engine = Literal["typst", "latex"]
+ODD = 8  # characters that an error names
 FORMATS = ("pdf", "tex", "md", "typ")
 
 
@@ -57,9 +59,28 @@ def render(document: Document, extension: str, engine: Engine = "typst") -> byte
 
 
 def _typst_pdf(source: str) -> bytes:
+    """PDF/A, for which Typst refuses a character that none of its fonts has, and prints no box in its place."""
     import typst
 
-    pdf: bytes = typst.compile(source.encode(), format="pdf", ignore_system_fonts=True, timestamp=0)
+    facts: dict[str, Any] = {"format": "pdf", "ignore_system_fonts": True, "timestamp": 0, "pdf_standards": "a-2b"}
+
+    def prints(text: str) -> bool:
+        try:
+            typst.compile(f"#{json.dumps(text, ensure_ascii=False)}".encode(), **facts)
+        except typst.TypstError:
+            return False
+        return True
+
+    try:
+        pdf: bytes = typst.compile(source.encode(), **facts)
+    except typst.TypstError as error:
+        odd = [each for each in sorted(set(source)) if not each.isascii() and not prints(each)]
+        if not odd:
+            raise DocumentError(f"Typst refused the document: {error}") from None
+        named = ", ".join(f"{each} (U+{ord(each):04X})" for each in odd[:ODD]) + (", …" if len(odd) > ODD else "")
+        raise DocumentError(
+            f"the fonts for PDFs have no {named}; write .md, .tex or .typ, or keep such characters out of names"
+        ) from None
     return pdf
 
 

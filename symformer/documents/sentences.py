@@ -11,7 +11,7 @@ from ..papers import pieces
 from ..symbols import LETTERS, SYMBOLS
 from .blocks import Cited, Line, Math, Piece
 
-_LETTER = re.compile(r"(?<![A-Za-z_])([A-Z](?:_[a-z]+)?)(?![A-Za-z_0-9])")
+_LETTER = re.compile(r"(?<![A-Za-z_0-9])([A-Z](?:_[a-z]+)?)(²?)(?![A-Za-z_0-9])")
 
 
 def sentence(words: str, sizes: Mapping[Symbol, Expr] | None = None) -> list[Piece]:
@@ -26,11 +26,12 @@ def sentence(words: str, sizes: Mapping[Symbol, Expr] | None = None) -> list[Pie
             continue
         end = 0
         for each in _LETTER.finditer(part):
-            before, name = part[: each.start()], each.group()
+            before, name, square = part[: each.start()], each[1], each[2]
             article = name == "A" and re.match(r" [a-z]", part[each.end() :]) and re.search(r"(^|[.] )$", before)
             if name not in LETTERS or LETTERS[name].word or article:
                 continue
-            found += [part[end : each.start()], Math.of((sizes or {}).get(SYMBOLS[name], SYMBOLS[name]))]
+            size = (sizes or {}).get(SYMBOLS[name], SYMBOLS[name])
+            found += [part[end : each.start()], Math.of(size**2 if square else size)]
             end = each.end()
         found.append(part[end:])
     return [piece for piece in found if piece != ""]

@@ -12,7 +12,6 @@ from ..components.base import spell_option
 from ..formula import Formula
 from ..model import Model
 from ..notation.text import text
-from ..notation.tree import tree
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import PLACEMENT
 from ..symbols import RANK, letter
@@ -80,7 +79,7 @@ class Subject:
         sizes = _changed(self.model)
         sizes |= {size: Integer(known[size]) for size in self.formula.symbols if letter(size).run and size in known}
         notes: list[Line] = [[Code(option)] for option in self._options]
-        notes += [[Math.of(size), " = ", Math(tree(sizes[size]))] for size in sorted(sizes, key=RANK.__getitem__)]
+        notes += [[Math.of(size), " = ", *_spelt(sizes[size])] for size in sorted(sizes, key=RANK.__getitem__)]
         return [*pieces, *([" with ", *listed(*notes)] if notes else [])]
 
     @property
@@ -103,6 +102,10 @@ def _changed(model: Model) -> dict[Symbol, Expr]:
     }
     found |= {size: value for size, value in model.relations.items() if between.get(size) != value}
     return {size: found[size] for size in sorted(found, key=RANK.__getitem__)}
+
+
+def _spelt(value: Expr) -> Line:
+    return [text(value)] if value.is_Integer else [Math.of(value)]
 
 
 def _listed(options: dict[str, str]) -> list[str]:
