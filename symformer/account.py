@@ -8,7 +8,9 @@ from functools import cached_property
 
 from sympy import Add, Expr, Mul
 
+from .errors import DerivationError
 from .ledger import ONE, Entry, Part
+from .symbols import LETTERS, MEASURES
 
 
 @dataclass(frozen=True)
@@ -17,8 +19,16 @@ class Measure:
 
     name: str  # "params", as on the command line
     title: str  # "parameters"
-    letter: str  # "N", as in formulas
+    letter: str  # "N", as in formulas; with a subscript "F_train"
     unit: str  # "elements"
+
+    def __post_init__(self) -> None:
+        """Raise DerivationError for a letter that is, or could be read as, a size of the alphabet."""
+        if self.letter in LETTERS or self.letter.partition("_")[0] not in MEASURES:
+            raise DerivationError(
+                f"{self.name} cannot be called {self.letter}; its letter is one of {', '.join(sorted(MEASURES))}, "
+                "which no size has, with or without a subscript"
+            )
 
 
 @dataclass(frozen=True)

@@ -8,33 +8,37 @@ from .components.base import Component
 from .errors import QUOTED, UnknownNameError
 from .formula import Formula
 from .model import Model
-from .papers import escape, paper
-from .quantities import quantities
+from .papers import cited, escape, paper
+from .quantities import quantities, quantity
 from .target import COMPONENT
 from .targets import names, resolve
 
 RELEASED = 2026  # the year of this version, for its BibTeX entry
 
 
-def papers_of(model: Model) -> list[str]:
-    """The keys of the papers a model rests on: its own first, then those of its parts in order."""
-    keys = list(model.component.papers)
-    for line in model.params.root.parts():
-        if isinstance(line.part, Component):
-            keys += [key for key in line.part.papers if key not in keys]
-    return keys
+def papers_of(formula: Formula) -> list[str]:
+    """The keys of the papers that a formula rests on: those cited where its parts and what it counts are described."""
+    question = quantity(formula.measure.name)
+    parts = [line.part for line in formula.root.parts() if line.each != 0]
+    said = [part.under(formula.relations).about for part in parts if isinstance(part, Component)]
+    meant = [question.choices[name].meanings[value] for name, value in formula.conventions.items()]
+    return cited([*said, question.statement, *meant])
 
 
-def find(formula_id: str) -> tuple[Model, Formula]:
-    """The formula of an id such as ``gpt2.params`` or ``gpt2.params.h.attn``. Raises UnknownNameError."""
+def find(formula_id: str) -> tuple[Model, Formula, Formula]:
+    """The formula of an id such as ``gpt2.params.h.attn``, after its model; then that of the part that it stands in.
+
+    An operation stands in a part, and any other formula in itself. Raises UnknownNameError.
+    """
     for target in sorted([*names(), *(name.removeprefix(COMPONENT) for name in names())], key=len, reverse=True):
         if formula_id != target and not formula_id.startswith(target + "."):
             continue
         known = target if target in names() else COMPONENT + target
-        quantity, _, part = formula_id[len(target) + 1 :].partition(".")
+        asked, _, part = formula_id[len(target) + 1 :].partition(".")
         model, _ = resolve(known)
-        formula = model.formula(quantity or "params")
-        return model, formula.part(part) if part else formula
+        formula = model.formula(asked or "params")
+        named = formula.part(part)
+        return model, named, formula.part(part.rpartition(".")[0]) if named.root.entry else named
     examples = [f"{name}.{quantity}" for name in names() for quantity in quantities()]
     form = "an id is a target, a quantity and a part, such as gpt2.params.h.attn; `symformer list` has the targets"
     raise UnknownNameError("formula", formula_id, get_close_matches(formula_id[:QUOTED], examples, n=3), form)
@@ -57,9 +61,9 @@ def continued(start: str) -> list[str]:
 
 def bibtex(formula_id: str, version: str) -> str:
     """The BibTeX entries for a formula: its derivation first, then its papers."""
-    model, formula = find(formula_id)
+    model, formula, within = find(formula_id)
     title = f"{model.title}: {formula.measure.title} in closed form"
-    note = f"symformer {version}, formula {formula.id}, digest {formula.digest}: ${formula.latex()}$"
+    note = f"symformer {version}, formula {escape(formula.id)}, digest {formula.digest}: ${formula.latex()}$"
     entry = "\n".join(
         (
             f"@misc{{{formula.id},",
@@ -70,4 +74,4 @@ def bibtex(formula_id: str, version: str) -> str:
             "}",
         )
     )
-    return "\n\n".join([entry, *(paper(key).bibtex() for key in papers_of(model))])
+    return "\n\n".join([entry, *(paper(key).bibtex() for key in papers_of(within))])

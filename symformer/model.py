@@ -13,6 +13,7 @@ from .errors import SizeError, UnknownNameError
 from .formula import Formula
 from .ledger import Ledger, Tensor, Weight
 from .notation.text import text
+from .provenance import Provenance
 from .quantities import quantity as find_quantity
 from .sizes import Condition, Numbers, Relations, close, evaluate
 from .symbols import RANK, letter
@@ -26,6 +27,7 @@ class Model:
     component: Component
     numbers: Numbers = field(default_factory=dict)
     relations: Relations = field(default_factory=dict)
+    provenance: Provenance = field(default_factory=Provenance)
     read_numbers: Callable[[str], Model] | None = None  # what turns "gpt2-xl" or a path into a model with numbers
 
     @property

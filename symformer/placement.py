@@ -25,9 +25,10 @@ PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "tensor": {
         "off": "no tensor parallelism",
-        "on": "heads, hidden widths and the vocabulary are divided among N_tp ranks, Shoeybi et al. 2019, section 3",
+        "on": "heads, hidden widths and the vocabulary are divided among N_tp ranks, "
+        "Shoeybi et al. 2019 [shoeybi2019], section 3",
         "sequence": "heads, hidden widths and the vocabulary are divided among N_tp ranks, and what lies between "
-        "them along the sequence, Korthikanti et al. 2022, section 4.2.2",
+        "them along the sequence, Korthikanti et al. 2022 [korthikanti2022], section 4.2.2",
     },
     "pipeline": {
         "off": "no pipeline",

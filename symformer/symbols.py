@@ -89,6 +89,10 @@ _TABLE = (
     Letter("N_ep", "expert-parallel ranks", "ranks", growth=0, run=True, ranks=True),
 )
 
+# What the alphabet leaves to what is counted: numbers of elements, FLOPs, bytes that are held (in use), bytes that move
+# (the roofline's letter), and intensity. Measure takes its letter from these, and no size is ever called so.
+MEASURES = frozenset("NFUQI")
+
 LETTERS: dict[str, Letter] = {letter.name: letter for letter in _TABLE}
 SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) for name in LETTERS}
 RANK: dict[Symbol, tuple[int, str]] = {symbol: (rank, "") for rank, symbol in enumerate(SYMBOLS.values())}
@@ -126,10 +130,12 @@ def letter(size: Symbol) -> Letter:
 def name_size(field: str) -> Symbol:
     r"""The symbol of a config field: its letter where it has one, else the field's own name, added to the alphabet.
 
+    A name that is the letter of something counted has the word "size" added to it.
+
     Raises UnknownNameError where the field cannot be a name, or is already a letter's.
 
-    >>> name_size("hidden_size"), name_size("mamba_d_state")
-    (E, mamba_d_state)
+    >>> name_size("hidden_size"), name_size("mamba_d_state"), name_size("N")
+    (E, mamba_d_state, N_size)
     >>> letter(symbol("mamba_d_state")).latex
     '\\mathrm{mamba\\_d\\_state}'
     """
@@ -137,6 +143,7 @@ def name_size(field: str) -> Symbol:
         if field in each.config:
             return SYMBOLS[each.name]
     name = re.sub(r"[.\[]", "_", field).removesuffix("]")
+    name += "_size" * (name in MEASURES)
     if (name in LETTERS and not LETTERS[name].word) or not name.isidentifier() or not name.isascii():
         raise UnknownNameError("symbol", name, SYMBOLS)
     if name not in LETTERS:

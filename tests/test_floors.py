@@ -17,7 +17,7 @@ FLOORS = [
     ["symbols", "registry"],
     ["arithmetic", "notation"],
     ["shapes", "sizes", "config"],
-    ["ledger"],
+    ["ledger", "provenance"],
     ["account", "placement"],
     ["derivation"],
     ["formula"],

@@ -15,6 +15,7 @@ from ..components import component
 from ..config import read_config
 from ..errors import ConfigError, TargetError, UnknownNameError, listed
 from ..model import Model
+from ..provenance import Provenance
 from ..registry import Registry
 from ..symbols import symbol
 from ..target import Kind, parse
@@ -62,7 +63,8 @@ def architecture(name: str, /, **options: Any) -> Model:
     chosen = base.options_from({**(facts.get("options", {}) if facts else {}), **options})
     model = _model(name, base(**chosen))
     sizes = facts["sizes"] if facts else {}
-    return model.set({symbol(size): Integer(number) for size, number in sizes.items()})
+    own = base(**base.options_from(facts.get("options", {}) if facts else {})).chosen
+    return _stated(model.set({symbol(size): Integer(number) for size, number in sizes.items()}), own)
 
 
 def from_config(path: str, /, **options: Any) -> Model:
@@ -83,7 +85,8 @@ def from_config(path: str, /, **options: Any) -> Model:
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     part = base(**base.options_from({**read, **options}))
-    return _model(path, part).set({size: Integer(number) for size, number in numbers.items()})
+    model = _model(path, part).set({size: Integer(number) for size, number in numbers.items()})
+    return _stated(model, base(**base.options_from(read)).chosen)
 
 
 def resolve(target: str, /, **options: Any) -> Model:
@@ -101,7 +104,15 @@ def resolve(target: str, /, **options: Any) -> Model:
 
 
 def _model(target: str, component: Architecture) -> Model:
-    return Model(target=target, component=component, relations=dict(component.relations), read_numbers=resolve)
+    places = Provenance(places=component.fields.places)
+    relations = dict(component.relations)
+    return Model(target=target, component=component, relations=relations, provenance=places, read_numbers=resolve)
+
+
+def _stated(model: Model, options: Mapping[str, str]) -> Model:
+    """The model, with what its target stands for on record: these sizes, relations and options are its own."""
+    own = replace(model.provenance, numbers=model.known, relations=model.relations, options=options)
+    return replace(model, provenance=own)
 
 
 def variants(model: Model) -> list[Model]:

@@ -28,7 +28,6 @@ class BareBonesTransformerLM(Architecture):
 
     title = "Bare-bones transformer language model"
     shapes = "tokens[B,S] -> logits[B,S,V]"
-    papers = ("vaswani2017", "press2017")
 
     fields = Fields(
         {V: Field(("vocabulary",)), P: Field(("positions",)), E: Field(("width",)), H: Field(("hidden",))},

@@ -26,7 +26,7 @@ from .base import Architecture, Field, Fields, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class BERT(Architecture):
-    """BERT, Devlin et al. 2019, section 3: a post-norm encoder with learned positions and segments.
+    """BERT, Devlin et al. 2019 [devlin2019], section 3: a post-norm encoder with learned positions and segments.
 
     >>> BERT().params
     4*L*E**2 + 2*L*E*H + 9*L*E + L*H + V*E + V_type*E + P*E + E**2 + 3*E
@@ -34,7 +34,6 @@ class BERT(Architecture):
 
     title = "BERT"
     shapes = "tokens[B,S] -> output"
-    papers = ("devlin2019", "vaswani2017", "press2017")
     constraints = (Divides(A, E),)
 
     fields = Fields(

@@ -22,7 +22,7 @@ from .base import Architecture, Field, Fields, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class DeepSeekV3(Architecture):
-    """DeepSeek-V3, DeepSeek-AI 2024, arXiv:2412.19437, section 2.1: latent attention; dense layers, then experts.
+    """DeepSeek-V3, DeepSeek-AI 2024 [deepseek2024b], section 2.1: latent attention; dense layers, then experts.
 
     The bias that balances the router is a buffer, not a trained weight, and the module that predicts further tokens
     is left out, as in transformers' class.
@@ -33,7 +33,6 @@ class DeepSeekV3(Architecture):
 
     title = "DeepSeek-V3"
     shapes = "tokens[B,S] -> logits[B,S,V]"
-    papers = ("deepseek2024b", "deepseek2024", "shazeer2017", "su2021", "zhang2019", "shazeer2020")
     constraints = (Divides(Integer(2), D_rope), AtMost(K, X))
 
     fields = Fields(

@@ -14,9 +14,8 @@ from .base import Architecture, Field, Fields, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class FeedForwardLM(Architecture):
-    """A language model without attention, to learn on: an embedding, one feed-forward network, and a tied head.
-
-    The neural probabilistic language model of Bengio et al. 2003, section 2, with a context of one token.
+    """A language model without attention, to learn on: an embedding, one feed-forward network, and a tied head. It is
+    the neural probabilistic language model of Bengio et al. 2003 [bengio2003], section 2, with a context of one token.
 
     >>> FeedForwardLM().params
     V*E + 2*E*H + E + H
@@ -24,7 +23,6 @@ class FeedForwardLM(Architecture):
 
     title = "Feed-forward language model"
     shapes = "tokens[B,S] -> logits[B,S,V]"
-    papers = ("bengio2003", "press2017")
 
     fields = Fields(
         {V: Field(("vocabulary",)), E: Field(("width",)), H: Field(("hidden",))},

@@ -22,7 +22,7 @@ from .base import Architecture, Field, Fields, Layers, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class Gemma2(Architecture):
-    """Gemma 2, Gemma Team 2024, arXiv:2408.00118, section 2: every other layer has a sliding window.
+    """Gemma 2, Gemma Team 2024 [gemma2024], section 2: layers with a sliding window, and layers without.
 
     The two kinds of layer store the same and differ in what they look back on. They stand here in two stacks, one after
     the other; nothing counted depends on their order. The scale of the embedding and the soft caps are elementwise.
@@ -33,7 +33,6 @@ class Gemma2(Architecture):
 
     title = "Gemma 2"
     shapes = "tokens[B,S] -> logits[B,S,V]"
-    papers = ("gemma2024", "beltagy2020", "ding2021", "ainslie2023", "su2021", "zhang2019", "shazeer2020", "press2017")
     # With a window of 1 transformers' cache keeps all tokens: the last 0 of them are [-0:].
     constraints = (Divides(G, A), Divides(Integer(2), D), AtMost(Integer(2), C_win))
 

@@ -21,7 +21,7 @@ from .base import Architecture, Field, Fields, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class GPT2(Architecture):
-    """GPT-2, Radford et al. 2019, section 2.3: a pre-norm decoder with learned positions and a tied head.
+    """GPT-2, Radford et al. 2019 [radford2019], section 2.3: a pre-norm decoder with learned positions.
 
     >>> GPT2().params
     12*L*E**2 + 13*L*E + V*E + P*E + 2*E
@@ -29,7 +29,6 @@ class GPT2(Architecture):
 
     title = "GPT-2"
     shapes = "tokens[B,S] -> logits[B,S,V]"
-    papers = ("radford2019", "vaswani2017", "press2017")
     relations = {H: 4 * E}
     constraints = (Divides(A, E),)
 

@@ -20,7 +20,7 @@ from .base import Architecture, Field, Fields, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class GPTFromScratch(Architecture):
-    """The GPTModel of Raschka 2024, "Build a Large Language Model (From Scratch)", chapter 4.
+    """The GPTModel of Raschka 2024 [raschka2024], "Build a Large Language Model (From Scratch)", chapter 4.
 
     Queries, keys and values have matrices of their own, without bias; the head stores its own.
 
@@ -30,7 +30,6 @@ class GPTFromScratch(Architecture):
 
     title = "GPT from scratch"
     shapes = "tokens[B,S] -> logits[B,S,V]"
-    papers = ("raschka2024", "radford2019")
     constraints = (Divides(A, E),)
 
     fields = Fields(

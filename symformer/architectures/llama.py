@@ -22,7 +22,7 @@ from .base import Architecture, Field, Fields, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class Llama(Architecture):
-    """Llama 1, 2 and 3, Touvron et al. 2023, arXiv:2302.13971, section 2.2; grouped queries from arXiv:2307.09288.
+    """Llama 1, Touvron et al. 2023 [touvron2023], section 2.2; Llama 2 [touvron2023b] and Llama 3 [dubey2024] alike.
 
     A pre-norm decoder with RMS norms, rotary positions and a gated feed-forward network, without biases.
 
@@ -32,7 +32,6 @@ class Llama(Architecture):
 
     title = "Llama"
     shapes = "tokens[B,S] -> logits[B,S,V]"
-    papers = ("touvron2023", "touvron2023b", "dubey2024", "su2021", "zhang2019", "shazeer2020", "ainslie2023")
     constraints = (Divides(G, A), Divides(Integer(2), D))  # rotary positions turn pairs of elements
 
     fields = Fields(

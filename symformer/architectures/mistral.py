@@ -22,9 +22,9 @@ from .base import Architecture, Field, Fields, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class Mistral(Architecture):
-    """Mistral 7B, Jiang et al. 2023, arXiv:2310.06825, section 2: Llama with a sliding window, their W, here C_win.
+    """Mistral 7B, Jiang et al. 2023 [jiang2023], section 2: Llama, in the first release with a sliding window.
 
-    Later releases have no window; a query then sees every token before it.
+    Their W is C_win here. Later releases have no window; a query then sees every token before it.
 
     >>> Mistral().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*V*E + E
@@ -34,7 +34,6 @@ class Mistral(Architecture):
 
     title = "Mistral"
     shapes = "tokens[B,S] -> logits[B,S,V]"
-    papers = ("jiang2023", "beltagy2020", "ainslie2023", "su2021", "zhang2019", "shazeer2020")
 
     fields = Fields(
         {

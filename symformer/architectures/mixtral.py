@@ -22,7 +22,7 @@ from .base import Architecture, Field, Fields, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class Mixtral(Architecture):
-    """Mixtral, Jiang et al. 2024, arXiv:2401.04088, section 2: Mistral without its window, and K of X experts a token.
+    """Mixtral, Jiang et al. 2024 [jiang2024], section 2: Mistral without its window, and K of X experts a token.
 
     >>> Mixtral().params
     3*L*E*X*M + 2*L*E*A*D + 2*L*E*G*D + L*E*X + 2*L*E + 2*V*E + E
@@ -32,7 +32,6 @@ class Mixtral(Architecture):
 
     title = "Mixtral"
     shapes = "tokens[B,S] -> logits[B,S,V]"
-    papers = ("jiang2024", "jiang2023", "shazeer2017", "ainslie2023", "su2021", "zhang2019", "shazeer2020")
     constraints = (Divides(G, A), Divides(Integer(2), D), AtMost(K, X))
 
     fields = Fields(

@@ -21,7 +21,7 @@ from .base import Architecture, Field, Fields, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class PaLM(Architecture):
-    """PaLM, Chowdhery et al. 2022, arXiv:2204.02311, section 2: parallel layers, multi-query attention, SwiGLU, tied.
+    """PaLM, Chowdhery et al. 2022 [chowdhery2022], section 2: parallel layers, a tied head.
 
     The paper's 540.35 billion counts the matrices and no norm scales; ``norm_scales=true`` counts those as well.
 
@@ -31,7 +31,6 @@ class PaLM(Architecture):
 
     title = "PaLM"
     shapes = "tokens[B,S] -> logits[B,S,V]"
-    papers = ("chowdhery2022", "shazeer2019", "shazeer2020", "su2021", "press2017")
     relations = {H: 4 * E}
     constraints = (Divides(Integer(2), D),)  # rotary positions turn pairs of elements
 

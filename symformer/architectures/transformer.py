@@ -18,7 +18,7 @@ from .base import Architecture, Field, Fields, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class Transformer(Architecture):
-    """torch.nn.Transformer: the encoder-decoder of Vaswani et al. 2017, section 3, as torch builds it.
+    """torch.nn.Transformer: the encoder-decoder of Vaswani et al. 2017 [vaswani2017], section 3, as torch builds it.
 
     torch adds biases to the attention and a norm after each stack, which the paper does not have. With
     ``embeddings=true`` one table of V rows serves the source, the target and the logits (the paper's section 3.4).
@@ -28,7 +28,6 @@ class Transformer(Architecture):
     """
 
     title = "Transformer"
-    papers = ("vaswani2017", "press2017")
     constraints = (Divides(A, E),)
 
     fields = Fields(

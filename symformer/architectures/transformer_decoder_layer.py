@@ -13,7 +13,7 @@ from .base import Architecture, Field, Fields, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerDecoderLayer(Architecture):
-    """torch.nn.TransformerDecoderLayer: the decoder layer of Vaswani et al. 2017, section 3.1, with biases.
+    """torch.nn.TransformerDecoderLayer: the decoder layer of Vaswani et al. 2017 [vaswani2017], section 3.1.
 
     >>> TransformerDecoderLayer().params
     8*E**2 + 2*E*H + 15*E + H
@@ -21,7 +21,6 @@ class TransformerDecoderLayer(Architecture):
 
     title = "Transformer decoder layer"
     shapes = "x[B,S,E], memory[B,S_enc,E] -> y[B,S,E]"
-    papers = ("vaswani2017",)
     constraints = (Divides(A, E),)
 
     fields = Fields(

@@ -13,7 +13,7 @@ from .base import Architecture, Field, Fields, Switch, Witness
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerEncoderLayer(Architecture):
-    """torch.nn.TransformerEncoderLayer: the encoder layer of Vaswani et al. 2017, section 3.1, with biases.
+    """torch.nn.TransformerEncoderLayer: the encoder layer of Vaswani et al. 2017 [vaswani2017], section 3.1.
 
     >>> TransformerEncoderLayer().params
     4*E**2 + 2*E*H + 9*E + H
@@ -21,7 +21,6 @@ class TransformerEncoderLayer(Architecture):
 
     title = "Transformer encoder layer"
     shapes = "x[B,S,E] -> y[B,S,E]"
-    papers = ("vaswani2017",)
     constraints = (Divides(A, E),)
 
     fields = Fields(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+
+from sympy import Expr
 
 from ..errors import OptionError, UnknownNameError
 from ..formula import Formula
@@ -32,11 +34,8 @@ class Component(ABC):
     title: ClassVar[str]  # "Self-attention"
     role: ClassVar[str]  # which row of a comparison it belongs to: "attention"
     shapes: ClassVar[str]  # "x[B,S,E] -> y[B,S,E]"
-    papers: ClassVar[tuple[str, ...]] = ()  # keys of papers.json
     relations: ClassVar[Relations] = {}  # sizes that others fix, when the part stands alone
     constraints: ClassVar[tuple[Condition, ...]] = ()
-    places: ClassVar[Mapping[str, str]] = {}  # letter -> config field, of a model that was traced
-    checked: ClassVar[int] = 0  # and at how many points it was held against torch
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         """Refuse a field that hides a method or a property of a part: whoever asks for the one would get the other."""
@@ -77,6 +76,16 @@ class Component(ABC):
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
         """One quantity of this part alone. Raises UnknownNameError, OptionError and RuleError."""
         return find_quantity(quantity).formula(self, self.name, conventions, dict(self.relations))
+
+    def under(self, relations: Relations) -> Component:
+        """This part with relations between sizes put into its own: what it is in a model that has them."""
+        sizes = {item.name: size for item in fields(self) if isinstance(size := getattr(self, item.name), Expr)}
+        return replace(self, **{name: size.xreplace(relations) for name, size in sizes.items()})
+
+    @property
+    def about(self) -> str:
+        """What it is, for a document: the first paragraph of its docstring. A paper is cited by its key in brackets."""
+        return " ".join((type(self).__doc__ or "").split("\n\n")[0].split())
 
     @property
     def params(self) -> Formula:

@@ -16,7 +16,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class CrossAttention(Component):
-    """Queries from the decoder, keys and values from the encoder's output, Vaswani et al. 2017, section 3.2.3.
+    """Queries of the decoder, keys and values of the encoder, Vaswani et al. 2017 [vaswani2017], section 3.2.3.
 
     >>> CrossAttention().params
     4*E**2 + 4*E
@@ -25,7 +25,6 @@ class CrossAttention(Component):
     title = "Cross-attention"
     role = "attention"
     shapes = "x[B,S,E], memory[B,S_enc,E] -> y[B,S,E]"
-    papers = ("vaswani2017",)
     relations = {G: A, D: E / A}
     constraints = (Divides(A, E), Divides(G, A))
 

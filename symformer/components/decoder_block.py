@@ -29,7 +29,7 @@ def decoder_parts(bias: bool = True) -> dict[str, Component]:
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderBlock(PostNormBlock):
-    """Causal self-attention, attention to the encoder, feed-forward network; Vaswani et al. 2017, section 3.1.
+    """Self-attention, attention to the encoder, feed-forward network; Vaswani et al. 2017 [vaswani2017], section 3.1.
 
     >>> DecoderBlock().params
     8*E**2 + 2*E*H + 15*E + H

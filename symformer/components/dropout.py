@@ -10,7 +10,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class Dropout(Component):
-    """Dropout, Srivastava et al. 2014: an entry of the model that stores nothing.
+    """Dropout, Srivastava et al. 2014 [srivastava2014]: an entry of the model that stores nothing.
 
     >>> Dropout().params
     0
@@ -19,7 +19,6 @@ class Dropout(Component):
     title = "Dropout"
     role = "other"
     shapes = "x[...,E] -> y[...,E]"
-    papers = ("srivastava2014",)
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         return ops.dropout("", x)

@@ -15,7 +15,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class GatedMLP(Component):
-    """Gated feed-forward network, Shazeer 2020, arXiv:2002.05202, eq. 6: SwiGLU with silu, GeGLU with gelu.
+    """Gated feed-forward network, Shazeer 2020 [shazeer2020], eq. 6: SwiGLU with silu, GeGLU with gelu.
 
     >>> GatedMLP().params
     3*E*H
@@ -24,7 +24,6 @@ class GatedMLP(Component):
     title = "Gated feed-forward network"
     role = "MLP"
     shapes = "x[...,E] -> y[...,E]"
-    papers = ("shazeer2020",)
 
     hidden: Expr = H
     bias: bool = False
@@ -33,6 +32,12 @@ class GatedMLP(Component):
     up: str = "up_proj"
     act: str = "act_fn"
     down: str = "down_proj"
+
+    @property
+    def about(self) -> str:
+        """Which kind it is follows from the activation."""
+        kind = {"silu": "SwiGLU", "gelu": "GeGLU"}[self.activation]
+        return f"{kind}, a gated feed-forward network with {self.activation}, Shazeer 2020 [shazeer2020], eq. 6."
 
     def split(self, cut: Cut) -> GatedMLP:
         return replace(self, hidden=cut.share(self.hidden))

@@ -16,7 +16,7 @@ from .rms_norm import RMSNorm
 
 @dataclass(frozen=True, kw_only=True)
 class LatentAttention(Component):
-    """Keys and values made from one latent of rank R_kv, DeepSeek-AI 2024, arXiv:2405.04434, section 2.1.
+    """Keys and values made from one latent of rank R_kv, DeepSeek-AI 2024 [deepseek2024], section 2.1.
 
     Their d_c, d'_c, n_h, d_h and d_h^R are R_kv, R_q, A, D_nope and D_rope; values have a width D_v of their own. One
     rotary key of width D_rope serves all heads. A cache keeps the latent, normalised, and the rotary key.
@@ -30,7 +30,6 @@ class LatentAttention(Component):
     title = "Multi-head latent attention"
     role = "attention"
     shapes = "x[B,S,E], angles[2,S,D_rope] -> y[B,S,E]"
-    papers = ("deepseek2024", "su2021")
     constraints = (Divides(Integer(2), D_rope),)
 
     heads: Expr = A

@@ -10,7 +10,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class LayerNorm(Component):
-    """Layer normalisation with a scale and a bias of E elements each, Ba et al. 2016, arXiv:1607.06450, eq. 4.
+    """Layer normalisation with a scale and a bias of E elements each, Ba et al. 2016 [ba2016], eq. 4.
 
     >>> LayerNorm().params, LayerNorm(bias=False).params
     (2*E, E)
@@ -19,10 +19,20 @@ class LayerNorm(Component):
     title = "Layer normalisation"
     role = "norms"
     shapes = "x[...,E] -> y[...,E]"
-    papers = ("ba2016",)
 
     scale: bool = True
     bias: bool = True
+
+    @property
+    def about(self) -> str:
+        """With what it stores."""
+        both = {
+            (True, True): "with a scale and a bias of E elements each",
+            (True, False): "with a scale of E elements",
+            (False, True): "with a bias of E elements",
+            (False, False): "without scale and bias",
+        }
+        return f"Layer normalisation {both[self.scale, self.bias]}, Ba et al. 2016 [ba2016], eq. 4."
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         return ops.norm("", x, "layer", scale=self.scale, bias=self.bias)

@@ -13,7 +13,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class Linear(Component):
-    """An affine map x·Wᵀ + b, with W[H,E] and b[H].
+    """An affine map: a matrix of H rows and E columns, and a bias of H elements.
 
     >>> Linear().params, Linear(bias=False).params
     (E*H + H, E*H)
@@ -25,6 +25,11 @@ class Linear(Component):
 
     out: Expr = H
     bias: bool = True
+
+    @property
+    def about(self) -> str:
+        """With what it stores."""
+        return f"A matrix of H rows and E columns, {'and a bias of H elements' if self.bias else 'without bias'}."
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         return ops.linear("", x, self.out, bias=self.bias)

@@ -14,7 +14,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class LMHead(Component):
-    """From width E to one logit for each token; a tied head reads the token embedding, Press and Wolf 2017.
+    """From width E to one logit for each token; tied, it reads the token embedding, Press and Wolf 2017 [press2017].
 
     >>> LMHead().params, LMHead(bias=True).params, LMHead(tied=True).params
     (V*E, V*E + V, 0)

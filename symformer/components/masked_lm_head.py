@@ -16,9 +16,9 @@ from .lm_head import LMHead
 
 @dataclass(frozen=True, kw_only=True)
 class MaskedLMHead(Component):
-    """A transform of width E, then a decoder that is tied to the token embedding and has a bias of its own.
+    """A transform of width E, then a decoder with a bias of its own, Devlin et al. 2019 [devlin2019], section 3.1.
 
-    Devlin et al. 2019, section 3.1; the transform as in the released code.
+    The transform is as in the released code. The decoder's matrix is the token embedding, unless it is untied.
 
     >>> MaskedLMHead().params, MaskedLMHead(tied=False).params
     (E**2 + V + 3*E, V*E + E**2 + V + 3*E)
@@ -27,7 +27,6 @@ class MaskedLMHead(Component):
     title = "Masked-language-model head"
     role = "head"
     shapes = "x[B,S,E] -> logits[B,S,V]"
-    papers = ("devlin2019",)
 
     rows: Expr = V
     tied: bool = True

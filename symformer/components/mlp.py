@@ -14,7 +14,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class MLP(Component):
-    """Two matrices with an activation between, Vaswani et al. 2017, section 3.3, eq. 2 (their d_ff is H).
+    """Two matrices with an activation between, Vaswani et al. 2017 [vaswani2017], section 3.3, eq. 2 (their d_ff is H).
 
     >>> MLP().params, MLP(bias=False).params
     (2*E*H + E + H, 2*E*H)
@@ -23,7 +23,6 @@ class MLP(Component):
     title = "Feed-forward network"
     role = "MLP"
     shapes = "x[...,E] -> y[...,E]"
-    papers = ("vaswani2017",)
 
     hidden: Expr = H
     bias: bool = True

@@ -15,10 +15,10 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class MoE(Component):
-    """A router that sends each token to K of X gated networks of width M.
+    """A router that sends each token to K of X gated networks of width M, Jiang et al. 2024 [jiang2024], section 2.1.
 
-    Jiang et al. 2024, arXiv:2401.04088, section 2.1; Shazeer et al. 2017, arXiv:1701.06538, section 2 (their n and k
-    are X and K). The experts' matrices are stored together, the gate's and the up-projection's in one table [X,2M,E].
+    Shazeer et al. 2017, arXiv:1701.06538, section 2, have n and k for X and K. The experts' matrices are stored
+    together, the gate's and the up-projection's in one table [X,2M,E].
 
     >>> MoE().params
     3*E*X*M + E*X
@@ -29,7 +29,6 @@ class MoE(Component):
     title = "Mixture of experts"
     role = "MLP"
     shapes = "x[B,S,E] -> y[B,S,E]"
-    papers = ("shazeer2017", "jiang2024", "shazeer2020")
     constraints = (AtMost(K, X),)
 
     experts: Expr = X  # that a token may go to

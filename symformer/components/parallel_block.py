@@ -14,7 +14,7 @@ from .self_attention import SelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class ParallelBlock(Component):
-    """x + attention(norm(x)) + MLP(norm(x)), one norm for both; Chowdhery et al. 2022, arXiv:2204.02311, section 2.
+    """x + attention(norm(x)) + MLP(norm(x)), one norm for both; Chowdhery et al. 2022 [chowdhery2022], section 2.
 
     >>> ParallelBlock().params
     4*E**2 + 3*E*H + 6*E
@@ -23,7 +23,6 @@ class ParallelBlock(Component):
     title = "Parallel block"
     role = "block"
     shapes = "x[B,S,E] -> y[B,S,E]"
-    papers = ("chowdhery2022",)
     relations = SelfAttention.relations
     constraints = SelfAttention.constraints
 

@@ -10,7 +10,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class Pooler(Component):
-    """The first token's state through a linear layer and tanh, Devlin et al. 2019, section 3.
+    """The first token's state through a linear layer and tanh, Devlin et al. 2019 [devlin2019], section 3.
 
     >>> Pooler().params
     E**2 + E
@@ -19,7 +19,6 @@ class Pooler(Component):
     title = "Pooler"
     role = "head"
     shapes = "x[B,S,E] -> y[B,E]"
-    papers = ("devlin2019",)
 
     dense: str = "dense"
     act: str = "activation"

@@ -13,7 +13,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class PositionEmbedding(Component):
-    """One learned row of E elements for each position, Gehring et al. 2017, section 3.1; the batch shares it.
+    """One learned row of E elements a position, Gehring et al. 2017 [gehring2017], section 3.1; the batch shares it.
 
     >>> PositionEmbedding().params
     P*E
@@ -22,7 +22,6 @@ class PositionEmbedding(Component):
     title = "Learned position embedding"
     role = "embeddings"
     shapes = "positions[1,S] -> x[1,S,E]"
-    papers = ("gehring2017",)
 
     rows: Expr = P
     width: Expr = E

@@ -30,7 +30,7 @@ def encoder_parts(bias: bool = True) -> dict[str, Component]:
 
 @dataclass(frozen=True, kw_only=True)
 class PostNormBlock(Component):
-    """norm(x + f(x)) for each sublayer in turn, Vaswani et al. 2017, section 3.1.
+    """norm(x + f(x)) for each sublayer in turn, Vaswani et al. 2017 [vaswani2017], section 3.1.
 
     >>> PostNormBlock().params
     4*E**2 + 2*E*H + 9*E + H
@@ -39,7 +39,6 @@ class PostNormBlock(Component):
     title = "Post-norm block"
     role = "block"
     shapes = "x[B,S,E] -> y[B,S,E]"
-    papers = ("vaswani2017",)
     constraints = (Divides(A, E),)
 
     # In the order they run, a norm after each sublayer, by torch's attribute names.

@@ -14,7 +14,7 @@ from .self_attention import SelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class PreNormBlock(Component):
-    """x + f(norm(x)) for attention, then for the feed-forward network, Xiong et al. 2020, arXiv:2002.04745, table 1.
+    """x + f(norm(x)) for attention, then for the feed-forward network, Xiong et al. 2020 [xiong2020], table 1.
 
     >>> PreNormBlock().params
     4*E**2 + 2*E*H + 9*E + H
@@ -23,7 +23,6 @@ class PreNormBlock(Component):
     title = "Pre-norm block"
     role = "block"
     shapes = "x[B,S,E] -> y[B,S,E]"
-    papers = ("xiong2020",)
     relations = SelfAttention.relations
     constraints = SelfAttention.constraints
 

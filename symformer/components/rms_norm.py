@@ -10,7 +10,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class RMSNorm(Component):
-    """Root mean square normalisation with a scale of E elements, Zhang and Sennrich 2019, arXiv:1910.07467, eq. 4.
+    """Root mean square normalisation with a scale of E elements, Zhang and Sennrich 2019 [zhang2019], eq. 4.
 
     >>> RMSNorm().params
     E
@@ -19,7 +19,6 @@ class RMSNorm(Component):
     title = "RMS normalisation"
     role = "norms"
     shapes = "x[...,E] -> y[...,E]"
-    papers = ("zhang2019",)
 
     scale: bool = True
     offset: bool = False  # whether the scale is stored less one, as Gemma stores it

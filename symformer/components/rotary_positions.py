@@ -10,7 +10,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class RotaryPositions(Component):
-    """Queries and keys turned by their position, Su et al. 2021, arXiv:2104.09864, eq. 34: nothing is stored.
+    """Queries and keys turned by their position, Su et al. 2021 [su2021], eq. 34: nothing is stored.
 
     >>> RotaryPositions().params
     0
@@ -19,7 +19,6 @@ class RotaryPositions(Component):
     title = "Rotary positions"
     role = "attention"
     shapes = "q[B,A,S,D], k[B,G,S,D], angles[2,S,D] -> q_rot[B,A,S,D], k_rot[B,G,S,D]"
-    papers = ("su2021",)
 
     def forward(self, ops: Operations, q: Tensor, k: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:
         return ops.rotate("query", q, angles), ops.rotate("key", k, angles)

@@ -14,7 +14,7 @@ from .self_attention import SelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class SandwichBlock(Component):
-    """x + norm(f(norm(x))) for attention, then for the feed-forward network, Ding et al. 2021, arXiv:2105.13290.
+    """x + norm(f(norm(x))) for attention, then for the feed-forward network, Ding et al. 2021 [ding2021].
 
     >>> SandwichBlock().params
     4*E**2 + 3*E*H + 8*E
@@ -23,7 +23,6 @@ class SandwichBlock(Component):
     title = "Sandwich-norm block"
     role = "block"
     shapes = "x[B,S,E] -> y[B,S,E]"
-    papers = ("ding2021",)
     relations = SelfAttention.relations
     constraints = SelfAttention.constraints
 

@@ -13,7 +13,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class SegmentEmbedding(Component):
-    """One row of E elements for each segment a token can belong to, Devlin et al. 2019, section 3.
+    """One row of E elements for each segment a token can belong to, Devlin et al. 2019 [devlin2019], section 3.
 
     >>> SegmentEmbedding().params
     V_type*E
@@ -22,7 +22,6 @@ class SegmentEmbedding(Component):
     title = "Segment embedding"
     role = "embeddings"
     shapes = "segments[B,S] -> x[B,S,E]"
-    papers = ("devlin2019",)
 
     rows: Expr = V_type
     width: Expr = E

@@ -17,10 +17,8 @@ from .base import Component
 class SelfAttention(Component):
     """Scaled dot-product attention over A query heads and G key/value heads of width D.
 
-    Multi-head, Vaswani et al. 2017, section 3.2.2 (their h, d_k = d_v and d_model are A, D and E): G = A.
-    Multi-query, Shazeer 2019, arXiv:1911.02150, section 3: G = 1. Grouped-query, Ainslie et al. 2023,
-    arXiv:2305.13245, section 2.2: G divides A. Alone it is multi-head with E = A·D; inside a model, as the model says.
-    Sliding window, Beltagy et al. 2020, arXiv:2004.05150, section 3.1.
+    Multi-head (h, d_k = d_v and d_model of Vaswani et al. 2017 are A, D and E): G = A. Multi-query: G = 1.
+    Grouped-query: G divides A. Alone it is multi-head with E = A·D; inside a model, as the model says.
 
     >>> SelfAttention().params
     4*E**2 + 4*E
@@ -30,7 +28,6 @@ class SelfAttention(Component):
 
     title = "Self-attention"
     role = "attention"
-    papers = ("vaswani2017",)
     relations = {G: A, D: E / A}
     constraints = (Divides(A, E), Divides(G, A))
 
@@ -54,6 +51,26 @@ class SelfAttention(Component):
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary positions are one more input
         return "x[B,S,E], angles[2,S,D] -> y[B,S,E]" if self.positions else "x[B,S,E] -> y[B,S,E]"
+
+    @property
+    def about(self) -> str:
+        """Which kind it is follows from the number of its key/value heads."""
+        if self.kv_heads == 1:
+            kind = (
+                "Multi-query attention, Shazeer 2019 [shazeer2019], section 3: A query heads of width D share one key"
+            )
+            said = f"{kind} and one value head."
+        elif self.kv_heads == self.heads:
+            kind = "Multi-head attention, Vaswani et al. 2017 [vaswani2017], section 3.2.2"
+            said = f"{kind}: A heads of width D."
+        else:
+            kind = "Grouped-query attention, Ainslie et al. 2023 [ainslie2023], section 2.2"
+            said = f"{kind}: A query heads of width D share G key/value heads."
+        if self.heads == 1:
+            said = "Attention with one head of width D, Vaswani et al. 2017 [vaswani2017], section 3.2.1."
+        if self.window is not None:
+            said += " A query sees no more than C_win tokens, Beltagy et al. 2020 [beltagy2020], section 3.1."
+        return said + (f" {self.positions.about}" if self.positions else "")
 
     def split(self, cut: Cut) -> SelfAttention:
         return replace(self, heads=cut.share(self.heads), kv_heads=cut.share(self.kv_heads))

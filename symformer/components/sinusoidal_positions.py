@@ -10,7 +10,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class SinusoidalPositions(Component):
-    """Fixed sines and cosines added to the embedding, Vaswani et al. 2017, section 3.5: nothing is stored.
+    """Fixed sines and cosines added to the embedding, Vaswani et al. 2017 [vaswani2017], section 3.5: nothing stored.
 
     >>> SinusoidalPositions().params
     0
@@ -19,7 +19,6 @@ class SinusoidalPositions(Component):
     title = "Sinusoidal positions"
     role = "embeddings"
     shapes = "x[B,S,E] -> y[B,S,E]"
-    papers = ("vaswani2017",)
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         return ops.add("add", x, ops.positions("", x.shape[1], x.width, "sinusoidal"))

@@ -14,7 +14,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class TokenEmbedding(Component):
-    """One row of E elements for each token of the vocabulary, Vaswani et al. 2017, section 3.4.
+    """One row of E elements for each token of the vocabulary, Vaswani et al. 2017 [vaswani2017], section 3.4.
 
     >>> TokenEmbedding().params
     V*E
@@ -23,7 +23,6 @@ class TokenEmbedding(Component):
     title = "Token embedding"
     role = "embeddings"
     shapes = "tokens[B,S] -> x[B,S,E]"
-    papers = ("vaswani2017",)
 
     rows: Expr = V
     width: Expr = E

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sympy import Expr
 
 from ..derivation import Chain
+from ..ledger import ONE
 from ..notation.text import text
-from ..notation.tree import Minus, Sum, Tree, terms_tree, tree
+from ..notation.tree import Cross, Minus, Sum, Tree, terms_tree, tree
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,11 @@ class Math:
         """An expression in house order."""
         return cls(tree(expr))
 
-
-@dataclass(frozen=True)
-class Shape:
-    """The shape of a tensor: ``V × E``."""
-
-    dims: tuple[Expr, ...]
+    @classmethod
+    def shape(cls, factors: Sequence[Expr]) -> Math:
+        """The shape of a tensor, or what is multiplied out: ``V × E``. A factor of 1 is left out."""
+        shown = tuple(tree(factor) for factor in factors if factor != 1)
+        return cls(shown[0] if len(shown) == 1 else Cross(shown) if shown else tree(ONE))
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,14 @@ class Strong:
     text: str
 
 
-Piece = str | Math | Shape | Code | Strong
+@dataclass(frozen=True)
+class Cited:
+    """A paper, by its key; a document prints the number that the paper has among its references."""
+
+    key: str
+
+
+Piece = str | Math | Code | Strong | Cited
 Line = Sequence[Piece]
 
 
@@ -152,6 +159,45 @@ class Document:
     blocks: Sequence[Block]
 
 
+def lines(blocks: Iterable[Block]) -> Iterator[Line]:
+    """Every line of prose of some blocks, in the order they are read."""
+    for block in blocks:
+        match block:
+            case Heading(line=line) | Paragraph(line=line):
+                yield line
+            case Table(head=head, rows=rows):
+                yield from head
+                for row in rows:
+                    yield from row
+
+
+def formulas_in(blocks: Iterable[Block]) -> Iterator[Tree]:
+    """All mathematics of some blocks, in lines and by itself."""
+    for block in blocks:
+        if isinstance(block, Equation):
+            yield from (*block.chain.labels, *block.chain.steps)
+        for line in lines([block]):
+            yield from (piece.shown for piece in line if isinstance(piece, Math))
+
+
+def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
+    """The blocks with a number for each paper cited, and the keys of these papers in the order they are cited."""
+    keys = list(dict.fromkeys(piece.key for line in lines(blocks) for piece in line if isinstance(piece, Cited)))
+
+    def put(line: Line) -> Line:
+        return [f"[{keys.index(piece.key) + 1}]" if isinstance(piece, Cited) else piece for piece in line]
+
+    def resolved(block: Block) -> Block:
+        match block:
+            case Heading(line=line) | Paragraph(line=line):
+                return replace(block, line=put(line))
+            case Table(head=head, rows=rows):
+                return replace(block, head=[*map(put, head)], rows=[[*map(put, row)] for row in rows])
+        return block
+
+    return [*map(resolved, blocks)], keys
+
+
 _WIDE = 78  # characters in a row of a table
 _WIDEST = 98  # more than these fit in no type
 _WRAPPED = 40  # of a cell that wraps
@@ -183,8 +229,8 @@ def _length(piece: Piece) -> int:
             return len(piece)
         case Math(shown):
             return _breadth(shown)
-        case Shape(factors):
-            return sum(_breadth(tree(factor)) + 3 for factor in factors)
+        case Cited():
+            return len("[1]")
         case Code(words) | Strong(words):
             return len(words)
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
-from sympy import Integer, Mul, expand
+from sympy import Add, Expr, Integer, Mul, Symbol, expand
 
 from ..account import Line as AccountLine
 from ..architectures import architecture, presets, presets_of, variant
+from ..architectures.base import Architecture
 from ..certificates import Certificate, certificate_for
-from ..citations import papers_of
 from ..components.base import Component
 from ..derivation import Chain, Section, substitution
 from ..errors import RuleError
@@ -19,14 +18,16 @@ from ..formula import Formula, Ratio
 from ..model import Model
 from ..notation.text import number, percent
 from ..notation.tree import Fraction as Quotient
-from ..notation.tree import Label, tree
+from ..notation.tree import Label, sizes_of, tree
 from ..papers import paper
+from ..provenance import Place, Reading
 from ..quantities import quantity as find_quantity
 from ..quantities.elementwise import stated
 from ..quantities.quantity import PLACEMENT
-from ..sizes import AtMost, Differs, Divides
+from ..shapes import shape_line
+from ..sizes import AtMost, Condition, Differs, Divides
 from ..summary import share
-from ..symbols import RANK, SYMBOLS, letter
+from ..symbols import RANK, letter
 from .blocks import (
     Block,
     Code,
@@ -38,10 +39,13 @@ from .blocks import (
     Paragraph,
     Piece,
     References,
-    Shape,
     Strong,
     Table,
+    formulas_in,
+    numbered,
 )
+from .sentences import listed, sentence
+from .subject import Subject, in_title
 
 
 def document(model: Model, quantities: Sequence[str], version: str, together: str = "", **conventions: str) -> Document:
@@ -69,13 +73,39 @@ def document(model: Model, quantities: Sequence[str], version: str, together: st
     if refused:
         blocks.append(Heading(1, ["What has no formula here"]))
         blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in refused]
-    blocks += _references(model)
+    blocks, keys = numbered(blocks)
+    if keys:
+        entries = [(paper(key).byline, paper(key).title, paper(key).place) for key in keys]
+        blocks += [Heading(1, ["References"]), References(entries)]
     measures = together or " and ".join(formula.measure.title for formula in formulas)
-    return Document(
-        f"{model.title}: {measures} in closed form",
-        f"Derived by symformer {version}; every line is proved equal to the one before it.",
-        blocks,
-    )
+    return Document(in_title(model, measures, formulas), _subtitle(model, formulas, version), blocks)
+
+
+def _subtitle(model: Model, formulas: Sequence[Formula], version: str) -> str:
+    """What stands behind the lines that follow: the algebra always, and torch where it was asked."""
+    held = [_held(model, formula) for formula in formulas]
+    if all(held):
+        compared = "the result is compared with torch" if len(held) == 1 else "every result is compared with torch"
+    elif any(held):
+        compared = "at the end of each chapter stands what of it is compared with torch"
+    else:
+        compared = "no certificate compares the result with torch"
+    return f"Derived by symformer {version}. Every line follows from the one before it, by proof; {compared}."
+
+
+def _held(model: Model, formula: Formula) -> bool:
+    """Whether torch was asked about this very formula, by a certificate or a trace; of a rank's share it was not."""
+    if any(name in PLACEMENT for name in formula.conventions):
+        return False
+    return model.provenance.of(formula.measure.name).reading is not None or _certificate(model, formula) is not None
+
+
+def _certificate(model: Model, formula: Formula) -> Certificate | None:
+    """The certificate of a formula, or of the number of parameters where its rows are the same."""
+    if found := certificate_for(model, formula):
+        return found
+    stored = model.formula() if formula.measure.unit == model.formula().measure.unit else formula
+    return certificate_for(model, stored) if stored.digest == formula.digest else None
 
 
 def _lowered(block: Block) -> Block:
@@ -84,44 +114,61 @@ def _lowered(block: Block) -> Block:
 
 def _chapter(model: Model, formula: Formula) -> list[Block]:
     shown = with_numbers(model)
-    numbered = bool(shown.known) and set(formula.symbols) <= shown.known.keys()
+    numbered_ = bool(shown.known) and set(formula.symbols) <= shown.known.keys()
+    subject = Subject(shown, formula)
     if isinstance(formula, Ratio):
-        return _ratio(model, formula, shown, numbered)
-    blocks: list[Block] = [*_result(formula, shown, numbered), *_counted(model, formula, shown)]
-    blocks += _parts(model, formula)
-    blocks += _leading(formula, shown, numbered)
-    if numbered:
-        blocks += _numbers(formula, shown)
-    blocks += _breakdown(formula, shown, numbered)
-    blocks += _presets(model, formula)
-    blocks += _check(model, formula)
-    return blocks
+        result, rest = _ratio(formula, subject, numbered_)
+    else:
+        result = _result(formula, subject, numbered_)
+        rest = _parts(model, formula)
+        rest += _leading(formula, subject, numbered_)
+        if numbered_:
+            rest += _numbers(formula, subject)
+        rest += _breakdown(formula, shown, numbered_)
+        rest += _presets(model, formula, subject)
+        rest += _check(model, formula)
+    counted, notes = _counted(model, formula), _conditions(formula)
+    letters = _alphabet(subject, [*result, *counted, *notes, *rest])
+    return [*result, *counted, *letters, *notes, *rest]
 
 
-def _ratio(model: Model, formula: Ratio, shown: Model, numbered: bool) -> list[Block]:
+def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Block], list[Block]]:
     """Both sides as ratios are printed: what each comes to, the quotient, and that of every operation."""
     above, below = formula.above, formula.over
     quotient = Chain((_label(formula),), (Quotient(_label(above), _label(below)),))
-    blocks: list[Block] = [Equation(quotient, key=True)]
-    blocks += [Equation(Chain((_label(side),), (tree(side.expanded),))) for side in (above, below)]
-    if numbered:
-        value = number(formula.value(dict(shown.known)))
-        blocks.append(Paragraph([f"For {shown.target} this is ", Strong(value), f" {formula.measure.unit}."]))
-    blocks += _counted(model, formula, shown)
+    result: list[Block] = [Equation(quotient, key=True)]
+    result += [Equation(Chain((_label(side),), (tree(side.expanded),))) for side in (above, below)]
+    known = subject.model.known
+    if numbered_:
+        value = number(formula.value(dict(known)))
+        result.append(Paragraph(["For ", *subject.line, " this is ", Strong(value), f" {formula.measure.unit}."]))
+    rest: list[Block] = []
     for side in (above, below):
-        blocks.append(Heading(1, [_capital(side.measure.title)], side.id))
+        rest.append(Heading(1, [_capital(side.measure.title)], side.id))
         rows: list[Sequence[Line]] = [
             [[Code(row.path)], [Math.of(row.count)], [Math.of(row.each)]] for row in side.rows if row.each != 0
         ]
-        blocks.append(Table([["Row"], ["Copies"], ["Each"]], rows, "lrl"))
-    head: list[Line] = [["Row"], ["Each"], *([[formula.measure.unit]] if numbered else [])]
+        rest.append(Table([["Row"], ["Copies"], ["Each"]], rows, "lrl"))
+    head: list[Line] = [["Row"], ["Each"], *([[formula.measure.unit]] if numbered_ else [])]
     rows = []
     for row in formula.rows:
         if row.each == 0:
             continue
-        value_cell: list[Line] = [[number(formula.of_row(row, shown.known))]] if numbered else []
+        value_cell: list[Line] = [[number(formula.of_row(row, known))]] if numbered_ else []
         rows.append([[Code(row.path)], [Math.of(row.each)], *value_cell])
-    return [*blocks, Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered else "ll")]
+    rest += [Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered_ else "ll")]
+    return result, [*rest, Heading(1, ["The check against torch"]), Paragraph([RATIO])]
+
+
+RATIO = (
+    "A ratio has no certificate of its own. What stands above is counted as the FLOPs of the same run are, what stands "
+    "below as its memory traffic is, and each is checked as that."
+)
+
+
+def _maybe(said: object, *pieces: Piece) -> Line:
+    """Pieces of a line that stand there only where there is something to say."""
+    return pieces if said else ()
 
 
 def _capital(words: str) -> str:
@@ -143,41 +190,66 @@ def _label(formula: Formula) -> Label:
     return Label(formula.measure.letter, "", formula.expanded)
 
 
-def _result(formula: Formula, shown: Model, numbered: bool) -> list[Block]:
+def _result(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]:
     blocks: list[Block] = [Equation(Chain((_label(formula),), (tree(formula.expanded),)), key=True)]
-    if numbered:
-        value = formula.value(dict(shown.known))
-        blocks.append(Paragraph([f"For {shown.target} this is ", Strong(f"{value:,}"), f" {formula.measure.unit}."]))
+    if numbered_:
+        value = formula.value(dict(subject.model.known))
+        blocks.append(
+            Paragraph(["For ", *subject.line, " this is ", Strong(f"{value:,}"), f" {formula.measure.unit}."])
+        )
     return blocks
 
 
-def _counted(model: Model, formula: Formula, shown: Model) -> list[Block]:
+def _counted(model: Model, formula: Formula) -> list[Block]:
     question = find_quantity(formula.measure.name)
     blocks: list[Block] = [
         Heading(1, ["What is counted"]),
-        Paragraph([*_about(model.component), " ", question.statement]),
+        Paragraph([*_about(formula.root, formula), " ", *sentence(question.statement)]),
     ]
     for name, value in formula.conventions.items():
-        blocks.append(Paragraph([Code(f"{name}={value}"), f": {question.choices[name].meanings[value]}."]))
+        meaning = question.choices[name].meanings[value]
+        blocks.append(Paragraph([Code(f"{name}={value}"), ": ", *sentence(meaning), "."]))
     if formula.conventions.get("count") == "all":
         head: list[Line] = [["Operation"], ["FLOPs an element"], ["Which are"]]
-        counts: list[Sequence[Line]] = [[[name], [str(count.flops)], [count.steps]] for name, count in stated()]
+        counts: list[Sequence[Line]] = [[[name], [str(count.flops)], sentence(count.steps)] for name, count in stated()]
         blocks.append(Table(head, counts, "lrw"))
     if model.component.chosen:
         options = ", ".join(f"{name}={value}" for name, value in model.component.chosen.items())
         blocks.append(Paragraph(["Options of the model that differ from its usual form: ", Code(options), "."]))
-    rows: list[Sequence[Line]] = []
-    sizes = {name for name in model.sizes if not letter(name).run} | set(formula.symbols)
-    for name in sorted(sizes, key=RANK.__getitem__):
-        fields = _fields(model.component, name)
-        number = shown.known.get(name)
-        rows.append([[Math.of(name)], [letter(name).meaning], [Code(fields)] if fields else [], _integer(number)])
-    head = [["Symbol"], ["Meaning"], ["Field"], [shown.target if shown.known else "Value"]]
-    blocks.append(Table(head, rows, "cllr"))
+    return blocks
+
+
+def _alphabet(subject: Subject, blocks: Sequence[Block]) -> list[Block]:
+    """The letters that stand in a chapter, every one of them and no other."""
+    used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
+    known = subject.model.known
+    places = subject.model.provenance.of(subject.formula.measure.name).places
+    rows: list[Sequence[Line]] = [
+        [[Math.of(size)], [letter(size).meaning], _place(places.get(size.name)), _integer(known.get(size))]
+        for size in sorted(used, key=RANK.__getitem__)
+    ]
+    head: list[Line] = [["Symbol"], ["Meaning"], ["Field"], [subject.column]]
+    kept = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
+    table = Table([head[i] for i in kept], [[row[i] for i in kept] for row in rows], "".join("cllr"[i] for i in kept))
+    return [table] if rows else []
+
+
+def _place(place: Place | None) -> Line:
+    """Where a config has a size."""
+    if place is None:
+        return []
+    if place.counted:
+        return [Code(place.counted), " in ", Code(place.field)]
+    return [Code(place.field), *_maybe(place.less, " less ", Code(place.less))]
+
+
+def _conditions(formula: Formula) -> list[Block]:
     notes: list[Line] = []
     for target, value in formula.relations.items():
         notes.append([Math(tree(target)), " = ", Math.of(value)])
     for constraint in formula.constraints:
+        if not _concerns(constraint, formula):
+            continue
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
         elif isinstance(constraint, AtMost):
@@ -185,39 +257,32 @@ def _counted(model: Model, formula: Formula, shown: Model) -> list[Block]:
         elif isinstance(constraint, Differs):
             notes.append([Math.of(constraint.left), " differs from ", Math.of(constraint.right)])
         else:
-            notes.append([*_listed(*([Math.of(size)] for size in constraint.ones)), " are not all 1"])
-    if notes:
-        blocks.append(Paragraph(["The formula holds where ", *_listed(*notes), "."]))
-    return blocks
+            notes.append([*listed(*([Math.of(size)] for size in constraint.ones)), " are not all 1"])
+    return [Paragraph(["The formula holds where ", *listed(*notes), "."])] if notes else []
 
 
-def _listed(*notes: Line) -> list[Piece]:
-    """Notes in a sentence: a, b and c."""
-    joined: list[Piece] = []
-    for index, note in enumerate(notes):
-        joined += [" and " if index and index == len(notes) - 1 else ", " if index else "", *note]
-    return joined
+def _concerns(constraint: Condition, formula: Formula) -> bool:
+    """Whether a condition is about sizes that the formula has: a window bounds no number of parameters."""
+    own = {*formula.symbols, *formula.relations}
+    runs = {size for size in constraint.symbols if letter(size).run and not letter(size).ranks}
+    return bool(constraint.symbols & own) and runs <= own
 
 
-def _about(component: Component) -> list[Piece]:
-    """The first paragraph of a part's docstring, its symbols as mathematics."""
-    paragraph = " ".join((type(component).__doc__ or "").strip().split("\n\n")[0].split())
-    pieces: list[Piece] = []
-    end = 0
-    for word in re.finditer(r"\b[A-Z](?:_[a-z]+)?\b(?!\.\s+[A-Z])", paragraph):
-        article = word.group() == "A" and (word.start() == 0 or paragraph[word.start() - 2] == ".")
-        if word.group() in SYMBOLS and not article:
-            pieces += [paragraph[end : word.start()], Math.of(SYMBOLS[word.group()])]
-            end = word.end()
-    return [*pieces, paragraph[end:]]
-
-
-def _fields(component: Component, name: object) -> str:
-    fields = getattr(component, "fields", None)
-    if fields and fields.layers and name in fields.layers.sizes.values():
-        return str(fields.layers.name)
-    place = fields.sizes.get(name) if fields else None
-    return place.names[0] if place else component.places.get(str(name), "")
+def _about(line: AccountLine, formula: Formula) -> list[Piece]:
+    """What a part is, with the sizes that it has where it stands for those that its class has by itself."""
+    if not isinstance(line.part, Component):
+        return []
+    part = line.part.under(formula.relations)
+    sizes: dict[Symbol, Expr] = {}
+    for each in fields(part):
+        if isinstance(each.default, Symbol):
+            sizes.setdefault(each.default, getattr(part, each.name))
+    reads = next((entry.inputs[0].shape for below in line.walk() if (entry := below.entry) and entry.inputs), ())
+    takes = shape_line(part.shapes).inputs
+    width = takes[0].dims[-1] if takes and takes[0].dims else None
+    if isinstance(width, Symbol) and reads and not letter(width).run:
+        sizes.setdefault(width, reads[-1])
+    return sentence(part.about, sizes)
 
 
 def _parts(model: Model, formula: Formula) -> list[Block]:
@@ -235,11 +300,9 @@ def _parts(model: Model, formula: Formula) -> list[Block]:
         count = section.line.count
         named = _title(section.line)
         blocks.append(Heading(1, [f"The {named[0].lower()}{named[1:]}"], f"{formula.id}.{section.line.key}"))
-        copies: Line = (
-            ["One of ", Math.of(count), " equal layers, ", Code(section.line.path), ":"]
-            if count != 1
-            else [Code(section.line.path), ":"]
-        )
+        where: Line = [*_maybe(count != 1, "One of ", Math.of(count), " equal layers, "), Code(section.line.path)]
+        said = _about(section.line, formula)
+        copies: Line = [*where, *([". ", *said] if said else [":"])]
         blocks += [Paragraph(copies), Equation(section.chain)]
     whole = sections[-1]
     blocks.append(Heading(1, ["The model"], formula.id))
@@ -261,7 +324,7 @@ def _part(formula: Formula, section: Section, columns: tuple[str, str]) -> list[
     part = section.line.part
     blocks: list[Block] = [Heading(2, [_title(section.line)], f"{formula.id}.{section.line.key}")]
     if isinstance(part, Component):
-        blocks.append(Paragraph([*places, ". ", *_about(part)]))
+        blocks.append(Paragraph([*places, ". ", *_about(section.line, formula)]))
     blocks.append(_term_table(section, columns, _capital(formula.measure.unit)))
     if section.chain:
         blocks.append(Equation(section.chain))
@@ -273,13 +336,18 @@ def _term_table(section: Section, columns: tuple[str, str], unit: str) -> Table:
     prefix = f"{section.line.path}." if section.line.path else ""
     for _, term in section.terms:
         name = term.label.removeprefix(prefix)
-        rows.append([[Code(name)], [Shape(term.factors)], [Math.of(expand(Mul(*term.factors)))]])
+        rows.append([[Code(name)], [Math.shape(term.factors)], [Math.of(expand(Mul(*term.factors)))]])
     return Table([[columns[0].capitalize()], [columns[1].capitalize()], [unit]], rows, "lll")
 
 
 def _silent(formula: Formula) -> list[Block]:
-    """The modules that add nothing, by name, and why a tied one does not."""
-    names = [row.path for row in formula.rows if row.each == 0]
+    """The modules that add nothing, in themselves or below, and why a tied one does not."""
+    counting = [line.path for line in formula.root.walk() if line.each != 0]
+    names = [
+        row.path
+        for row in formula.rows
+        if row.each == 0 and not any(path == row.path or path.startswith(f"{row.path}.") for path in counting)
+    ]
     if not names:
         return []
     line: list[Piece] = ["These add nothing: "]
@@ -294,15 +362,19 @@ def _silent(formula: Formula) -> list[Block]:
     return [Paragraph(line)]
 
 
-def _leading(formula: Formula, shown: Model, numbered: bool) -> list[Block]:
+def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]:
     leading = formula.leading()
     if leading.rest == 0:
         return []
-    line: list[Piece] = ["The terms that grow fastest with the model are ", Math.of(leading.expr), "."]
-    if numbered:
-        line += [f" They leave out {percent(leading.left_out(shown.known))} of the total for {shown.target}"]
-        if other := _other_preset(shown, formula):
-            line += [f", and {percent(leading.left_out(other.known))} for {other.target}"]
+    several = isinstance(leading.expr, Add)
+    grow = "terms that grow fastest with the model are " if several else "term that grows fastest with the model is "
+    line: list[Piece] = [f"The {grow}", Math.of(leading.expr), "."]
+    if numbered_:
+        whose: Line = ["these sizes"] if subject.changed else [Code(subject.name)]
+        out = percent(leading.left_out(subject.model.known))
+        line += [f" {'They leave' if several else 'It leaves'} out {out} of the total for ", *whose]
+        if other := _other_preset(subject.model, formula):
+            line += [f", and {percent(leading.left_out(other.known))} for ", Code(other.target)]
         line += ["."]
     return [Heading(1, ["The leading terms"]), Paragraph(line)]
 
@@ -310,59 +382,57 @@ def _leading(formula: Formula, shown: Model, numbered: bool) -> list[Block]:
 def _other_preset(shown: Model, formula: Formula) -> Model | None:
     """The largest other preset of the same form; the smallest, where the one shown is the largest."""
     same = [architecture(name) for name in presets_of(shown.id)]
-    same = [
-        other for other in same if other.component == shown.component and set(formula.symbols) <= other.known.keys()
-    ]
+    same = [other for other in same if other.component == shown.component and _fits(formula, other)]
     same.sort(key=lambda other: formula.value(dict(other.known)))
     if len(same) < 2:
         return None
     return same[0] if same[-1].known == shown.known else same[-1]
 
 
-def _numbers(formula: Formula, shown: Model) -> list[Block]:
-    chain = substitution(formula.expanded, shown.known)
+def _numbers(formula: Formula, subject: Subject) -> list[Block]:
+    chain = substitution(formula.expanded, subject.model.known)
     return [
-        Heading(1, [f"The numbers of {shown.target}"]),
+        Heading(1, ["The numbers", *_maybe(not subject.changed, " of ", Code(subject.name))]),
         Equation(Chain((_label(formula),), chain.steps)),
     ]
 
 
-def _breakdown(formula: Formula, shown: Model, numbered: bool) -> list[Block]:
+def _breakdown(formula: Formula, shown: Model, numbered_: bool) -> list[Block]:
     head: list[Line] = [["Row"], ["Copies"], ["Each"]]
     align = "lrl"
-    if numbered:
+    if numbered_:
         head += [["Total"], ["Share"]]
         align += "rr"
-    total = formula.value(dict(shown.known)) if numbered else 0
+    total = formula.value(dict(shown.known)) if numbered_ else 0
     rows: list[Sequence[Line]] = []
     for row in formula.rows:
         cells: list[Line] = [[Code(row.path)], [Math.of(row.count)], [Math.of(row.each)]]
-        if numbered:
+        if numbered_:
             value = int(row.total.xreplace(shown.known))
             cells += [_integer(value), [percent(share(value, total))]]
         rows.append(cells)
     last: list[Line] = [["Total"], [], []]
-    if numbered:
+    if numbered_:
         last += [_integer(total), [percent(share(1, 1))]]
         rows.append(last)
-    return [Heading(1, ["Row by row"]), Table(head, rows, align, total=numbered)]
+    return [Heading(1, ["Row by row"]), Table(head, rows, align, total=numbered_)]
 
 
-def _presets(model: Model, formula: Formula) -> list[Block]:
+def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
     """Every preset that this formula gives the number of, and the other variants beside it."""
     blocks: list[Block] = []
-    if not hasattr(model.component, "variants"):
+    if not isinstance(model.component, Architecture):
         return blocks
     rows: list[Sequence[Line]] = []
     for name in presets_of(model.id):
         preset = architecture(name)
-        if preset.component == model.component and set(formula.symbols) <= preset.known.keys():
+        if preset.component == model.component and _fits(formula, preset):
             value = formula.value(dict(preset.known))
-            rows.append([[Code(name)], _integer(value), [presets()[name]["source"]]])
+            rows.append([[Code(name)], _integer(value), sentence(presets()[name]["source"])])
     if rows:
         head: list[Line] = [["Preset"], [_capital(formula.measure.unit)], ["Sizes from"]]
         blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw")]
-    shown = with_numbers(model)
+    shown = subject.model
     others: list[Sequence[Line]] = []
     for options in model.component.variants:
         other = variant(model, options)
@@ -370,22 +440,29 @@ def _presets(model: Model, formula: Formula) -> list[Block]:
             continue
         sibling = other.formula(formula.measure.name, **formula.conventions)
         spelt = ", ".join(f"{name}={value}" for name, value in other.component.chosen.items()) or "the usual form"
-        numbered = _with_sizes(other, sibling, shown)
-        amount = [f"{sibling.value(dict(numbered.known)):,}"] if numbered else []
-        if numbered and numbered.target != shown.target:
-            amount.append(f" ({numbered.target})")
+        example = _with_sizes(other, sibling, shown)
+        amount = [f"{sibling.value(dict(example.known)):,}"] if example else []
+        if example and example.target != shown.target:
+            amount.append(f" ({example.target})")
         others.append([[Code(spelt)], [Math.of(sibling.expanded)], amount])
     if others:
-        head = [["Variant"], ["Formula"], [shown.target if shown.known else "Value"]]
+        head = [["Variant"], ["Formula"], [subject.column]]
         blocks += [Heading(1, ["Variants"]), Table(head, others, "lwr")]
     return blocks
+
+
+def _fits(formula: Formula, preset: Model) -> bool:
+    """Whether a preset has a number for every size, and the relations that the formula was simplified with."""
+    known = preset.known
+    related = all(value.xreplace(known) == known[size] for size, value in formula.relations.items() if size in known)
+    return related and set(formula.symbols) <= known.keys()
 
 
 def _with_sizes(variant_: Model, formula: Formula, shown: Model) -> Model | None:
     """Where a variant's example numbers come from: the model shown, or else the variant's own first preset."""
     own = [architecture(name) for name in presets_of(variant_.id)]
     candidates = [shown, *(model for model in own if model.component == variant_.component)]
-    return next((model for model in candidates if set(formula.symbols) <= model.known.keys()), None)
+    return next((model for model in candidates if _fits(formula, model)), None)
 
 
 def _integer(number: int | None) -> Line:
@@ -394,26 +471,53 @@ def _integer(number: int | None) -> Line:
 
 TRACED = (
     "This formula is read off the model's own code; nobody composed it. At {points} random configs that played no part "
-    "in finding it, every row was as predicted: its module, its shape and how often it stands there. "
+    "in finding it, every row was as predicted: its module, its shape and how often it stands there."
 )
-COUNTED = "Torch's own FlopCounterMode gave the same total at each."
+COUNTED = " Torch's own FlopCounterMode gave the same total at each."
+
+
+def _reading(reading: Reading, unit: str) -> list[Block]:
+    """What a trace says of itself: what it kept at a number, what it was held against, and with which libraries."""
+    said = TRACED.format(points=reading.points) + (COUNTED if unit == "FLOPs" else "")
+    blocks: list[Block] = [Paragraph([said])]
+    for name, other in reading.ties.items():
+        blocks.append(Paragraph([Code(name), " is ", Code(other), ": the code runs with no other."]))
+    for each in reading.pinned:
+        because = [": ", each.why, *_maybe(each.line, " (", Code(each.line), ")"), "."]
+        blocks.append(Paragraph([Code(each.name), f" is kept at {each.value:,}", *because]))
+    facts: list[tuple[str, Line]] = [
+        ("Versions", [", ".join(f"{library} {release}" for library, release in reading.versions.items())]),
+        ("Points", [f"{reading.points} random configs, and {reading.builds} builds of the model in all"]),
+        ("Seed", [Code(str(reading.seed))]),
+    ]
+    return [*blocks, Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw")]
+
+
+SHAPES = "by name and shape, and the total"
+AXES = (
+    "The matrix of a linear layer stands here as output by input, and shapes are compared up to the order of their "
+    "axes: a class may store the transpose."
+)
 
 
 def _check(model: Model, formula: Formula) -> list[Block]:
     blocks: list[Block] = [Heading(1, ["The check against torch"])]
-    if points := model.component.answering(find_quantity(formula.measure.name), formula.conventions).checked:
-        said = TRACED.format(points=points) + (COUNTED if formula.measure.unit == "FLOPs" else "")
-        return [*blocks, Paragraph([said.strip()])]
-    certificate = certificate_for(model, formula)
+    if reading := model.provenance.of(formula.measure.name).reading:
+        return [*blocks, *_reading(reading, formula.measure.unit)]
+    certificate = _certificate(model, formula)
     if certificate is None and (checked := find_quantity(formula.measure.name).checked):
         return [*blocks, Paragraph([checked])]
     if certificate is None:
         return [*blocks, Paragraph([Strong("Not certified."), " No stored certificate fits this formula."])]
-    if any(name in PLACEMENT for name in formula.conventions):
+    if certificate.id != formula.id:
+        blocks.append(Paragraph(["Row by row this is the number of parameters, and what is certified is that."]))
+    elif any(name in PLACEMENT for name in formula.conventions):
         blocks.append(Paragraph(["What is certified is the formula of the whole model, of which this is a share."]))
     elif dict(certificate.conventions) != dict(formula.conventions):
         counted = ", ".join(f"{name}={value}" for name, value in certificate.conventions.items())
         blocks.append(Paragraph(["torch counts under ", Code(counted), "; under these the formula is certified."]))
+    if certificate.compared.endswith(SHAPES):
+        blocks.append(Paragraph([AXES]))
     return [*blocks, *certificate_blocks(certificate)]
 
 
@@ -452,20 +556,14 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
                 largest,
                 " with probability at most ",
                 Math(Quotient(degree.shown, largest.shown)),
-                " (Schwartz 1980, Zippel 1979), so a formula that differs from the class would have passed with "
-                "probability at most ",
+                *sentence(" (Schwartz 1980 [schwartz1980], Zippel 1979 [zippel1979])"),
+                ", so a formula that differs from the class would have passed with probability at most ",
                 Code(f"{certificate.bound:.1e}"),
                 "." + _settled(certificate),
             ]
         ),
         Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw"),
     ]
-
-
-def _references(model: Model) -> list[Block]:
-    keys = [*papers_of(model), *(() if model.component.checked else ("schwartz1980", "zippel1979"))]
-    entries = [(paper(key).byline, paper(key).title, paper(key).place) for key in keys]
-    return [Heading(1, ["References"]), References(entries)] if entries else []
 
 
 def _settled(certificate: Certificate) -> str:

@@ -7,9 +7,9 @@ import re
 from abc import ABC, abstractmethod
 
 from ..notation.latex import latex
-from ..notation.tree import Tree, tree
+from ..notation.tree import Tree
 from ..notation.typst import typst
-from .blocks import Code, Equation, Line, Math, Piece, Shape, Strong
+from .blocks import Code, Equation, Line, Math, Piece, Strong
 
 
 class Language(ABC):
@@ -33,8 +33,6 @@ class Language(ABC):
                 return self.strong(self.prose(printable(text)))
             case Math(shown):
                 return self.inline(self.math(shown))
-            case Shape(dims):
-                return self.inline(self.times.join(self.math(tree(dim)) for dim in dims) or self.math(tree(1)))
         raise TypeError(f"not a piece of a line: {piece!r}")
 
     def equation(self, equation: Equation) -> str:
@@ -48,8 +46,6 @@ class Language(ABC):
         # where labels go on from the line above, the alignment point stands before them
         first = f"& = {beside} {rows[0][1:]}" if over and beside else f"{beside} {rows[0]}".lstrip()
         return f"{self.row_break}\n".join([*over, first, *rows[1:]])
-
-    times: str
 
     @abstractmethod
     def prose(self, text: str) -> str: ...
@@ -80,7 +76,6 @@ class Markdown(Language):
 
     template = "derivation.md.jinja"
     row_break = r" \\"
-    times = r" \times "
 
     def prose(self, text: str) -> str:
         return re.sub(r"([\\`*_<>|\[\]$])", r"\\\1", text)
@@ -111,7 +106,6 @@ class Latex(Language):
 
     template = "derivation.tex.jinja"
     row_break = r" \\"
-    times = r" \times "
 
     _SPECIAL = {
         "\\": r"\textbackslash{}",
@@ -156,7 +150,6 @@ class Typst(Language):
 
     template = "derivation.typ.jinja"
     row_break = " \\"
-    times = " times "
 
     def prose(self, text: str) -> str:
         return f"#{_string(text)};"

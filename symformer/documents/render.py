@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ from .blocks import Document
 from .languages import LANGUAGES
 
 Engine = Literal["typst", "latex"]
+ODD = 8  # characters that an error names
 FORMATS = ("pdf", "tex", "md", "typ")
 LATEX_SECONDS = 120  # a first run may make fonts
 MOST_SAID = 1_000_000  # bytes of what pdflatex says that are read
@@ -63,7 +65,26 @@ def render(document: Document, extension: str, engine: Engine = "typst") -> byte
 
 
 def _typst_pdf(source: str) -> bytes:
-    pdf: bytes = _typst(source, format="pdf")
+    """PDF/A, for which Typst refuses a character that none of its fonts has, and prints no box in its place."""
+    facts = {"format": "pdf", "pdf_standards": "a-2b"}
+
+    def prints(text: str) -> bool:
+        try:
+            _typst(f"#{json.dumps(text, ensure_ascii=False)}", **facts)
+        except DocumentError:
+            return False
+        return True
+
+    try:
+        pdf: bytes = _typst(source, **facts)
+    except DocumentError:
+        odd = [each for each in sorted(set(source)) if not each.isascii() and not prints(each)]
+        if not odd:
+            raise
+        named = ", ".join(f"{each} (U+{ord(each):04X})" for each in odd[:ODD]) + (", …" if len(odd) > ODD else "")
+        raise DocumentError(
+            f"the fonts for PDFs have no {named}; write .md, .tex or .typ, or keep such characters out of names"
+        ) from None
     return pdf
 
 

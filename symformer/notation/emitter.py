@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 
 from sympy import Symbol
 
-from .tree import Call, Fraction, Label, Minus, Number, Power, Product, Size, Sum, Times, Tree
+from ..symbols import letter as row
+from .tree import Call, Cross, Fraction, Label, Minus, Number, Power, Product, Size, Sum, Times, Tree
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
 
@@ -33,6 +34,8 @@ class Emitter(ABC):
                 return self.product([self._within(factor, _PRODUCT) for factor in factors], factors)
             case Times(factors):
                 return self.times([self._within(factor, _PRODUCT) for factor in factors])
+            case Cross(factors):
+                return self.cross([self._within(factor, _PRODUCT) for factor in factors])
             case Power(base, exponent):
                 return self.power(self._within(base, _ATOM), exponent)
             case Fraction(numerator, denominator):
@@ -60,7 +63,7 @@ class Emitter(ABC):
         match shown:
             case Sum() | Minus():
                 return _SUM
-            case Product() | Times():
+            case Product() | Times() | Cross():
                 return _PRODUCT
             case Power():
                 return _POWER
@@ -84,6 +87,9 @@ class Emitter(ABC):
     def times(self, factors: list[str]) -> str: ...
 
     @abstractmethod
+    def cross(self, factors: list[str]) -> str: ...
+
+    @abstractmethod
     def power(self, base: str, exponent: int) -> str: ...
 
     @abstractmethod
@@ -97,3 +103,19 @@ class Emitter(ABC):
 
 
 PRODUCT = _PRODUCT
+
+
+def under(letter: str, name: str) -> tuple[str, str]:
+    """The letter of a quantity and what stands below it: its own subscript, then the name of a part.
+
+    >>> under("F_train", "attn"), under("N", "")
+    (('F', 'train, attn'), ('N', ''))
+    """
+    base, _, below = letter.partition("_")
+    return base, ", ".join(filter(None, (below, name)))
+
+
+def spelt_out(trees: tuple[Tree, ...]) -> bool:
+    """Whether a product has a name of several letters among its factors, which would run into the one beside it."""
+    bases = [factor.base if isinstance(factor, Power) else factor for factor in trees]
+    return any(isinstance(base, Size) and row(base.symbol).word for base in bases)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sympy import Expr, Symbol
 
 from ..symbols import letter as row
-from .emitter import Emitter
+from .emitter import Emitter, spelt_out, under
 from .tree import Tree, tree
 
 _CALLS = {"ceil": (r"\lceil ", r" \rceil"), "floor": (r"\lfloor ", r" \rfloor")}
@@ -21,14 +21,18 @@ class LatexEmitter(Emitter):
         return row(symbol).latex
 
     def label(self, letter: str, name: str) -> str:
-        escaped = name.replace("_", r"\_")
-        return rf"{letter}_{{\mathrm{{{escaped}}}}}" if name else letter
+        base, below = under(letter, name.replace("_", r"\_"))
+        below = below.replace(", ", r",\,")
+        return rf"{base}_{{\mathrm{{{below}}}}}" if below else base
 
     def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
-        return " ".join(factors)
+        return (r" \cdot " if spelt_out(trees) else " ").join(factors)
 
     def times(self, factors: list[str]) -> str:
         return r" \cdot ".join(factors)
+
+    def cross(self, factors: list[str]) -> str:
+        return r" \times ".join(factors)
 
     def power(self, base: str, exponent: int) -> str:
         return f"{base}^{{{exponent}}}"

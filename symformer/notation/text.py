@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sympy import Expr, Symbol
 
 from .emitter import PRODUCT, Emitter
-from .tree import Call, Power, Size, Tree, tree
+from .tree import Call, Label, Power, Size, Tree, tree
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -35,6 +35,9 @@ class CodeEmitter(Emitter):
     def times(self, factors: list[str]) -> str:
         return "*".join(factors)
 
+    def cross(self, factors: list[str]) -> str:
+        return "*".join(factors)
+
     def power(self, base: str, exponent: int) -> str:
         return f"{base}**{exponent}"
 
@@ -54,12 +57,16 @@ class TextEmitter(CodeEmitter):
     def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
         bases = [factor.base if isinstance(factor, Power) else factor for factor in trees]
         letters = [base.symbol.name for base in bases if isinstance(base, Size)]
+        letters += [base.letter for base in bases if isinstance(base, Label)]
         called = any(isinstance(base, Call) for base in bases)
         apart = any(len(name) > 1 or called for name in letters)
         return ("·" if apart else "").join(factors)
 
     def times(self, factors: list[str]) -> str:
         return " · ".join(factors)
+
+    def cross(self, factors: list[str]) -> str:
+        return " × ".join(factors)
 
     def power(self, base: str, exponent: int) -> str:
         return base + str(exponent).translate(_SUPERSCRIPTS)

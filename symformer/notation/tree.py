@@ -69,6 +69,13 @@ class Times(Tree):
 
 
 @dataclass(frozen=True)
+class Cross(Tree):
+    """Factors with a visible cross, as in ``3E × E``: the shape of a tensor."""
+
+    factors: tuple[Tree, ...]
+
+
+@dataclass(frozen=True)
 class Power(Tree):
     """A base with a whole exponent."""
 
@@ -199,7 +206,7 @@ def value(shown: Tree) -> Expr:
             return Add(*(value(term) for term in terms))
         case Minus(operand):
             return -value(operand)
-        case Product(factors) | Times(factors):
+        case Product(factors) | Times(factors) | Cross(factors):
             return Mul(*(value(factor) for factor in factors))
         case Power(base, exponent):
             return value(base) ** Integer(exponent)
@@ -208,6 +215,25 @@ def value(shown: Tree) -> Expr:
         case Call(function, arguments):
             return _FUNCTIONS[function](*(value(argument) for argument in arguments))
     raise TypeError(f"not a display tree: {shown!r}")
+
+
+def sizes_of(shown: Tree) -> set[Symbol]:
+    """The symbols that stand in a display tree; those that a label stands for are not shown, and not among them.
+
+    >>> from symformer.symbols import E, L
+    >>> sizes_of(tree(12 * L * E**2)) == {E, L}
+    True
+    """
+    match shown:
+        case Size(symbol):
+            return {symbol}
+        case Sum(inside) | Product(inside) | Times(inside) | Cross(inside) | Call(_, inside):
+            return set().union(*map(sizes_of, inside))
+        case Minus(operand) | Power(operand, _):
+            return sizes_of(operand)
+        case Fraction(numerator, denominator):
+            return sizes_of(numerator) | sizes_of(denominator)
+    return set()
 
 
 def terms_tree(terms: list[Tree]) -> Tree:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sympy import Expr, Symbol
 
 from ..symbols import letter as row
-from .emitter import Emitter
+from .emitter import Emitter, spelt_out, under
 from .tree import Tree, tree
 
 
@@ -22,13 +22,17 @@ class TypstEmitter(Emitter):
         return f'{name.base}_"{name.subscript}"' if name.subscript else name.base
 
     def label(self, letter: str, name: str) -> str:
-        return f'{letter}_"{name}"' if name else letter
+        base, below = under(letter, name)
+        return f'{base}_"{below}"' if below else base
 
     def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
-        return " ".join(factors)
+        return (" dot " if spelt_out(trees) else " ").join(factors)
 
     def times(self, factors: list[str]) -> str:
         return " dot ".join(factors)
+
+    def cross(self, factors: list[str]) -> str:
+        return " times ".join(factors)
 
     def power(self, base: str, exponent: int) -> str:
         return f"{base}^{exponent}" if exponent < 10 else f"{base}^({exponent})"

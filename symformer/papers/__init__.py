@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 from ..errors import UnknownNameError
 
+_CITED = re.compile(r"\[([a-z]+(?:19|20)\d\d[a-z]?)\]")
 _LATEX = {"ł": r"{\l}", "Ł": r"{\L}", "é": r"{\'e}", "ó": r"{\'o}", "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#"}
 
 
@@ -19,7 +22,7 @@ class Paper:
 
     key: str
     type: str  # BibTeX's entry type
-    authors: tuple[str, ...]  # "others" last for a longer list
+    authors: tuple[str, ...]  # "others" last for a longer list; a name that is no person's in braces
     title: str
     year: int
     venue: str = ""
@@ -31,16 +34,24 @@ class Paper:
     @property
     def byline(self) -> str:
         """The authors, as a reference names them: up to three, else the first and "et al."; with its full stop."""
-        if "others" in self.authors or len(self.authors) > 3:
-            return f"{self.authors[0]} et al."
-        return " and ".join(filter(None, (", ".join(self.authors[:-1]), self.authors[-1]))) + "."
+        names = [name.strip("{}") for name in self.authors]
+        if "others" in names or len(names) > 3:
+            return f"{names[0]} et al."
+        return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) + "."
+
+    @property
+    def short(self) -> str:
+        """The authors and the year, as a sentence names them: one or two by their last names, else the first."""
+        names = [name.strip("{}") if name.startswith("{") else name.rpartition(" ")[2] for name in self.authors]
+        return f"{' and '.join(names) if len(names) < 3 else f'{names[0]} et al.'} {self.year}"
 
     @property
     def place(self) -> str:
-        """Where and when it appeared."""
+        """Where and when it appeared; the year once, where the name of the place has it."""
         volume = f" {self.volume}" + (f"({self.number})" if self.number else "") if self.volume else ""
         pages = f":{self.pages}" if self.pages and volume else ""
-        where = f"{self.venue}{volume}{pages}, {self.year}" if self.venue else str(self.year)
+        year = "" if str(self.year) in self.venue else str(self.year)
+        where = ", ".join(filter(None, (f"{self.venue}{volume}{pages}", year)))
         return f"{where}. arXiv:{self.arxiv}" if self.arxiv else where
 
     def bibtex(self) -> str:
@@ -59,6 +70,24 @@ class Paper:
         }
         body = ",\n".join(f"  {name} = {{{escape(value)}}}" for name, value in lines.items() if value)
         return f"@{self.type}{{{self.key},\n{body}\n}}"
+
+
+def cited(sentences: Iterable[str]) -> list[str]:
+    """The keys of the papers that sentences cite, each once, in order.
+
+    >>> cited(["Ba et al. 2016 [ba2016], eq. 4", "[B, S]; Shazeer 2020 [shazeer2020]", "again [ba2016]"])
+    ['ba2016', 'shazeer2020']
+    """
+    return list(dict.fromkeys(key for sentence in sentences for key in _CITED.findall(sentence)))
+
+
+def pieces(sentence: str) -> list[str]:
+    """A sentence, cut before and after every key: words and keys in turn, words first and last.
+
+    >>> pieces("Ba et al. 2016 [ba2016], eq. 4")
+    ['Ba et al. 2016 ', 'ba2016', ', eq. 4']
+    """
+    return _CITED.split(sentence)
 
 
 def escape(text: str) -> str:

@@ -131,6 +131,6 @@ PHASE = Convention(
 KERNELS = Convention(
     {
         "separate": "scores, softmax and mix are operations of their own",
-        "fused": "attention is one kernel, which keeps scores and weights to itself; Dao et al. 2022, arXiv:2205.14135",
+        "fused": "attention is one kernel, which keeps scores and weights to itself; Dao et al. 2022 [dao2022]",
     }
 )

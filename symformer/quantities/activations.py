@@ -49,7 +49,7 @@ class Activations(Quantity):
 
 
 QUANTITY = Activations(
-    Measure("activations", "bytes of activations", "K", "bytes"),
+    Measure("activations", "bytes of activations", "U_act", "bytes"),
     "The bytes kept from one forward pass over B sequences of S tokens for the backward pass, by the named "
     "implementation. A tensor that several operations keep is counted once, with the operation "
     "that made it. Weights are left out; what is live for a moment only, in the backward pass the "
@@ -61,7 +61,7 @@ QUANTITY = Activations(
             {
                 "eager": "transformers on the CPU, with attention written out",
                 "sdpa": "transformers on the CPU, with torch's fused attention",
-                "megatron": "the kernels of Korthikanti et al. 2022, arXiv:2205.05198, section 4",
+                "megatron": "the kernels of Korthikanti et al. 2022 [korthikanti2022], section 4",
             }
         ),
         "dropout": DROPOUT,

@@ -14,10 +14,10 @@ def chosen(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 QUANTITY = Quantity(
-    Measure("active-params", "active parameters", "N", "elements"),
-    "Every element of every trained weight is counted, but of X experts only the K that a token goes to. The whole "
-    "router, the embedding and the head count, and a weight that is used in two places counts once. Without experts "
-    "this is the number of parameters.",
+    Measure("active-params", "active parameters", "N_active", "elements"),
+    "Every element of every trained weight is counted, but of the experts of a layer only those that a token goes to. "
+    "The whole router, the embedding and the head count, and a weight that is used in two places counts once. Without "
+    "experts this is the number of parameters.",
     {
         **rows(stored, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.PARAMETER),
         Kind.EXPERTS: chosen,

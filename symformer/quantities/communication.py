@@ -101,7 +101,7 @@ class Communication(Quantity):
 
 
 QUANTITY = Communication(
-    Measure("communication", "bytes moved between ranks", "M", "bytes"),
+    Measure("communication", "bytes moved between ranks", "Q_comm", "bytes"),
     "What one rank's collectives move in one step over B sequences of S tokens, all in the same precision. A model on "
     "one rank moves nothing. The sums that a loss over a divided vocabulary needs, and the gradient of a tied "
     "embedding between the first and the last stage, are left out.",
@@ -116,17 +116,17 @@ QUANTITY = Communication(
         "step": Convention({"training": "forward and backward, and the gradients' sum", "forward": "one forward pass"}),
         "count": Convention(
             {
-                "ring": "what a rank sends by ring algorithms: (N-1)/N of the tensor to gather or to scatter it among "
-                "N ranks, twice that to reduce it for all",
-                "limit": "the same for very many ranks: the tensor once, or twice to reduce it for all; Rajbhandari et "
-                "al. 2020, section 7",
+                "ring": "what a rank sends by ring algorithms: the tensor less one rank's share of it to gather or to "
+                "scatter it, twice that to reduce it for all",
+                "limit": "the same for very many ranks: the tensor once, or twice to reduce it for all; "
+                "Rajbhandari et al. 2020 [rajbhandari2020], section 7",
                 "payload": "the tensor of each collective once, as a profiler lists it",
             }
         ),
         "gather": Convention(
             {
                 "again": "what was gathered is kept in pieces, and gathered again for the gradient of what read it, "
-                "Korthikanti et al. 2022, section 4.2.2",
+                "Korthikanti et al. 2022 [korthikanti2022], section 4.2.2",
                 "once": "what was gathered is kept whole, as torch's DTensor does",
             }
         ),

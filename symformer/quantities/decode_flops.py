@@ -8,7 +8,7 @@ from .generation import one_token
 from .quantity import Quantity
 
 QUANTITY = Quantity(
-    Measure("decode-flops", "decode FLOPs", "F", "FLOPs"),
+    Measure("decode-flops", "decode FLOPs", "F_decode", "FLOPs"),
     "One new token in each of B sequences, with C tokens in the cache; the new token attends to them, as far "
     "back as a window lets it, and to itself. "
     "Latent attention makes keys and values of all of them from the latents again, as transformers does. "

@@ -40,14 +40,14 @@ ACTIVATIONS: Mapping[str, Count] = {
     "gelu_new": Count(9, "0.5 * x * (1 + tanh(c * (x + 0.044715 * x * x * x))): six products, two sums, tanh"),
 }
 EACH: Mapping[Kind, Count] = {
-    Kind.SOFTMAX: Count(3, "exponential, sum, division; Hoffmann et al. 2022, arXiv:2203.15556, appendix F"),
-    Kind.ROTATE: Count(3, "x * cos + x' * sin: two products and a sum; Su et al. 2021, arXiv:2104.09864, eq. 34"),
+    Kind.SOFTMAX: Count(3, "exponential, sum, division; Hoffmann et al. 2022 [hoffmann2022], appendix F"),
+    Kind.ROTATE: Count(3, "x * cos + x' * sin: two products and a sum; Su et al. 2021 [su2021], eq. 34"),
     Kind.ADD: Count(1, "a sum"),
     Kind.MULTIPLY: Count(1, "a product"),
 }
 BIAS = Count(1, "a sum")
 SCALE = Count(1, "of a norm, a product")
-ROOT = Count(1, "of a score, a product by 1 / sqrt(D)")
+ROOT = Count(1, "of a score, a product by one over the root of a head's width")
 MASK = Count(1, "of a score, a sum, where masked pairs are computed at all")
 
 

@@ -22,8 +22,8 @@ DTYPE = {
 }
 WINDOW = Convention(
     {
-        "needed": "under a sliding window the C_win - 1 tokens that the next sees beside itself, as transformers keeps",
-        "rolling": "under a sliding window a buffer of C_win tokens (Jiang et al. 2023, arXiv:2310.06825, section 2)",
+        "needed": "under a sliding window the tokens that the next one sees beside itself, as transformers keeps",
+        "rolling": "under a sliding window a buffer of its length, Jiang et al. 2023 [jiang2023], section 2",
         "reserved": "all C tokens in every layer, whatever its window",
     }
 )

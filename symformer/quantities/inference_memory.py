@@ -33,7 +33,7 @@ def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 QUANTITY = Quantity(
-    Measure("inference-memory", "bytes of inference memory", "M", "bytes"),
+    Measure("inference-memory", "bytes of inference memory", "U_infer", "bytes"),
     "Every weight once, the keys and values of C tokens in each of B sequences, and the logits of one token in each. "
     "What is needed only for a moment is not counted.",
     {

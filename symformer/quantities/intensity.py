@@ -30,7 +30,7 @@ CONVENTIONS = {
 }
 FLOPS = Measure("flops", "FLOPs", "F", "FLOPs")
 BYTES = Quantity(
-    Measure("traffic", "bytes of memory traffic", "M", "bytes"),
+    Measure("traffic", "bytes of memory traffic", "Q", "bytes"),
     "What the operations of the run read and write, every tensor and weight once.",
     RULES,
     ("what is read or written", "multiplied out"),
@@ -59,8 +59,8 @@ class Intensity(Quantity):
 QUANTITY = Intensity(
     Measure("intensity", "arithmetic intensity", "I", "FLOPs/byte"),
     "The FLOPs of one run without gradients, contractions only and 2 for a multiply-add, over the bytes that its "
-    "operations read and write, every tensor and weight once; Williams et al. 2009. A machine is busy where this is "
-    "more than its FLOPs a second over its bytes a second.",
+    "operations read and write, every tensor and weight once; Williams et al. 2009 [williams2009]. A machine is busy "
+    "where this is more than its FLOPs a second over its bytes a second.",
     rules(counted),
     ("operation", "multiplied out"),
     CONVENTIONS,

@@ -22,7 +22,7 @@ def held(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 QUANTITY = Quantity(
-    Measure("kv-cache", "bytes of the key/value cache", "K", "bytes"),
+    Measure("kv-cache", "bytes of the key/value cache", "U_cache", "bytes"),
     "The keys and the values of C tokens in each of B sequences, in every layer, at the heads that store them.",
     {
         **rows(kept, Kind.SCORES, Kind.MIX),

@@ -8,7 +8,7 @@ from .generation import prompt
 from .quantity import Quantity
 
 QUANTITY = Quantity(
-    Measure("prefill-flops", "prefill FLOPs", "F", "FLOPs"),
+    Measure("prefill-flops", "prefill FLOPs", "F_prefill", "FLOPs"),
     "One forward pass over a prompt of S tokens in each of B sequences, with an empty cache, 2 FLOPs a multiply-add.",
     rules(prompt),
     ("operation", "multiplied out"),

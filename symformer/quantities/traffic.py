@@ -9,7 +9,7 @@ from .generation import DTYPE
 from .quantity import Convention, Quantity
 
 QUANTITY = Quantity(
-    Measure("traffic", "bytes of memory traffic", "M", "bytes"),
+    Measure("traffic", "bytes of memory traffic", "Q", "bytes"),
     "What the operations of one run without gradients read and write: each reads its inputs and its weights once and "
     "writes its output once. Views, and dropout, which is off, move nothing; fixed tables are counted where they are "
     "read. Indices have 8 bytes.",

@@ -84,7 +84,7 @@ def _again(entry: Entry, recompute: str) -> bool:
 
 
 QUANTITY = TrainFlops(
-    Measure("train-flops", "training FLOPs", "T", "FLOPs"),
+    Measure("train-flops", "training FLOPs", "F_train", "FLOPs"),
     "One forward and one backward pass over B sequences of S tokens, logits at all positions. "
     "Contractions (matrix products) only, 2 FLOPs a multiply-add. A product has two gradients, one for each side; the "
     "gradient of the model's own input is not asked for.",

@@ -131,7 +131,7 @@ class TrainMemory(Quantity):
 
 
 QUANTITY = TrainMemory(
-    Measure("train-memory", "bytes of training memory", "M", "bytes"),
+    Measure("train-memory", "bytes of training memory", "U_train", "bytes"),
     "Every weight with its gradient and the state that the optimizer keeps for it, and the activations kept from "
     "one forward pass over B sequences of S tokens. What an allocator adds, and what is needed only for a "
     "moment, is not counted: of what is recomputed, the part that is live again in the backward pass.",
@@ -166,7 +166,7 @@ QUANTITY = TrainMemory(
             {
                 "eager": "activations of transformers on the CPU in the weights' precision, written out",
                 "sdpa": "activations of transformers on the CPU in the weights' precision, with fused attention",
-                "megatron": "activations of the kernels of Korthikanti et al. 2022",
+                "megatron": "activations of the kernels of Korthikanti et al. 2022 [korthikanti2022]",
                 "none": "no activations: weights, gradients and optimizer alone",
             }
         ),
@@ -175,10 +175,10 @@ QUANTITY = TrainMemory(
         "data": Convention(
             {
                 "off": "every rank has all of it",
-                "zero1": "the optimizer's state and the master weights are divided among N_dp ranks, Rajbhandari et "
-                "al. 2020, arXiv:1910.02054, section 5.1",
-                "zero2": "the gradients too, section 5.2",
-                "zero3": "the weights too, section 5.3",
+                "zero1": "the optimizer's state and the master weights are divided among N_dp ranks, "
+                "Rajbhandari et al. 2020 [rajbhandari2020], section 5.1",
+                "zero2": "the gradients too, Rajbhandari et al. 2020 [rajbhandari2020], section 5.2",
+                "zero3": "the weights too, Rajbhandari et al. 2020 [rajbhandari2020], section 5.3",
             }
         ),
     },

@@ -92,6 +92,11 @@ def versions(component: Architecture) -> dict[str, str]:
     libraries = ["torch"]
     if component.witness.library not in ("torch.nn",) and not component.witness.library.startswith("symformer"):
         libraries.insert(0, component.witness.library)
+    return releases(*libraries)
+
+
+def releases(*libraries: str) -> dict[str, str]:
+    """The versions of libraries that are installed."""
     return {library: version(library).partition("+")[0] for library in libraries}
 
 

@@ -11,10 +11,12 @@ from typing import Any, cast
 
 from ..errors import RuleError, WitnessError
 from ..ledger import Kind
+from ..provenance import Provenance
 from ..quantities import quantity as find_quantity
 from ..sizes import AtMost, Differs
 from .drawing import BLOCK, DEEP
 from .fitting import Point
+from .measure import releases
 from .running import Build, Call, cached, counted, dispatched, kept, products
 from .traced import Traced
 from .tracing import DEPTHS, Letters, Measure, OutOfTimeError, Trace, Tracer
@@ -155,10 +157,19 @@ class Runner:
         def measure(quantity: str) -> Traced:
             return cast(Traced, run(quantity).model.component)
 
-        return replace(with_facts(found, measure=measure, maker=self.library), run=run)
+        def measured(quantity: str) -> Provenance:
+            return (run(quantity) if quantity in RUNS else attached).model.provenance
+
+        attached = replace(with_facts(found, measure=measure, maker=self.library), run=run)
+        provenance = replace(attached.model.provenance, measured=measured)
+        return replace(attached, model=replace(attached.model, provenance=provenance))
 
 
 def with_facts(found: Trace, **facts: Any) -> Trace:
-    """A trace whose component has these facts too."""
+    """A trace whose component has these facts too, and whose provenance names the library that made it."""
     component: Any = replace(cast(Any, found.model.component), **facts)
-    return replace(found, model=replace(found.model, component=component))
+    provenance, library = found.model.provenance, facts.get("maker")
+    if library and provenance.reading:
+        reading = replace(provenance.reading, versions=releases(library, "torch"))
+        provenance = replace(provenance, reading=reading)
+    return replace(found, model=replace(found.model, component=component, provenance=provenance))

@@ -37,8 +37,6 @@ class Traced(Component):
     conditions: tuple[Condition, ...] = ()
     quantity: str = "params"  # what its rows answer
     kind: Kind = Kind.STORED  # what they are
-    places: Mapping[str, str] = field(default_factory=dict, hash=False)  # type: ignore[misc]
-    checked: int = 0  # type: ignore[misc]
     maker: str = ""  # the library that its code comes from
     measure: Callable[[str], Traced] | None = field(default=None, compare=False)  # what torch says of a quantity
     role = "model"
@@ -55,6 +53,10 @@ class Traced(Component):
     @property
     def library(self) -> str:
         return self.maker
+
+    @property
+    def about(self) -> str:
+        return f"{self.title}: nobody composed it, and its formula is read off its own code."
 
     def forward(self, ops: Operations, *inputs: Any) -> Any:
         raise WitnessError(f"{self.stem} is a trace of stored weights; its forward is torch's")

@@ -26,13 +26,16 @@ from sympy import Add, Expr, Integer, Mul, Rational, Symbol, fraction, together
 from ..errors import RuleError, SizeError, WitnessError
 from ..ledger import Kind
 from ..model import Model
+from ..provenance import Pinned, Place, Provenance, Reading
 from ..quantities import quantity as find_quantity
 from ..sizes import AtMost, Condition, Differs, Divides
 from ..symbols import RANK, SYMBOLS
 from .drawing import BLOCK, DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, Multiples, usual
 from .fitting import SPARE, Point, UnfitError, fit, monomial
+from .measure import releases
 from .traced import Class, Traced
 
+SEED = 0  # of the points drawn
 LIMIT = 40  # seconds of this process, however busy the machine is
 FRESH = 3  # random points that play no part in the fit and decide
 DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: more where layers come in patterns
@@ -51,16 +54,6 @@ TRIES = 6  # draws before a point that the code refuses is given up
 Rows = dict[str, tuple[int, ...]]
 Measure = Callable[[Point], Rows]
 Letters = Callable[[Sequence[str]], Mapping[str, Symbol]]
-
-
-@dataclass(frozen=True)
-class Pinned:
-    """A size that the trace keeps at a number, and why."""
-
-    name: str
-    value: int
-    why: str
-    line: str = ""  # the line of code that refused every other number, if one did
 
 
 class UnbuiltError(WitnessError):
@@ -146,7 +139,7 @@ class Tracer:
         self.quantity, self.kind, self.draws, self.total, self.limit = quantity, kind, draws, total, limit
         self.depths = depths
         self.lengths = lengths  # the letters of how many tokens a run has
-        self.random = Random(0)
+        self.random = Random(SEED)
         self.builds = 0
         self.until = process_time() + limit
         self.seen: dict[tuple[tuple[str, int], ...], Rows] = {}
@@ -349,9 +342,18 @@ class Tracer:
         loose += self._bounds(replace(found, conditions=(*found.conditions, *loose)), points[0], letters)
         places = {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)}
         conditions = (*found.conditions, *loose)
-        component = replace(found, conditions=conditions, places=places, checked=len(checked))
+        component = replace(found, conditions=conditions)
+        read = Reading(
+            points=len(checked),
+            builds=self.builds,
+            seed=SEED,
+            versions=releases("torch"),
+            pinned=tuple(pinned),
+            ties={name: str(tie) for name, tie in self.ties.items()},
+        )
+        provenance = Provenance(places={name: Place(place) for name, place in places.items()}, reading=read)
         return Trace(
-            Model(target=target, component=component),
+            Model(target=target, component=component, provenance=provenance),
             places,
             tuple(pinned),
             tuple(checked),

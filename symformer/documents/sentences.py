@@ -1,0 +1,45 @@
+"""Sentences from code and data as lines of a document: letters become mathematics, keys of papers citations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from sympy import Expr, Symbol
+
+from ..papers import pieces
+from ..symbols import LETTERS, SYMBOLS
+from .blocks import Cited, Line, Math, Piece
+
+_LETTER = re.compile(r"(?<![A-Za-z_0-9])([A-Z](?:_[a-z]+)?)(²?)(?![A-Za-z_0-9])")
+
+
+def sentence(words: str, sizes: Mapping[Symbol, Expr] | None = None) -> list[Piece]:
+    """A sentence with its letters as mathematics and the papers that it cites; ``sizes`` says what letters stand for.
+
+    The word "A" at the beginning of a sentence is no letter, and neither is one that is no size of the alphabet.
+    """
+    found: list[Piece] = []
+    for place, part in enumerate(pieces(words)):
+        if place % 2:
+            found.append(Cited(part))
+            continue
+        end = 0
+        for each in _LETTER.finditer(part):
+            before, name, square = part[: each.start()], each[1], each[2]
+            article = name == "A" and re.match(r" [a-z]", part[each.end() :]) and re.search(r"(^|[.] )$", before)
+            if name not in LETTERS or LETTERS[name].word or article:
+                continue
+            size = (sizes or {}).get(SYMBOLS[name], SYMBOLS[name])
+            found += [part[end : each.start()], Math.of(size**2 if square else size)]
+            end = each.end()
+        found.append(part[end:])
+    return [piece for piece in found if piece != ""]
+
+
+def listed(*notes: Line) -> list[Piece]:
+    """Notes in a sentence: a, b and c."""
+    joined: list[Piece] = []
+    for index, note in enumerate(notes):
+        joined += [" and " if index and index == len(notes) - 1 else ", " if index else "", *note]
+    return joined

@@ -1,0 +1,120 @@
+"""What a document is about, in words: a target by its name, and what was changed from what that name stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from sympy import Expr, Integer, Symbol
+
+from ..components.base import spell_option
+from ..formula import Formula
+from ..model import Model
+from ..notation.text import text
+from ..quantities import quantity as find_quantity
+from ..quantities.quantity import PLACEMENT
+from ..symbols import RANK, letter
+from .blocks import Code, Line, Math, Piece
+from .sentences import listed
+
+
+def name_of(target: str) -> str:
+    """A target's name without the folders of the machine it lies on; a config.json goes by the folder it lies in.
+
+    >>> name_of("gpt2"), name_of("/home/ada/models/tiny/config.json"), name_of("./small.json")
+    ('gpt2', 'tiny/config.json', 'small.json')
+    """
+    if not target.endswith(".json") and "/" not in target:
+        return target
+    path = PurePath(target)
+    beside = path.parent.name if path.name == "config.json" else ""
+    return "/".join(filter(None, (beside, path.name)))
+
+
+def in_title(model: Model, measures: str, formulas: Sequence[Formula]) -> str:
+    """A document's title: the model, its options, the sizes that are not its target's, and how it is counted."""
+    options = _listed(model.component.chosen)
+    sizes = [f"{size} = {text(value)}" for size, value in _changed(model).items()]
+    changed = f" with {_and(sizes)}" if sizes and model.provenance.numbers else ""
+    counted: dict[str, str] = {}
+    for formula in formulas:
+        usual = find_quantity(formula.measure.name).choose({})
+        counted |= {name: value for name, value in formula.conventions.items() if usual.get(name) != value}
+    return f"{model.title}{_in_brackets(options)}{changed}: {measures}{_in_brackets(_listed(counted))} in closed form"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What the numbers of a chapter are the numbers of."""
+
+    model: Model
+    formula: Formula
+
+    @property
+    def placed(self) -> bool:
+        """Whether it is one rank of many."""
+        return any(name in PLACEMENT for name in self.formula.conventions)
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything but the run differs from what the target's name stands for."""
+        return self.placed or bool(self._options or _changed(self.model))
+
+    @property
+    def column(self) -> str:
+        """The head of a column of its numbers."""
+        return "Value" if self.changed or not self.model.known else self.name
+
+    @property
+    def name(self) -> str:
+        """The target's own name."""
+        return name_of(self.model.target)
+
+    @property
+    def line(self) -> Line:
+        """Its name in a sentence, with all that was set: gpt2 with E = 1,024, one rank of llama-2-70b with N_tp = 8."""
+        pieces: list[Piece] = ["one rank of " if self.placed else "", Code(self.name)]
+        known = self.model.known
+        sizes = _changed(self.model)
+        sizes |= {size: Integer(known[size]) for size in self.formula.symbols if letter(size).run and size in known}
+        notes: list[Line] = [[Code(option)] for option in self._options]
+        notes += [[Math.of(size), " = ", *_spelt(sizes[size])] for size in sorted(sizes, key=RANK.__getitem__)]
+        return [*pieces, *([" with ", *listed(*notes)] if notes else [])]
+
+    @property
+    def _options(self) -> list[str]:
+        """The options that are not the target's own."""
+        ours, own = self.model.component.chosen, self.model.provenance.options
+        component = self.model.component
+        usual = {name: spell_option(getattr(component, name)) for name in component.choices() if name in own}
+        return _listed({name: value for name, value in {**usual, **ours}.items() if own.get(name) != value})
+
+
+def _changed(model: Model) -> dict[Symbol, Expr]:
+    """The sizes of the model, not of a run, that are not what its target stands for; and relations between them."""
+    own = model.provenance.numbers
+    between = model.provenance.relations if own else model.component.relations
+    found: dict[Symbol, Expr] = {
+        size: Integer(number)
+        for size, number in model.numbers.items()
+        if not letter(size).run and own.get(size) != number
+    }
+    found |= {size: value for size, value in model.relations.items() if between.get(size) != value}
+    return {size: found[size] for size in sorted(found, key=RANK.__getitem__)}
+
+
+def _spelt(value: Expr) -> Line:
+    return [text(value)] if value.is_Integer else [Math.of(value)]
+
+
+def _listed(options: dict[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in options.items()]
+
+
+def _in_brackets(words: Sequence[str]) -> str:
+    return f" ({', '.join(words)})" if words else ""
+
+
+def _and(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -1,0 +1,58 @@
+"""Where a model comes from: composed from parts or read off its code, and which sizes are its own. One object, as data.
+
+Documents and commands ask it, and nobody asks which door a model came through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from .sizes import Numbers, Relations
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a size stands in a model's config, or which argument of its class it is."""
+
+    field: str
+    less: str = ""  # another field, where this one holds the sum of the two
+    counted: str = ""  # of a list, the entries that are counted
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """A size that a trace keeps at a number, and why."""
+
+    name: str
+    value: int
+    why: str
+    line: str = ""  # the line of code that refused every other number, if one did
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a formula was read off code, and against what it was held."""
+
+    points: int  # random configs that played no part in finding it, at which every row was as predicted
+    builds: int  # of the model, in all
+    seed: int
+    versions: Mapping[str, str]  # of the libraries that were run
+    pinned: tuple[Pinned, ...] = ()
+    ties: Mapping[str, str] = field(default_factory=dict)  # a size that the code takes only where it is another
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where a model's formulas come from, where a config has its sizes, and what its name stands for."""
+
+    places: Mapping[str, Place] = field(default_factory=dict)  # by letter
+    numbers: Numbers = field(default_factory=dict)  # the sizes that the target has by its name or its file
+    relations: Relations = field(default_factory=dict)  # and the relations between them
+    options: Mapping[str, str] = field(default_factory=dict)  # and its options, where they are not the usual ones
+    reading: Reading | None = None  # None for a model composed from parts, which certificates speak for
+    measured: Callable[[str], Provenance] | None = field(default=None, compare=False)  # by quantity, where each is read
+
+    def of(self, quantity: str) -> Provenance:
+        """Where the formula of one quantity comes from."""
+        return self.measured(quantity) if self.measured else self
