@@ -58,4 +58,5 @@ QUANTITY = Quantity(
         "window": WINDOW,
         "latent": LATENT,
     },
+    after=0,
 )

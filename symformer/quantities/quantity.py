@@ -13,6 +13,7 @@ from ..ledger import ONE, Entry, Kind, Ledger, Scope
 from ..placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from ..sizes import Condition, Divides, Relations
 from ..symbols import N_cp, S
+from .lengths import within
 
 Conventions = Mapping[str, str]
 R = TypeVar("R")
@@ -56,6 +57,7 @@ class Quantity:
     columns: tuple[str, str]  # what the table of a derivation calls a term and its factors
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     checked: str = ""  # how it is checked, where torch counts no such thing and there is no certificate
+    after: int = 1  # how many tokens run after those in a cache
 
     @property
     def choices(self) -> Mapping[str, Convention]:
@@ -97,13 +99,15 @@ class Quantity:
             constraints = (*constraints, *conditions(ledger, placement, constraints))
             if placement.context == "on" and chosen.get("attention") == "causal":
                 constraints = (*constraints, Divides(2 * N_cp, S))  # an early and a late piece each: equal work
+        root = self.account(ledger, chosen)
+        reach = within(ledger, root.each.free_symbols, self.after)
         return Formula(
             id=f"{stem}.{self.measure.name}",
             measure=self.measure,
-            root=self.account(ledger, chosen),
+            root=root,
             relations=relations,
             conventions=chosen,
-            constraints=(*constraints, *self.conditions(ledger, chosen)),
+            constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
             source=source,
         )
 
