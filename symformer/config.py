@@ -3,36 +3,98 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import os
+import select
+import stat
+import time
 from typing import Any
 
 from .errors import ConfigError
 
-MAX_BYTES = 1_000_000
+MAX_BYTES = 16_000_000  # the lists of layers that a config leaves unquantised come to some 3 MB
+PATIENCE = 5.0  # seconds that a pipe may take for its next bytes
 
 
 def read_config(path: str) -> dict[str, Any]:
-    """The JSON object in a file. Raises ConfigError: missing, unreadable, empty, too large, not JSON, not an object."""
-    place = Path(path)
+    """The JSON object in a file or a pipe.
+
+    Raises ConfigError: missing, unreadable, empty, too large, not a file, not JSON, a key given twice, not an object.
+    """
     try:
-        if place.is_dir():
-            raise ConfigError(f"{path} is a folder; give the path of the config.json in it")
-        if place.stat().st_size > MAX_BYTES:
-            raise ConfigError(f"{path} is larger than {MAX_BYTES:,} bytes, which no config.json is")
-        text = place.read_text("utf-8")
+        text = _bytes(path).decode("utf-8")
     except FileNotFoundError:
         raise ConfigError(f"{path} does not exist; give the path of a config.json") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not text in UTF-8, so it is no config.json") from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:  # a path with a zero byte
+        raise ConfigError(f"{path!r} is no path: {error}") from None
     if not text.strip():
         raise ConfigError(f"{path} is empty; a config.json holds one JSON object")
     try:
-        config = json.loads(text)
+        config = json.loads(text, object_pairs_hook=_once)
+    except _TwiceError as error:
+        raise ConfigError(f"{path} has the key {error.key!r} twice in one object; keep one") from None
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not JSON: {str(error)[:120]}") from None
     if not isinstance(config, dict):
         kind = {"list": "a list", "NoneType": "null", "str": "a string"}.get(type(config).__name__, "a single value")
         raise ConfigError(f"{path} holds {kind}; a config.json holds one JSON object")
     return config
+
+
+class _TwiceError(Exception):
+    """A key that an object has twice; json alone would keep the last."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _TwiceError(key)
+        found[key] = value
+    return found
+
+
+def _bytes(path: str) -> bytes:
+    """What a file or a pipe holds, read no further than the limit, whatever size the file says it has."""
+    # Not to be held up by a pipe that nobody writes to.
+    place = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        mode = os.fstat(place).st_mode
+        if stat.S_ISDIR(mode):
+            raise ConfigError(f"{path} is a folder; give the path of the config.json in it")
+        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+            raise ConfigError(f"{path} is neither a file nor a pipe; give the path of a config.json")
+        if stat.S_ISFIFO(mode):
+            _await(path, place)
+        found, size = [], 0
+        while piece := _next(path, place, MAX_BYTES + 1 - size):
+            found.append(piece)
+            size += len(piece)
+            if size > MAX_BYTES:
+                raise ConfigError(f"{path} is larger than {MAX_BYTES:,} bytes, which no config.json is")
+    finally:
+        os.close(place)
+    return b"".join(found)
+
+
+def _await(path: str, place: int) -> None:
+    """Wait until somebody has written to a pipe, or has closed it."""
+    if not select.select([place], [], [], PATIENCE)[0]:
+        raise ConfigError(f"{path} is a pipe that nobody writes to; give the path of a config.json")
+
+
+def _next(path: str, place: int, most: int) -> bytes:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        try:
+            return os.read(place, min(most, 1 << 20))
+        except BlockingIOError:
+            select.select([place], [], [], PATIENCE)
+    raise ConfigError(f"{path} is a pipe whose writer has stopped; give the path of a config.json")

@@ -18,6 +18,31 @@ from .notation.text import text
 from .shapes import Shape, shape_line, spell
 
 Mask = Literal["none", "causal"]
+# Elementwise functions without weights of their own, by the names of transformers.
+Activation = Literal[
+    "gelu",
+    "gelu_new",
+    "gelu_pytorch_tanh",
+    "gelu_fast",
+    "gelu_accurate",
+    "gelu_python",
+    "gelu_python_tanh",
+    "gelu_10",
+    "quick_gelu",
+    "relu",
+    "relu2",
+    "relu6",
+    "leaky_relu",
+    "silu",
+    "hardswish",
+    "mish",
+    "tanh",
+    "sigmoid",
+    "laplace",
+    "sqrtsoftplus",
+    "linear",
+]
+POSITIONS = "positions"  # the function of a lookup whose index is the place of a token
 ZERO, ONE = Integer(0), Integer(1)
 _OWN: Mapping[str, Weight] = {}
 
@@ -220,11 +245,18 @@ class Operations:
     # -- operations with weights ---------------------------------------------------------------------------------
 
     def lookup(
-        self, name: str, index: Tensor, rows: Expr, width: Expr, *, shared: Mapping[str, Weight] = _OWN
+        self,
+        name: str,
+        index: Tensor,
+        rows: Expr,
+        width: Expr,
+        *,
+        shared: Mapping[str, Weight] = _OWN,
+        function: str = "",
     ) -> Tensor:
         """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared."""
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
-        facts = {"weights": stored, "shared": tuple(shared.values()), "module": True}
+        facts = {"weights": stored, "shared": tuple(shared.values()), "module": True, "function": function}
         return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
 
     def linear(

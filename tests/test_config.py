@@ -230,12 +230,12 @@ def test_files_that_are_no_config(tmp_path: Path) -> None:
     binary = tmp_path / "weights.json"
     binary.write_bytes(b"\xff\xfe\x00{}")
     huge = tmp_path / "huge.json"
-    huge.write_text('{"a": "' + "x" * 1_000_001 + '"}')
+    huge.write_text('{"a": "' + "x" * 16_000_001 + '"}')
     for path, sentence in [
         (tmp_path / "missing.json", "does not exist"),
         (tmp_path / "folder.json", "is a folder"),
         (binary, "is not text in UTF-8"),
-        (huge, "is larger than 1,000,000 bytes"),
+        (huge, "is larger than 16,000,000 bytes"),
     ]:
         if sentence == "is a folder":
             path.mkdir()

@@ -18,10 +18,10 @@ from ..components.post_norm_block import PostNormBlock
 from ..components.segment_embedding import SegmentEmbedding
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Operations, Tensor
+from ..ledger import Activation, Operations, Tensor
 from ..sizes import Divides
 from ..symbols import A, E, H, L, P, V, V_type
-from .base import Architecture, Field, Fields, Switch, Witness
+from .base import Architecture, Chance, Field, Fields, Function, Switch, Witness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,22 +46,35 @@ class BERT(Architecture):
             L: Field(("num_hidden_layers",), 12),
             A: Field(("num_attention_heads",), 12),
         },
-        {"tied": Switch("tie_word_embeddings", True)},
+        {
+            "tied": Switch("tie_word_embeddings", True),
+            "activation": Function("hidden_act", "gelu"),
+            "hidden_dropout": Chance("hidden_dropout_prob", 0.1),
+            "attention_dropout": Chance("attention_probs_dropout_prob", 0.1),
+        },
         model_types=("bert",),
         classes={
             "BertModel": {"head": "pooler"},
             "BertForMaskedLM": {"head": "mlm"},
             "BertForPreTraining": {"head": "pretraining"},
         },
-        fixed={"add_cross_attention": False, "position_embedding_type": "absolute"},
+        fixed={"position_embedding_type": ("absolute",), "is_decoder": (False,)},
+        inert=(  # written by early releases, and read by no class
+            *("directionality", "pooler_type", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers"),
+            "pooler_size_per_head",
+        ),
     )
     witness = Witness("transformers", "BertConfig", prefix="bert.")
     variants = ({}, {"head": "mlm"}, {"head": "pretraining"}, {"head": "mlm", "tied": False})
 
     head: Literal["pooler", "mlm", "pretraining"] = "pooler"
     tied: bool = True
+    activation: Activation = "gelu"
+    hidden_dropout: bool = True
+    attention_dropout: bool = True
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        dropped = "output.dropout" if self.hidden_dropout else ""
         attention = SelfAttention(
             heads=A,
             kv_heads=A,
@@ -71,14 +84,15 @@ class BERT(Architecture):
             key="self.key",
             value="self.value",
             output="output.dense",
-            weight_dropout="self.dropout",
-            output_dropout="output.dropout",
+            weight_dropout="self.dropout" if self.attention_dropout else "",
+            output_dropout=dropped,
         )
         mlp = MLP(
+            activation=self.activation,
             up="intermediate.dense",
             act="intermediate.intermediate_act_fn",
             down="output.dense",
-            dropout="output.dropout",
+            dropout=dropped,
         )
         block = PostNormBlock(
             parts={
@@ -98,12 +112,12 @@ class BERT(Architecture):
         )
         x = ops.add("embeddings.positions", x, ops.call("embeddings.position_embeddings", PositionEmbedding(), places))
         x = ops.call("embeddings.LayerNorm", LayerNorm(), x)
-        x = ops.call("embeddings.dropout", Dropout(), x)
+        x = ops.call("embeddings.dropout", Dropout(), x) if self.hidden_dropout else x
         x = ops.repeat("encoder.layer", L, block, x)
         if self.head == "pooler":
             return ops.call("pooler", Pooler(), x)
         table = ops.weight("embeddings.word_embeddings.weight")
-        logits = ops.call("cls.predictions", MaskedLMHead(tied=self.tied), x, table)
+        logits = ops.call("cls.predictions", MaskedLMHead(tied=self.tied, activation=self.activation), x, table)
         if not self.tied:  # transformers ties the decoder's bias to this one only together with its weight
             ops.parameter("cls.predictions.decoder", bias=(V,))
         if self.head == "mlm":

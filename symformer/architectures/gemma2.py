@@ -14,10 +14,10 @@ from ..components.rotary_positions import RotaryPositions
 from ..components.sandwich_block import SandwichBlock
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Operations, Tensor
+from ..ledger import Activation, Operations, Tensor
 from ..sizes import AtMost, Divides
 from ..symbols import A, C_win, D, E, G, H, L_global, L_local, V
-from .base import Architecture, Field, Fields, Layers, Switch, Witness
+from .base import Architecture, Chance, Field, Fields, Function, Layers, Switch, Witness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,11 @@ class Gemma2(Architecture):
             D: Field(("head_dim",), 256),
             C_win: Field(("sliding_window",), 4096),
         },
-        {"tied": Switch("tie_word_embeddings", True)},
+        {
+            "tied": Switch("tie_word_embeddings", True),
+            "activation": Function("hidden_activation", "gelu_pytorch_tanh"),
+            "attention_dropout": Chance("attention_dropout", 0.0),
+        },
         layers=Layers(
             {"sliding_attention": L_local, "full_attention": L_global},
             ("sliding_attention", "full_attention"),
@@ -54,7 +58,13 @@ class Gemma2(Architecture):
         ),
         model_types=("gemma2",),
         classes={"Gemma2ForCausalLM": {"head": "lm"}, "Gemma2Model": {"head": "none"}},
-        fixed={"attention_bias": False, "use_bidirectional_attention": False},
+        fixed={"use_bidirectional_attention": (False, None)},
+        rotary=True,
+        inert=(
+            *("max_position_embeddings", "query_pre_attn_scalar"),  # positions are no table; a factor
+            *("attn_logit_softcapping", "final_logit_softcapping"),  # elementwise, where that is counted at all
+            "hidden_act",  # the class reads the function from 'hidden_activation'
+        ),
     )
     witness = Witness(
         "transformers",
@@ -67,20 +77,28 @@ class Gemma2(Architecture):
 
     head: Literal["lm", "none"] = "lm"
     tied: bool = True
+    activation: Activation = "gelu_pytorch_tanh"
+    attention_dropout: bool = False
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         x = ops.call("embed_tokens", TokenEmbedding(), tokens)
         angles = ops.positions("rotary_emb", tokens.shape[1], D, "rotary")
         norm = RMSNorm(offset=True)
         for stack, count, window in (("local_layers", L_local, C_win), ("global_layers", L_global, None)):
-            attention = SelfAttention(bias=False, output_bias=False, window=window, positions=RotaryPositions())
+            attention = SelfAttention(
+                bias=False,
+                output_bias=False,
+                window=window,
+                positions=RotaryPositions(),
+                weight_dropout="attention_dropout" if self.attention_dropout else "",
+            )
             block = SandwichBlock(
                 parts={
                     "input_layernorm": norm,
                     "self_attn": attention,
                     "post_attention_layernorm": norm,
                     "pre_feedforward_layernorm": norm,
-                    "mlp": GatedMLP(activation="gelu"),
+                    "mlp": GatedMLP(activation=self.activation),
                     "post_feedforward_layernorm": norm,
                 }
             )

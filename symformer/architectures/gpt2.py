@@ -13,10 +13,10 @@ from ..components.position_embedding import PositionEmbedding
 from ..components.pre_norm_block import PreNormBlock
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Operations, Tensor
+from ..ledger import Activation, Operations, Tensor
 from ..sizes import Divides
 from ..symbols import A, E, H, L, P, V
-from .base import Architecture, Field, Fields, Switch, Witness
+from .base import Architecture, Chance, Field, Fields, Function, Switch, Witness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,18 +39,34 @@ class GPT2(Architecture):
             E: Field(("n_embd", "hidden_size"), 768),
             L: Field(("n_layer", "num_hidden_layers"), 12),
             A: Field(("n_head", "num_attention_heads"), 12),
-            H: Field(("n_inner",), 4 * E),
+            H: Field(("n_inner",), 4 * E, null=True),
         },
-        {"tied": Switch("tie_word_embeddings", True)},
+        {
+            "tied": Switch("tie_word_embeddings", True),
+            "activation": Function("activation_function", "gelu_new"),
+            "embedding_dropout": Chance("embd_pdrop", 0.1),
+            "attention_dropout": Chance("attn_pdrop", 0.1),
+            "residual_dropout": Chance("resid_pdrop", 0.1),
+        },
         model_types=("gpt2",),
         classes={"GPT2LMHeadModel": {"head": "lm"}, "GPT2Model": {"head": "none"}},
-        fixed={"add_cross_attention": False},
+        fixed={"reorder_and_upcast_attn": (False,)},  # keeps queries and keys in single precision
+        inert=(
+            *("scale_attn_weights", "scale_attn_by_inverse_layer_idx"),  # numbers, not how many
+            *("summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels"),
+            *("summary_first_dropout", "summary_last_dropout"),  # of a head that no class here has
+            *("n_ctx", "n_special", "predict_special_tokens"),  # written by early releases, and read by no class
+        ),
     )
     witness = Witness("transformers", "GPT2Config", prefix="transformer.")
     variants = ({}, {"tied": False}, {"head": "none"})
 
     head: Literal["lm", "none"] = "lm"
     tied: bool = True
+    activation: Activation = "gelu_new"
+    embedding_dropout: bool = True
+    attention_dropout: bool = True
+    residual_dropout: bool = True
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         attention = SelfAttention(
@@ -59,10 +75,11 @@ class GPT2(Architecture):
             head_width=E / A,
             fused="c_attn",
             output="c_proj",
-            weight_dropout="attn_dropout",
-            output_dropout="resid_dropout",
+            weight_dropout="attn_dropout" if self.attention_dropout else "",
+            output_dropout="resid_dropout" if self.residual_dropout else "",
         )
-        mlp = MLP(activation="gelu_new", up="c_fc", down="c_proj", dropout="dropout")
+        dropped = "dropout" if self.residual_dropout else ""
+        mlp = MLP(activation=self.activation, up="c_fc", down="c_proj", dropout=dropped)
         block = PreNormBlock(parts={"ln_1": LayerNorm(), "attn": attention, "ln_2": LayerNorm(), "mlp": mlp})
 
         places = ops.index("positions", 1, tokens.shape[1])
@@ -71,7 +88,7 @@ class GPT2(Architecture):
             ops.call("wte", TokenEmbedding(), tokens),
             ops.call("wpe", PositionEmbedding(), places),
         )
-        x = ops.call("drop", Dropout(), x)
+        x = ops.call("drop", Dropout(), x) if self.embedding_dropout else x
         x = ops.repeat("h", L, block, x)
         x = ops.call("ln_f", LayerNorm(), x)
         if self.head == "none":

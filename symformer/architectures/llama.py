@@ -14,10 +14,10 @@ from ..components.rms_norm import RMSNorm
 from ..components.rotary_positions import RotaryPositions
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Operations, Tensor
+from ..ledger import Activation, Operations, Tensor
 from ..sizes import Divides
 from ..symbols import A, D, E, G, H, L, V
-from .base import Architecture, Field, Fields, Switch, Witness
+from .base import Architecture, Chance, Field, Fields, Function, Switch, Witness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,16 +41,21 @@ class Llama(Architecture):
             H: Field(("intermediate_size",), 11008),
             L: Field(("num_hidden_layers",), 32),
             A: Field(("num_attention_heads",), 32),
-            G: Field(("num_key_value_heads",), A),
-            D: Field(("head_dim",), E / A),
+            G: Field(("num_key_value_heads",), A, null=True),
+            D: Field(("head_dim",), E / A, null=True),
         },
         {
             "tied": Switch("tie_word_embeddings", False),
             "attention_bias": Switch("attention_bias", False),
             "mlp_bias": Switch("mlp_bias", False),
+            "activation": Function("hidden_act", "silu"),
+            "attention_dropout": Chance("attention_dropout", 0.0),
         },
         model_types=("llama",),
         classes={"LlamaForCausalLM": {"head": "lm"}, "LlamaModel": {"head": "none"}},
+        rotary=True,
+        # Positions are no table; how a linear layer was once cut for training.
+        inert=("max_position_embeddings", "max_sequence_length", "pretraining_tp"),
     )
     witness = Witness("transformers", "LlamaConfig", prefix="model.", conditions=(Divides(A, E),))
     variants = ({}, {"tied": True}, {"attention_bias": True}, {"mlp_bias": True}, {"head": "none"})
@@ -59,6 +64,8 @@ class Llama(Architecture):
     tied: bool = False
     attention_bias: bool = False
     mlp_bias: bool = False
+    activation: Activation = "silu"
+    attention_dropout: bool = False
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         attention = SelfAttention(
@@ -66,13 +73,14 @@ class Llama(Architecture):
             output_bias=self.attention_bias,
             positions=RotaryPositions(),
             softmax="float32",
+            weight_dropout="attention_dropout" if self.attention_dropout else "",
         )
         block = PreNormBlock(
             parts={
                 "input_layernorm": RMSNorm(),
                 "self_attn": attention,
                 "post_attention_layernorm": RMSNorm(),
-                "mlp": GatedMLP(bias=self.mlp_bias),
+                "mlp": GatedMLP(bias=self.mlp_bias, activation=self.activation),
             }
         )
         x = ops.call("embed_tokens", TokenEmbedding(), tokens)

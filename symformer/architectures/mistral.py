@@ -14,10 +14,10 @@ from ..components.rms_norm import RMSNorm
 from ..components.rotary_positions import RotaryPositions
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Operations, Tensor
+from ..ledger import Activation, Operations, Tensor
 from ..sizes import AtMost, Divides
 from ..symbols import A, C_win, D, E, G, H, L, V
-from .base import Architecture, Field, Fields, Switch, Witness
+from .base import Architecture, Chance, Field, Fields, Function, Switch, Witness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +43,19 @@ class Mistral(Architecture):
             L: Field(("num_hidden_layers",), 32),
             A: Field(("num_attention_heads",), 32),
             G: Field(("num_key_value_heads",), 8),
-            D: Field(("head_dim",), E / A),
+            D: Field(("head_dim",), E / A, null=True),
             C_win: Field(("sliding_window",), 4096),
         },
-        {"tied": Switch("tie_word_embeddings", False)},
+        {
+            "tied": Switch("tie_word_embeddings", False),
+            "activation": Function("hidden_act", "silu"),
+            "attention_dropout": Chance("attention_dropout", 0.0),
+        },
         nullable={"window": C_win},
         model_types=("mistral",),
         classes={"MistralForCausalLM": {"head": "lm"}, "MistralModel": {"head": "none"}},
+        rotary=True,
+        inert=("max_position_embeddings",),  # positions are no table
     )
     witness = Witness("transformers", "MistralConfig", prefix="model.")
     variants = ({}, {"window": False}, {"tied": True}, {"head": "none"})
@@ -57,6 +63,8 @@ class Mistral(Architecture):
     head: Literal["lm", "none"] = "lm"
     tied: bool = False
     window: bool = True
+    activation: Activation = "silu"
+    attention_dropout: bool = False
 
     @property
     def constraints(self) -> tuple[Divides | AtMost, ...]:  # type: ignore[override]  # with no window, no condition on it
@@ -67,14 +75,19 @@ class Mistral(Architecture):
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         window = C_win if self.window else None
         attention = SelfAttention(
-            bias=False, output_bias=False, window=window, positions=RotaryPositions(), softmax="float32"
+            bias=False,
+            output_bias=False,
+            window=window,
+            positions=RotaryPositions(),
+            softmax="float32",
+            weight_dropout="attention_dropout" if self.attention_dropout else "",
         )
         block = PreNormBlock(
             parts={
                 "input_layernorm": RMSNorm(),
                 "self_attn": attention,
                 "post_attention_layernorm": RMSNorm(),
-                "mlp": GatedMLP(),
+                "mlp": GatedMLP(activation=self.activation),
             }
         )
         x = ops.call("embed_tokens", TokenEmbedding(), tokens)

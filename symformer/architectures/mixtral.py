@@ -14,10 +14,10 @@ from ..components.rms_norm import RMSNorm
 from ..components.rotary_positions import RotaryPositions
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Operations, Tensor
+from ..ledger import Activation, Operations, Tensor
 from ..sizes import AtMost, Divides
 from ..symbols import A, D, E, G, K, L, M, V, X
-from .base import Architecture, Field, Fields, Switch, Witness
+from .base import Architecture, Chance, Field, Fields, Function, Switch, Witness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,26 +44,41 @@ class Mixtral(Architecture):
             L: Field(("num_hidden_layers",), 32),
             A: Field(("num_attention_heads",), 32),
             G: Field(("num_key_value_heads",), 8),
-            D: Field(("head_dim",), E / A),
+            D: Field(("head_dim",), E / A, null=True),
         },
-        {"tied": Switch("tie_word_embeddings", False)},
+        {
+            "tied": Switch("tie_word_embeddings", False),
+            "activation": Function("hidden_act", "silu"),
+            "attention_dropout": Chance("attention_dropout", 0.0),
+        },
         model_types=("mixtral",),
         classes={"MixtralForCausalLM": {"head": "lm"}, "MixtralModel": {"head": "none"}},
-        fixed={"sliding_window": None},
+        rotary=True,
+        # The loss that balances the router, and noise on what it reads, keep tensors of their own.
+        fixed={"output_router_logits": (False,), "router_jitter_noise": (0.0,)},
+        inert=("max_position_embeddings", "router_aux_loss_coef"),  # positions are no table; a factor of that loss
     )
     witness = Witness("transformers", "MixtralConfig", prefix="model.")
     variants = ({}, {"tied": True}, {"head": "none"})
 
     head: Literal["lm", "none"] = "lm"
     tied: bool = False
+    activation: Activation = "silu"
+    attention_dropout: bool = False
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
+        attention = SelfAttention(
+            bias=False,
+            output_bias=False,
+            positions=RotaryPositions(),
+            weight_dropout="attention_dropout" if self.attention_dropout else "",
+        )
         block = PreNormBlock(
             parts={
                 "input_layernorm": RMSNorm(),
-                "self_attn": SelfAttention(bias=False, output_bias=False, positions=RotaryPositions()),
+                "self_attn": attention,
                 "post_attention_layernorm": RMSNorm(),
-                "mlp": MoE(),
+                "mlp": MoE(activation=self.activation),
             }
         )
         x = ops.call("embed_tokens", TokenEmbedding(), tokens)

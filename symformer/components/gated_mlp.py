@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from sympy import Expr
 
-from ..ledger import Operations, Tensor
+from ..ledger import Activation, Operations, Tensor
 from ..placement import Cut
 from ..symbols import H
 from .base import Component
@@ -27,7 +26,7 @@ class GatedMLP(Component):
 
     hidden: Expr = H
     bias: bool = False
-    activation: Literal["silu", "gelu"] = "silu"
+    activation: Activation = "silu"
     gate: str = "gate_proj"
     up: str = "up_proj"
     act: str = "act_fn"

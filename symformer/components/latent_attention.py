@@ -33,6 +33,7 @@ class LatentAttention(Component):
     constraints = (Divides(Integer(2), D_rope),)
 
     heads: Expr = A
+    weight_dropout: str = ""  # dropout on the attention weights, where the model has one
     query_latent: bool = True  # whether the queries come from a latent too, of rank R_q
 
     def split(self, cut: Cut) -> LatentAttention:
@@ -56,5 +57,7 @@ class LatentAttention(Component):
         q, k = ops.join("query", q_nope, q_rope), ops.join("key", k_nope, k_rope)
         kept = (latent, k_rope)
         weights = ops.softmax("softmax", ops.scores("scores", q, k, "causal", latent=kept))
+        if self.weight_dropout:
+            weights = ops.dropout(self.weight_dropout, weights)
         y = ops.merge(ops.mix("mix", weights, v, "causal", latent=kept))
         return ops.linear("o_proj", y, x.width, bias=False)

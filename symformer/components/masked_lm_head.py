@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
-from ..ledger import Operations, Tensor, Weight
+from ..ledger import Activation, Operations, Tensor, Weight
 from ..placement import Cut
 from ..symbols import V
 from .base import Component
@@ -30,6 +30,7 @@ class MaskedLMHead(Component):
 
     rows: Expr = V
     tied: bool = True
+    activation: Activation = "gelu"
     dense: str = "transform.dense"
     act: str = "transform.transform_act_fn"
     norm: str = "transform.LayerNorm"
@@ -39,7 +40,7 @@ class MaskedLMHead(Component):
         return replace(self, rows=cut.rows(self.rows))
 
     def forward(self, ops: Operations, x: Tensor, embedding: Weight | None = None) -> Tensor:
-        x = ops.activation(self.act, ops.linear(self.dense, x, x.width), "gelu")
+        x = ops.activation(self.act, ops.linear(self.dense, x, x.width), self.activation)
         x = ops.call(self.norm, LayerNorm(), x)
         bias = ops.parameter("", bias=(self.rows,))["bias"]
         return ops.call(self.decoder, LMHead(rows=self.rows, tied=self.tied, bias=True), x, embedding, bias)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
-from ..ledger import Operations, Tensor
+from ..ledger import Activation, Operations, Tensor
 from ..placement import Cut
 from ..symbols import H
 from .base import Component
@@ -26,7 +26,7 @@ class MLP(Component):
 
     hidden: Expr = H
     bias: bool = True
-    activation: str = "gelu"
+    activation: Activation = "gelu"
     up: str = "up"
     act: str = "act"
     inner_dropout: str = ""  # dropout on the hidden layer, where the model names one

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
-from ..ledger import Operations, Tensor
+from ..ledger import Activation, Operations, Tensor
 from ..placement import Cut
 from ..sizes import AtMost
 from ..symbols import K, M, X
@@ -34,6 +34,7 @@ class MoE(Component):
     experts: Expr = X  # that a token may go to
     stored: Expr = X  # that stand here
     per_token: Expr = K  # that a token goes to
+    activation: Activation = "silu"
     hidden: Expr = M
     shared: Component | None = None  # a network that every token goes through beside its experts
 
@@ -44,7 +45,7 @@ class MoE(Component):
         chosen = ops.route("top_k", ops.linear("gate", x, self.experts, bias=False), self.per_token)
         both = ops.experts("experts.gate_up_proj", x, chosen, self.stored, 2 * self.hidden)
         gate, up = ops.split(both, (self.hidden, self.hidden))
-        hidden = ops.multiply("experts.product", ops.activation("experts.act_fn", gate, "silu"), up)
+        hidden = ops.multiply("experts.product", ops.activation("experts.act_fn", gate, self.activation), up)
         each = ops.experts("experts.down_proj", hidden, chosen, self.stored, x.width)
         y = ops.combine("combine", each, chosen)
         return y if self.shared is None else ops.add("shared_sum", y, ops.call("shared_experts", self.shared, x))

@@ -74,9 +74,9 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
 def activation(entry: Entry, conventions: Conventions) -> Saves:
     """gelu_new is written out in Python, 0.5·x·(1 + tanh(c·(x + 0.044715·x³))), and keeps three products on the way."""
     match entry.function:
-        case "gelu" | "silu":
+        case "gelu" | "gelu_pytorch_tanh" | "silu":
             return Saves(entry.inputs)
-        case "relu" | "tanh":
+        case "relu" | "tanh" | "sigmoid":
             return Saves(output=True)
         case "gelu_new":
             made = ("0.5x", "tanh", "1 + tanh")
@@ -351,19 +351,21 @@ def implemented(library: str, implementation: str) -> None:
 
 def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
     """Where transformers copies the keys and values of a group for each of its queries; where it makes a mask."""
-    scores = [entry.inputs for _, entry in ledger if entry.kind is Kind.SCORES]
-    grouped = {k.shape[1:4:2] for q, k in scores if q.shape[1] != k.shape[1]}
+    scores = [entry for _, entry in ledger if entry.kind is Kind.SCORES]
+    grouped = {k.shape[1:4:2] for q, k in (entry.inputs for entry in scores) if q.shape[1] != k.shape[1]}
+    found: list[Condition] = []
+    if conventions["implementation"] == "sdpa":
+        # The fused kernel is told that attention is causal; of a window it has to be given a mask, of floats in each
+        # layer, and with a mask transformers copies grouped keys and values: masking_utils._ignore_causal_mask_sdpa.
+        held = "transformers then makes a mask, which every layer keeps; choose implementation=eager"
+        windows = {entry.window for entry in scores if entry.window is not None}
+        found += [AtMost(S, window - 1, held) for window in sorted(windows, key=str)]
     if _written_out(ledger, conventions):
         copied = "torch then copies the queries and the keys once more"
-        alone = {B, *(q.shape[1] for q, _ in scores if q.shape[1].is_Symbol)}
-        return tuple(Excludes((size,), copied) for size in sorted(alone, key=str))
-    if conventions["recompute"] != "none":  # then it keeps what it would have copied
-        windows = {entry.window for _, entry in ledger if entry.kind is Kind.SCORES and entry.window is not None}
-        if (conventions["implementation"], conventions["recompute"]) != ("sdpa", "full"):
-            return ()
-        held = "transformers then makes a mask, which every layer is handed"
-        return tuple(AtMost(S, window - 1, held) for window in sorted(windows, key=str))
-    found: list[Condition] = []
+        alone = {B, *(heads for heads in (entry.inputs[0].shape[1] for entry in scores) if heads.is_Symbol)}
+        found += [Excludes((size,), copied) for size in sorted(alone, key=str)]
+    elif conventions["recompute"] != "none":  # then it keeps what it would have copied
+        return tuple(found)
     for group, width in sorted(grouped, key=str):
         if conventions["implementation"] == "eager" and isinstance(group, Symbol):
             found.append(Excludes((B, group), "torch then keeps a view where it would keep a copy"))

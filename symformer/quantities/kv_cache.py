@@ -39,4 +39,5 @@ QUANTITY = Quantity(
         "window": WINDOW,
         "latent": LATENT,
     },
+    after=0,
 )

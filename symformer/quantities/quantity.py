@@ -17,6 +17,7 @@ from ..ledger import ONE, Entry, Kind, Ledger, Scope
 from ..placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from ..sizes import Condition, Divides, Relations
 from ..symbols import N_cp, S
+from .lengths import within
 
 Conventions = Mapping[str, str]
 R = TypeVar("R")
@@ -110,6 +111,7 @@ class Quantity:
     columns: tuple[str, str]  # what the table of a derivation calls a term and its factors
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     checked: str = ""  # how it is checked, where torch counts no such thing and there is no certificate
+    after: int = 1  # how many tokens run after those in a cache
 
     def __post_init__(self) -> None:
         for table in self.tables:
@@ -165,13 +167,15 @@ class Quantity:
             constraints = (*constraints, *conditions(ledger, placement, constraints))
             if placement.context == "on" and chosen.get("attention") == "causal":
                 constraints = (*constraints, Divides(2 * N_cp, S))  # an early and a late piece each: equal work
+        root = self.account(ledger, chosen)
+        reach = within(ledger, root.each.free_symbols, self.after)
         return Formula(
             id=f"{stem}.{self.measure.name}",
             measure=self.measure,
-            root=self.account(ledger, chosen),
+            root=root,
             relations=relations,
             conventions=chosen,
-            constraints=(*constraints, *self.conditions(ledger, chosen)),
+            constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
             source=source,
         )
 

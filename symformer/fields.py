@@ -1,0 +1,394 @@
+"""How a config.json fills an architecture: each field is read, known to change nothing, or refused by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, get_args
+
+from sympy import Expr, Symbol
+
+from .errors import ConfigError, SizeError, listed
+from .ledger import Activation
+from .provenance import Place
+from .sizes import Numbers, evaluate, whole
+from .symbols import L, letter
+
+if TYPE_CHECKING:
+    from .components.base import Component
+
+Config = Mapping[str, Any]
+
+# What the config of every model of transformers may say.
+READ = ("model_type", "architectures")
+LONGEST = 60  # characters of a value that an error shows
+LAYER_TYPES = "layer_types"
+# Fields that change what the class stores, keeps or computes, or what its cache holds: the values that are known.
+FIXED: Mapping[str, tuple[Any, ...]] = {
+    "is_causal": (True,),  # the masks are made by it, whatever the class
+    "is_encoder_decoder": (False,),
+    "add_cross_attention": (False,),
+    "cross_attention_hidden_size": (None,),
+    "chunk_size_feed_forward": (0, None),
+    "pruned_heads": ({}, None),
+    "gradient_checkpointing": (False,),  # turns recomputation on, which is a convention here
+    "partial_rotary_factor": (1, None),
+    "sliding_window": (None,),  # a cache asks for it, whatever the class
+    "use_sliding_window": (False, None),
+    "attention_bias": (False,),
+    "mlp_bias": (False,),
+}
+QUANTISED = ("quantization_config", "compression_config")
+INERT = (
+    # names, versions, and whose code it is
+    *("_name_or_path", "name_or_path", "transformers_version", "auto_map", "custom_pipelines", "_commit_hash"),
+    # the precision of the weights, and who computes attention and experts: conventions here
+    *("dtype", "torch_dtype", "use_bfloat16", "_attn_implementation", "_attn_implementation_autoset"),
+    *("attn_implementation", "experts_implementation", "_experts_implementation"),
+    # what a forward pass gives back beside its output; a cache is part of the question here
+    *("return_dict", "output_hidden_states", "output_attentions", "use_cache", "output_past", "torchscript"),
+    "cache_implementation",
+    # how weights are drawn; an epsilon
+    *("initializer_range", "initializer_factor", "rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"),
+    # tokens by their numbers
+    *("bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "decoder_start_token_id"),
+    *("forced_bos_token_id", "forced_eos_token_id", "tokenizer_class", "prefix"),
+    # how text is generated
+    *("do_sample", "max_length", "min_length", "temperature", "top_k", "top_p", "typical_p", "num_beams"),
+    *("num_beam_groups", "diversity_penalty", "repetition_penalty", "length_penalty", "early_stopping"),
+    *("no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "num_return_sequences", "bad_words_ids"),
+    *("suppress_tokens", "begin_suppress_tokens", "exponential_decay_length_penalty", "remove_invalid_values"),
+    *("output_scores", "return_dict_in_generate"),
+    # heads that no class here has
+    *("id2label", "label2id", "num_labels", "_num_labels", "problem_type", "finetuning_task"),
+    *("task_specific_params", "classifier_dropout", "tie_encoder_decoder", "tf_legacy_loss"),
+    "is_decoder",  # what attends to earlier tokens only does so anyway
+)
+# Rotary positions: they change the angles, and neither their number nor their shape.
+ROTARY = ("rope_scaling", "rope_parameters", "rope_theta")
+ROPE_NEEDS: Mapping[str, tuple[str, ...]] = {
+    "default": (),
+    "linear": ("factor",),
+    "dynamic": ("factor",),
+    "yarn": ("factor",),
+    "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"),
+}
+ROPE_TAKES = (
+    *("rope_type", "type", "rope_theta", "factor", "original_max_position_embeddings", "attention_factor"),
+    *("beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor", "mscale", "mscale_all_dim", "truncate"),
+)
+SAME_FUNCTION = {"swish": "silu"}  # transformers' further name -> ours
+
+
+@dataclass(frozen=True)
+class Field:
+    """Where a size stands in a config.json: its names, the first the current one, and what it is when left out."""
+
+    names: tuple[str, ...]
+    default: int | Expr | None = None
+    beside: Symbol | None = None  # another size, where the field holds the sum of the two
+    null: bool = False  # whether the class takes null, and then does as if the field were left out
+
+    def read(self, size: Symbol, config: Config) -> int | Expr:
+        """The number, or an expression over other sizes. Raises ConfigError naming the field and its value."""
+        found = {name: config[name] for name in self.names if name in config}
+        for name in [name for name, value in found.items() if value is None]:
+            if not self.null:
+                raise ConfigError(
+                    f"{name!r} is null in the config, and {size} ({letter(size).meaning}) is a whole number; give one, "
+                    "or leave the field out"
+                )
+            del found[name]
+        if not found:
+            if self.default is None:
+                names = " or ".join(map(repr, self.names))
+                raise ConfigError(f"the config has no {names}, and {size} ({letter(size).meaning}) has no default")
+            return self.default
+        numbers = {name: _whole(name, value) for name, value in found.items()}
+        if len(set(numbers.values())) > 1:
+            both = " and ".join(f"{name!r} = {number}" for name, number in numbers.items())
+            raise ConfigError(f"the config gives {size} ({letter(size).meaning}) twice: {both}; keep one")
+        return next(iter(numbers.values()))
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Where an option stands that a config.json has as true or false, and what it is when left out."""
+
+    name: str
+    default: bool
+
+    def read(self, config: Config) -> bool:
+        """The option. Raises ConfigError."""
+        value = config.get(self.name, self.default)
+        if not isinstance(value, bool):
+            raise ConfigError(f"{self.name!r} is {_shown(value)} in the config, which is not true or false")
+        return value
+
+    def write(self, option: Any) -> Any:
+        """The field's value for an option."""
+        return option
+
+
+@dataclass(frozen=True)
+class Function:
+    """Where the activation function stands, by the names of transformers."""
+
+    name: str
+    default: str
+
+    def read(self, config: Config) -> str:
+        """The function, by our name. Raises ConfigError."""
+        value = config.get(self.name, self.default)
+        value = SAME_FUNCTION.get(value, value) if isinstance(value, str) else value
+        if value not in get_args(Activation):
+            raise ConfigError(
+                f"{self.name!r} is {_shown(value)} in the config, which is no activation function without weights of "
+                f"its own; known: {', '.join(get_args(Activation))}"
+            )
+        return str(value)
+
+    def write(self, option: Any) -> Any:
+        """The field's value for an option."""
+        return option
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Where a probability of dropout stands; the option is whether it is more than 0."""
+
+    name: str
+    default: float
+
+    def read(self, config: Config) -> bool:
+        """Whether there is anything to drop. Raises ConfigError."""
+        value = config.get(self.name, self.default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+            raise ConfigError(
+                f"{self.name!r} is {_shown(value)} in the config; a probability of dropout is from 0 to less than 1"
+            )
+        return value > 0
+
+    def write(self, option: Any) -> Any:
+        """A probability that reads as the option."""
+        return (self.default or 0.1) if option else 0.0
+
+
+@dataclass(frozen=True)
+class Layers:
+    """How a config tells of layers of several kinds: a list of names, or a pattern that repeats down the depth."""
+
+    sizes: Mapping[str, Symbol]  # the name of a kind -> how many layers there are of it
+    pattern: tuple[str, ...]  # what repeats where the list is left out
+    depth: Field
+    name: str = "layer_types"
+
+    def read(self, config: Config) -> Numbers:
+        """How many layers there are of each kind. Raises ConfigError."""
+        listed = config.get(self.name)
+        depth = int(self.depth.read(L, config))
+        if listed is None:
+            whole_times, rest = divmod(depth, len(self.pattern))
+            counts = {
+                kind: whole_times * self.pattern.count(kind) + self.pattern[:rest].count(kind) for kind in self.sizes
+            }
+        elif not isinstance(listed, list) or not all(isinstance(kind, str) and kind in self.sizes for kind in listed):
+            raise ConfigError(f"{self.name!r} is not a list of {' and '.join(self.sizes)} in the config")
+        else:
+            counts = {kind: listed.count(kind) for kind in self.sizes}
+            if len(listed) != depth:
+                raise ConfigError(
+                    f"{self.name!r} has {len(listed)} layers in the config and {self.depth.names[0]!r} is {depth}"
+                )
+        if none := [kind for kind, count in counts.items() if count == 0]:
+            raise ConfigError(f"the config has no layer of the kind {none[0]!r}, and the formula is for both kinds")
+        return {size: counts[kind] for kind, size in self.sizes.items()}
+
+    def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
+        """The list, one kind after another: what a model stores and computes does not depend on the order."""
+        listed = [kind for kind, size in self.sizes.items() for _ in range(numbers[size])]
+        return {self.name: listed, self.depth.names[0]: len(listed)}
+
+
+@dataclass(frozen=True)
+class Fields:
+    """How a config fills an architecture, and how an architecture is written back as a config.
+
+    Total: a field is read, or restates what is read, or must have one of the values that are known, or changes nothing
+    that is counted. Every other field is refused by its name.
+    """
+
+    sizes: Mapping[Symbol, Field]
+    options: Mapping[str, Switch | Function | Chance] = field(default_factory=dict)
+    layers: Layers | None = None  # where a model's layers are of several kinds, mixed
+    nullable: Mapping[str, Symbol] = field(default_factory=dict)  # option -> the size whose field is null without it
+    model_types: tuple[str, ...] = ()
+    classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it stands for
+    restated: Mapping[str, Expr] = field(default_factory=dict)  # a field that says again what others say, or is null
+    fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # a field that changes the model: what is known
+    rotary: bool = False  # whether the model rotates by its positions
+    inert: tuple[str, ...] = ()  # further fields that change nothing of what is counted
+
+    @property
+    def places(self) -> dict[str, Place]:
+        """The field that fills each size, by letter: the one of its names that is current."""
+        found = {
+            size.name: Place(place.names[0], self.sizes[place.beside].names[0] if place.beside else "")
+            for size, place in self.sizes.items()
+        }
+        if self.layers:
+            found |= {size.name: Place(self.layers.name, counted=kind) for kind, size in self.layers.sizes.items()}
+        return found
+
+    def read(self, config: Config) -> tuple[dict[str, Any], Numbers]:
+        """The options and the numbers of a config. Raises ConfigError."""
+        self._hold(config)
+        options = self._options(config)
+        options |= {option: setting.read(config) for option, setting in self.options.items()}
+        left_out = set()
+        for option, size in self.nullable.items():
+            names = [name for name in self.sizes[size].names if name in config]
+            options[option] = not names or any(config[name] is not None for name in names)
+            left_out |= set() if options[option] else {size}
+        found = {size: place.read(size, config) for size, place in self.sizes.items() if size not in left_out}
+        numbers: Numbers = {size: value for size, value in found.items() if isinstance(value, int)}
+        numbers |= self.layers.read(config) if self.layers else {}
+        for size, place in self.sizes.items():
+            if place.beside is not None:
+                total, other = numbers[size], numbers[place.beside]
+                if total <= other:
+                    both = f"{place.names[0]!r} is {total} and {self.sizes[place.beside].names[0]!r} is {other}"
+                    raise ConfigError(f"in the config {both}, which leaves no {letter(size).meaning}")
+                numbers[size] = total - other
+        for size, value in found.items():
+            if isinstance(value, Expr):
+                try:
+                    numbers[size] = evaluate(value, numbers, str(size))
+                except SizeError:
+                    sizes = ", ".join(f"{name}={numbers[name]}" for name in sorted(value.free_symbols, key=str))
+                    raise ConfigError(f"the config leaves {size} out, and {value} is not whole for {sizes}") from None
+        for name, expr in self.restated.items():
+            expected = evaluate(expr, numbers, name)
+            if config.get(name) is not None and _whole(name, config[name]) != expected:
+                raise ConfigError(f"{name!r} is {config[name]} in the config, and {expr} is {expected}; leave it out")
+        if self.layers is None and config.get(LAYER_TYPES) is not None:
+            self._alike(config[LAYER_TYPES], options, numbers)
+        return options, numbers
+
+    def _hold(self, config: Config) -> None:
+        """Raise ConfigError for a field that is not known, or has a value that is not."""
+        fixed = {name: known for name, known in FIXED.items() if name not in self.known} | dict(self.fixed)
+        for name, value in config.items():
+            if name in fixed:
+                if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in fixed[name]):
+                    known = " or ".join(map(repr, fixed[name]))
+                    raise ConfigError(
+                        f"{name!r} is {_shown(value)} in the config; that changes what is counted, and only {known} is "
+                        "known"
+                    )
+            elif name in QUANTISED and value is not None:
+                raise ConfigError(
+                    f"{name!r} is {_shown(value)} in the config: its weights are stored in another form than the "
+                    "formulas count; remove it to count the model before it was quantised"
+                )
+            elif self.rotary and name in ROTARY:
+                _check_rotary(name, value)
+            elif name not in self.known:
+                raise ConfigError(
+                    f"the field {_shown(name)} = {_shown(value)} is not known here; remove it if it changes nothing, "
+                    "or trace it"
+                )
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Every field that is read, restates what is read, or changes nothing."""
+        read = {name for place in self.sizes.values() for name in place.names}
+        read |= {place.name for place in self.options.values()} | set(self.restated)
+        read |= {self.layers.name, *self.layers.depth.names} if self.layers else {LAYER_TYPES}
+        return frozenset({*read, *READ, *QUANTISED, *INERT, *self.inert})
+
+    def _alike(self, listed: Any, options: Mapping[str, Any], numbers: Numbers) -> None:
+        """Raise ConfigError for a list of layers that are not all of the one kind that the architecture has."""
+        kind = "sliding_attention" if options.get("window") else "full_attention"
+        depth = sum(number for size, number in numbers.items() if letter(size).base == "L")
+        if not isinstance(listed, list) or len(listed) != depth or any(each != kind for each in listed):
+            raise ConfigError(
+                f"{LAYER_TYPES!r} is {_shown(listed)} in the config; only {depth} layers of {kind!r} are known here"
+            )
+
+    def _options(self, config: Config) -> dict[str, Any]:
+        named = config.get("architectures")
+        if named is None or named == []:
+            return {}
+        if not (isinstance(named, list) and len(named) == 1 and isinstance(named[0], str)):
+            raise ConfigError(
+                f"'architectures' is {_shown(named)} in the config; it should be a list of one class name"
+            )
+        if named[0] not in self.classes:
+            raise ConfigError(
+                f"'architectures' names {named[0]!r}, whose head is not known here; known: {listed(self.classes)}"
+            )
+        return dict(self.classes[named[0]])
+
+    def write(self, component: Component, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
+        """The config of a component at given sizes: the inverse of read."""
+        config: dict[str, Any] = {
+            place.names[0]: numbers[size] + (numbers[place.beside] if place.beside else 0)
+            for size, place in self.sizes.items()
+            if size in numbers
+        }
+        config |= {each.name: each.write(getattr(component, option)) for option, each in self.options.items()}
+        config |= self.layers.write(numbers) if self.layers else {}
+        for option, size in self.nullable.items():
+            if not getattr(component, option):
+                config[self.sizes[size].names[0]] = None
+        return config
+
+    def class_for(self, component: Component) -> str:
+        """The torch class whose options are the component's. Raises ConfigError."""
+        for name, options in self.classes.items():
+            if all(getattr(component, option) == value for option, value in options.items()):
+                return name
+        raise ConfigError(f"no torch class stands for {component.name} with {component.spell()}")
+
+
+def _whole(name: str, value: object) -> int:
+    try:
+        return whole(f"{name!r}", value)
+    except SizeError as error:
+        raise ConfigError(f"in the config, {error}") from None
+
+
+def _check_rotary(name: str, value: Any) -> None:
+    """Raise ConfigError for rotary positions that are not known to leave the shape of their angles as it is."""
+    if name == "rope_theta":
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise ConfigError(f"{name!r} is {_shown(value)} in the config; it should be a number above 0")
+        return
+    if value is None:
+        return
+    if not isinstance(value, dict):
+        raise ConfigError(f"{name!r} is {_shown(value)} in the config; it should be an object or null")
+    kind = value.get("rope_type", value.get("type", "default"))
+    if not isinstance(kind, str) or kind not in ROPE_NEEDS:
+        raise ConfigError(
+            f"{name!r} is of the type {_shown(kind)} in the config, which is not known here; known: "
+            f"{', '.join(ROPE_NEEDS)}"
+        )
+    for each in ROPE_NEEDS[kind]:
+        if value.get(each) is None:
+            raise ConfigError(f"{name!r} is of the type {kind!r} in the config, which asks for {each!r}")
+    for each, given in value.items():
+        whole_head = each == "partial_rotary_factor" and given in (1, None)
+        if each not in ROPE_TAKES and not whole_head:
+            raise ConfigError(
+                f"{name!r} has {each!r} = {_shown(given)} in the config, which is not known here; remove it if it "
+                "changes nothing, or trace it"
+            )
+
+
+def _shown(value: object) -> str:
+    """A value, cut where it is long; and what a terminal would act on escaped."""
+    spelt = repr(value)
+    return spelt if len(spelt) <= LONGEST else f"{spelt[: LONGEST - 1]}…"
