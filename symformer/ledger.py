@@ -18,6 +18,7 @@ from .notation.text import text
 from .shapes import Shape, shape_line, spell
 
 Mask = Literal["none", "causal"]
+Table = Literal["tokens", "positions", "segments"]  # what the rows of a stored table stand for
 ZERO, ONE = Integer(0), Integer(1)
 _OWN: Mapping[str, Weight] = {}
 
@@ -92,6 +93,8 @@ class Entry:
     recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)
+    share: Tensor | None = None  # of keys or values that came from all ranks, those that are this rank's own
+    summed: Shape | None = None  # of a sum over ranks, what is left to this rank, and a bias is added to
 
 
 class Part(Protocol):
@@ -212,11 +215,11 @@ class Operations:
     # -- operations with weights ---------------------------------------------------------------------------------
 
     def lookup(
-        self, name: str, index: Tensor, rows: Expr, width: Expr, *, shared: Mapping[str, Weight] = _OWN
+        self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, *, shared: Mapping[str, Weight] = _OWN
     ) -> Tensor:
         """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared."""
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
-        facts = {"weights": stored, "shared": tuple(shared.values()), "module": True}
+        facts = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
         return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
 
     def linear(

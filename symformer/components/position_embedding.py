@@ -28,4 +28,4 @@ class PositionEmbedding(Component):
     width: Expr = E
 
     def forward(self, ops: Operations, positions: Tensor) -> Tensor:
-        return ops.lookup("", positions, self.rows, self.width)
+        return ops.lookup("", positions, self.rows, self.width, "positions")

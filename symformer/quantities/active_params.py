@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..account import Measure, Term
+from ..errors import RuleError
 from ..ledger import Entry, Kind
 from .quantity import Conventions, Quantity
 
@@ -10,6 +11,10 @@ from .quantity import Conventions, Quantity
 def active(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Every weight that an entry stores; of a table of experts, the rows of those chosen."""
     if entry.kind is Kind.EXPERTS:
+        if conventions.get("expert") == "on":
+            raise RuleError(
+                f"{entry.path}: how many of a token's K experts stand on one of N_ep ranks differs by token"
+            )
         chosen = entry.output.shape[-2]
         return tuple(Term(weight.path, (chosen, *weight.shape[1:])) for weight in entry.weights)
     return tuple(Term(weight.path, weight.shape) for weight in entry.weights)

@@ -14,8 +14,7 @@ from sympy import Expr, Integer
 
 from ..account import Term
 from ..ledger import Entry, Kind
-from ..symbols import V
-from .elementwise import elements, elementwise
+from .elementwise import at_the_last, elements, elementwise
 from .quantity import Convention, Conventions, Rule, nothing
 
 TWO = Integer(2)
@@ -77,7 +76,7 @@ def contractions(entry: Entry, conventions: Conventions) -> tuple[Contraction, .
     """The contraction of an entry; none for an elementwise operation, and none for a lookup that costs nothing."""
     if entry.kind is Kind.LOOKUP:
         rows, width = (*entry.weights, *entry.shared)[0].shape
-        if rows != V or conventions["embedding"] == "lookup":
+        if entry.function != "tokens" or conventions["embedding"] == "lookup":
             return ()
         factors = (TWO, *entry.inputs[0].shape, rows, width)
         return (Contraction(factors, (("the input", Integer(0)), ("the weight", Integer(1)))),)
@@ -89,7 +88,7 @@ def contraction(entry: Entry, conventions: Conventions) -> Contraction:
     if entry.kind is Kind.LINEAR:
         x = entry.inputs[0]
         batch, *positions, out = entry.output.shape
-        if entry.logits and conventions.get("logits") == "last":
+        if at_the_last(entry, conventions):
             positions = []
         return Contraction((TWO, batch, *positions, x.width, out), (("the input", x.grad), ("the weight", Integer(1))))
     if entry.kind is Kind.EXPERTS:

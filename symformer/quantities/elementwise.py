@@ -82,6 +82,15 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
     return (*before, least, (2 * queries - least + 1) / 2)
 
 
+def at_the_last(entry: Entry, conventions: Conventions) -> bool:
+    """Whether an entry computes logits, and at the last position only. Raises RuleError where one rank alone has it."""
+    if not entry.logits or conventions.get("logits") != "last":
+        return False
+    if conventions.get("context") == "on":
+        raise RuleError(f"{entry.path}: with context=on one of N_cp ranks has the last position; logits=all is known")
+    return True
+
+
 def elementwise(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """What the elementwise operations of an entry come to. Raises RuleError for a function that has no row here."""
     if entry.kind in (Kind.MIX, Kind.LOOKUP, Kind.EXPERTS, Kind.JOIN):
@@ -92,7 +101,8 @@ def elementwise(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     vectors = [weight for weight in (*entry.weights, *entry.shared) if len(weight.shape) == 1]
     found: list[tuple[str, int]] = []
     if entry.kind is Kind.LINEAR:
-        if entry.logits and conventions.get("logits") == "last":
+        shape = entry.summed or shape  # a bias is added to what is summed already
+        if at_the_last(entry, conventions):
             shape = (shape[0], shape[-1])
         found = [(" (bias)", BIAS.flops)] if vectors else []
     elif entry.kind is Kind.SCORES:

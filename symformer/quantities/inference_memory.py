@@ -8,7 +8,7 @@ from ..account import Measure, Term
 from ..errors import RuleError
 from ..ledger import Entry, Kind
 from ..symbols import S
-from .generation import DTYPE, LATENT, SIZES, WINDOW, keys_and_values
+from .generation import DTYPE, LATENT, SIZES, WINDOW, alone, keys_and_values
 from .quantity import Convention, Conventions, Quantity
 
 
@@ -19,6 +19,7 @@ def held(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     if entry.kind in (Kind.SCORES, Kind.MIX):
         terms += keys_and_values(entry, SIZES[conventions["cache"]], conventions)
     if entry.logits:
+        alone(entry, conventions, ("context",))
         if len(entry.output.shape) != 3:
             raise RuleError(f"{entry.path}: the logits of one token are known for [B,S,V] only")
         one = tuple(dim.xreplace({S: Integer(1)}) for dim in entry.output.shape)

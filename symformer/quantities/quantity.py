@@ -12,7 +12,7 @@ from ..formula import Formula, Source
 from ..ledger import ONE, Entry, Kind, Ledger, Scope
 from ..placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from ..sizes import Condition, Divides, Relations
-from ..symbols import N_cp, S
+from ..symbols import C, N_cp, S
 
 Conventions = Mapping[str, str]
 R = TypeVar("R")
@@ -97,10 +97,13 @@ class Quantity:
             constraints = (*constraints, *conditions(ledger, placement, constraints))
             if placement.context == "on" and chosen.get("attention") == "causal":
                 constraints = (*constraints, Divides(2 * N_cp, S))  # an early and a late piece each: equal work
+        root = self.account(ledger, chosen)
+        if placement.context == "on" and root.each.has(C):
+            constraints = (*constraints, Divides(N_cp, C))
         return Formula(
             id=f"{stem}.{self.measure.name}",
             measure=self.measure,
-            root=self.account(ledger, chosen),
+            root=root,
             relations=relations,
             conventions=chosen,
             constraints=(*constraints, *self.conditions(ledger, chosen)),
