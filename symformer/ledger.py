@@ -42,7 +42,7 @@ Activation = Literal[
     "sqrtsoftplus",
     "linear",
 ]
-POSITIONS = "positions"  # the function of a lookup whose index is the place of a token
+Table = Literal["tokens", "positions", "segments"]  # what the rows of a stored table stand for
 ZERO, ONE = Integer(0), Integer(1)
 _OWN: Mapping[str, Weight] = {}
 
@@ -121,6 +121,8 @@ class Entry:
     recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)
+    share: Tensor | None = None  # of keys or values that came from all ranks, those that are this rank's own
+    summed: Shape | None = None  # of a sum over ranks, what is left to this rank, and a bias is added to
 
     def __post_init__(self) -> None:
         if self.weights and self.kind not in STORING:
@@ -245,18 +247,11 @@ class Operations:
     # -- operations with weights ---------------------------------------------------------------------------------
 
     def lookup(
-        self,
-        name: str,
-        index: Tensor,
-        rows: Expr,
-        width: Expr,
-        *,
-        shared: Mapping[str, Weight] = _OWN,
-        function: str = "",
+        self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, *, shared: Mapping[str, Weight] = _OWN
     ) -> Tensor:
         """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared."""
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
-        facts = {"weights": stored, "shared": tuple(shared.values()), "module": True, "function": function}
+        facts = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
         return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
 
     def linear(

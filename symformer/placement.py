@@ -14,12 +14,23 @@ from typing import Any, Protocol, Self, cast
 from sympy import Expr, Integer, Mul, Symbol, ceiling, fraction
 
 from .errors import RuleError
-from .ledger import ONE, Entry, Kind, Ledger, Mask, Operations, Part, Scope, Tensor, Weight
+from .ledger import ONE, Entry, Kind, Ledger, Mask, Operations, Part, Scope, Table, Tensor, Weight
+from .notation.text import text
 from .shapes import Shape, shape_line
 from .sizes import AtMost, Condition, Divides
-from .symbols import RANK, I_pp, N_cp, N_ep, N_pp, N_tp, S, V
+from .symbols import RANK, A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S, S_enc, V
 
 PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
+# The axis of its first input that an operation adds up, or weighs one against another: no rank has it all by itself
+# where it is divided. A linear by rows leaves a sum over the ranks behind, and so do experts.
+REDUCED: Mapping[Kind, int] = {
+    Kind.NORM: -1,
+    Kind.SOFTMAX: -1,
+    Kind.ROUTE: -1,
+    Kind.SCORES: -1,
+    Kind.MIX: -1,
+    Kind.COMBINE: -2,
+}
 
 # Each kind of parallelism is a convention; the first value is the whole model on one rank.
 CHOICES: Mapping[str, Mapping[str, str]] = {
@@ -109,7 +120,13 @@ def place(part: Divisible, placement: Placement) -> Ledger:
     """The ledger of one rank. Raises RuleError for a part that cannot be placed so."""
     split = part.split(placement.cut)
     ops = _RankOperations(split, placement)
-    inputs = [Tensor(axes.name, ops.local(axes.example)) for axes in shape_line(part.shapes).inputs]
+    given = shape_line(part.shapes).inputs
+    if placement.tensor != "off" and (heads := [axes.name for axes in given if {A, G} & set(axes.dims)]):
+        raise RuleError(
+            f"{part.title} is given heads ({', '.join(heads)}), which the part that makes them divides; "
+            f"tensor={placement.tensor} is known for that part"
+        )
+    inputs = [Tensor(axes.name, ops.local(axes.example)) for axes in given]
     ledger = Ledger(ops.root, ops.run(split, inputs))
     if placement.expert == "on" and not any(entry.kind is Kind.EXPERTS for _, entry in ledger):
         raise RuleError(f"{part.title} has no experts for expert=on to divide")
@@ -123,7 +140,7 @@ def conditions(ledger: Ledger, placement: Placement, known: Sequence[Condition])
     shapes = [tensor.shape for _, entry in ledger for tensor in (*entry.inputs, entry.output)]
     shapes += [weight.shape for _, weight in ledger.weights]
     shapes.append(tuple(scope.count for scope in _scopes(ledger.root)))
-    divided = {fraction(dim) for shape in shapes for dim in shape if not dim.has(ceiling)}
+    divided = {fraction(dim) for dim in {dim for shape in shapes for dim in shape} if not dim.has(ceiling)}
     ranks = {N_tp, N_pp, N_cp, N_ep}
     found = {(below, above) for above, below in divided if isinstance(above, Symbol) and below.free_symbols & ranks}
     implied = {rule.dividend for rule in known if isinstance(rule, Divides) and (N_tp, rule.divisor) in found}
@@ -134,7 +151,23 @@ def conditions(ledger: Ledger, placement: Placement, known: Sequence[Condition])
     ]
     if placement.pipeline == "middle":
         rules.append(AtMost(I_pp, N_pp - 2, "a middle stage has one after it"))
+    elif placement.pipeline != "off":
+        rules.append(AtMost(Integer(2), N_pp, "one stage alone is the whole model, which is pipeline=off"))
     return tuple(rules)
+
+
+def replicas(kind: Kind, placement: Placement, data: bool) -> Expr:
+    """How many ranks hold a weight of such an operation, each for tokens of its own; 1 for none but this one.
+
+    Those are the ranks that a gradient is summed over, and that ZeRO divides among. Of tensor-parallel ranks all have
+    the same tokens.
+    """
+    ranks: Expr = N_dp if data else ONE
+    if placement.context == "on":
+        ranks = ranks * N_cp
+    if placement.expert == "on" and kind is not Kind.EXPERTS:
+        ranks = ranks * N_ep
+    return ranks
 
 
 class _RankOperations(Operations):
@@ -145,16 +178,19 @@ class _RankOperations(Operations):
         self.placement = placement
         self.cut = placement.cut
         self.sequence = placement.tensor == "sequence"
-        self._read: dict[int, tuple[Tensor, Tensor]] = {}  # what has been brought to every rank, by what it was
+        self._read: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}  # what was brought, by what and for which layers
+        self._summing: dict[int, Tensor] = {}  # and by its own name: its gradient is summed on the way back
+        self._partial: dict[int, Tensor] = {}  # a rank's part of what is summed over the ranks later
+        self._shares: dict[int, Tensor] = {}  # what is a rank's own of keys or values that went round
 
     def local(self, shape: Shape) -> Shape:
         """The shape of an input as this rank has it: its share of the tokens."""
-        tokens = S
+        ranks = ONE
         if self.placement.context == "on":
-            tokens = tokens / N_cp
+            ranks = ranks * N_cp
         if self.sequence:
-            tokens = tokens / N_tp
-        return tuple(dim.xreplace({S: tokens}) for dim in shape)
+            ranks = ranks * N_tp
+        return tuple(dim.xreplace({S: S / ranks, S_enc: S_enc / ranks}) for dim in shape)
 
     def run(self, part: Part, inputs: Sequence[Any]) -> Any:
         """Run a part. Its shape line is of the whole model, which holds it to it when it is composed."""
@@ -168,32 +204,44 @@ class _RankOperations(Operations):
         """The share of the layers that one stage has."""
         return super().repeat(name, count if self.placement.pipeline == "off" else count / N_pp, part, x, *context)
 
-    def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, **facts: Any) -> Tensor:
+    def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, **facts: Any) -> Tensor:
         """A rank looks up the rows it has; the sum over the ranks is the embedding."""
         divided = rows.has(N_tp)
-        x = super().lookup(name, self._gathered(index) if divided else index, rows, width, **facts)
+        x = super().lookup(name, self._gathered(index) if divided else index, rows, width, table, **facts)
         return self._leave(name, x) if divided else x
 
     def linear(self, name: str, x: Tensor, out: Expr, **facts: Any) -> Tensor:
         """By columns where the output is divided, by rows where the input is; Shoeybi et al. 2019, section 3."""
         columns, rows = out.has(N_tp), x.width.has(N_tp)
-        y = super().linear(name, self._brought(name, x) if columns and not rows else x, out, **facts)
-        return self._leave(name, y) if rows and not columns else y
+        if columns and rows:
+            raise RuleError(f"{self._path(name)}: a linear whose input and output are both divided is not known")
+        y = super().linear(name, self._brought(name, x) if columns else x, out, **facts)
+        return self._leave(name, y) if rows else y
 
     def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr) -> Tensor:
         """Tokens go to the ranks that have their experts; a rank is sent as many as it sends."""
-        if out.has(N_tp) and not x.width.has(N_tp):
+        divided = x.width.has(N_tp)
+        if out.has(N_tp):
+            if divided:
+                raise RuleError(f"{self._path(name)}: experts whose input and output are both divided are not known")
             x = self._brought(name, x)
         if self.placement.expert == "on" and len(x.shape) == len(chosen.shape):
             x = self._move(name, "all-to-all", x, (*chosen.shape, x.width), None)
-        return super().experts(name, x, chosen, rows, out)
+        y = super().experts(name, x, chosen, rows, out)
+        if divided:
+            self._partial[id(y)] = y
+        return y
 
     def combine(self, name: str, x: Tensor, weights: Tensor) -> Tensor:
-        """What experts give comes back, and where their widths are divided, it is summed over the ranks."""
+        """What experts give comes back, and where their widths are divided, it is summed over the ranks.
+
+        Each rank then has a part of the gradient of the weights.
+        """
+        partial = id(x) in self._partial
         if self.placement.expert == "on":
             x = self._move(name, "all-to-all", x, x.shape, None)
-        y = super().combine(name, x, weights)
-        return y if self.placement.tensor == "off" else self._leave(name, y)
+        y = super().combine(name, x, self._brought(name, weights) if partial else weights)
+        return self._leave(name, y) if partial else y
 
     def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
         """A choice for every token that this rank has."""
@@ -213,11 +261,11 @@ class _RankOperations(Operations):
             raise RuleError(f"{self._path(name)}: a window is not known with context=on, which divides the sequence")
         if self.sequence and q.shape[1].has(N_tp) != k.shape[1].has(N_tp):
             raise RuleError(f"{self._path(name)}: one key/value head for all is not known with tensor=sequence")
-        return super().scores(name, q, self._round(name, "keys", k), mask, window, **facts)
+        return super().scores(name, q, self._round(name, "keys", self._meeting(name, q, k)), mask, window, **facts)
 
     def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask, window: Expr | None = None, **facts: Any) -> Tensor:
         """Attention weights with the values of all ranks."""
-        return super().mix(name, p, self._round(name, "values", v), mask, window, **facts)
+        return super().mix(name, p, self._round(name, "values", self._meeting(name, p, v)), mask, window, **facts)
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """Rotary tables are read where the sequence is whole again."""
@@ -231,6 +279,37 @@ class _RankOperations(Operations):
             raise RuleError(f"{self._path(name)} reads one position, which one rank has where the sequence is divided")
         return super().select(name, x)
 
+    def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
+        """Write an operation, once it is known how it is carried out with what this rank has of its inputs.
+
+        Raises RuleError for one over an axis of which a rank has its share only, and for one of a part of a sum.
+        """
+        path = self._path(name)
+        for x in inputs:
+            if id(x) in self._partial and kind is not Kind.COMBINE:
+                raise RuleError(f"{path} reads a part of a sum over ranks, {x.name}, and is not known of parts")
+        if kind in REDUCED and inputs[0].shape[REDUCED[kind]].free_symbols & {N_tp, N_cp, N_ep}:
+            axis = inputs[0].shape[REDUCED[kind]]
+            raise RuleError(f"{path}: {kind.value} is over an axis of which a rank has only {text(axis)}, a share")
+        if kind is not Kind.EXPERTS:  # which tokens go to which expert has no gradient
+            like = Tensor(path, shape)
+            inputs = tuple(self._meeting(name, like, x) for x in inputs)
+        if kind is Kind.LINEAR and self.sequence and inputs[0].width.has(N_tp):
+            facts["summed"] = _along(shape, 1 / N_tp)
+        if kind in (Kind.SCORES, Kind.MIX):
+            facts["share"] = self._shares.get(id(inputs[1]))
+        return super()._write(kind, name, inputs, shape, **facts)
+
+    def _meeting(self, name: str, like: Tensor, x: Tensor) -> Tensor:
+        """What every rank has whole and meets what is divided: each rank then has a part of its gradient."""
+        if self.placement.tensor != "on" or x.grad == 0 or _divided(x) or not _divided(like) or self._spread(x):
+            return x
+        return self._brought(name, x)
+
+    def _spread(self, x: Tensor) -> bool:
+        """Whether its gradient is summed on the way back: it was brought, or it is a view of what was."""
+        return id(x) in self._summing or (x.base is not None and self._spread(x.base))
+
     def _move(self, name: str, function: str, x: Tensor, shape: Shape, base: Tensor | None) -> Tensor:
         path = self._path(".".join(filter(None, (name, function.replace("-", "_")))))
         y = Tensor(path, shape, base, x.grad)
@@ -242,13 +321,16 @@ class _RankOperations(Operations):
 
     def _brought(self, name: str, x: Tensor) -> Tensor:
         """What a linear by columns reads: every rank has it, or it is gathered for as long as it is read."""
-        if id(x) not in self._read:
+        layers = next((scope for scope in reversed(self._scopes) if scope.repeated), self.root)
+        key = (id(x), id(layers))
+        if key not in self._read:
             if self.sequence:
                 y = self._move(name, "all-gather", x, _along(x.shape, N_tp), x)
             else:
                 y = self._move(name, "copy", x, x.shape, x)
-            self._read[id(x)] = (x, y)
-        return self._read[id(x)][1]
+            self._read[key] = (x, y)
+            self._summing[id(y)] = y
+        return self._read[key][1]
 
     def _leave(self, name: str, y: Tensor) -> Tensor:
         """The sum over the ranks of what a linear by rows gives."""
@@ -262,8 +344,14 @@ class _RankOperations(Operations):
         batch, heads, length, width = k.shape
         path = self._path(f"{name}.{what}")
         whole = Tensor(path, (batch, heads, length * N_cp, width), k, k.grad)
+        self._shares[id(whole)] = k
         self._scopes[-1].items.append(Entry(Kind.MOVE, path, (k,), whole, function="ring"))
         return whole
+
+
+def _divided(x: Tensor) -> bool:
+    """Whether tensor-parallel ranks have a share of it."""
+    return any(dim.has(N_tp) for dim in x.shape)
 
 
 def _along(shape: Shape, factor: Expr) -> Shape:
@@ -311,18 +399,19 @@ def _each(scope: Scope, change: Callable[[Entry], Entry]) -> Scope:
     return replace(scope, items=items)
 
 
-def evenly(weights: Sequence[Weight], ranks: Symbol) -> tuple[Condition, ...]:
-    """What has to divide what for every one of these weights to be shared evenly: the fewest conditions that do."""
+def evenly(ledger: Ledger, placement: Placement, data: bool) -> tuple[Condition, ...]:
+    """What has to divide what for every weight to be shared evenly by the ranks that hold it: the fewest conditions."""
+    shared = {
+        (Mul(*weight.shape), replicas(entry.kind, placement, data)) for _, entry in ledger for weight in entry.weights
+    }
     rules: list[Divides] = []
-    for elements in sorted(
-        {Mul(*weight.shape) for weight in weights}, key=lambda size: (not size.is_Symbol, str(size))
-    ):
+    for elements, ranks in sorted(shared, key=lambda pair: (not pair[0].is_Symbol, str(pair))):
         above, below = fraction(elements)
         rule = Divides(below * ranks, above)
         implied = any(
             above.has(one.dividend) and one.divisor == rule.divisor for one in rules if one.dividend.is_Symbol
         )
-        if not implied and not elements.has(ceiling):
+        if ranks != 1 and not implied and not elements.has(ceiling):
             rules.append(rule)
     return tuple(rules)
 

@@ -118,8 +118,6 @@ class BERT(Architecture):
             return ops.call("pooler", Pooler(), x)
         table = ops.weight("embeddings.word_embeddings.weight")
         logits = ops.call("cls.predictions", MaskedLMHead(tied=self.tied, activation=self.activation), x, table)
-        if not self.tied:  # transformers ties the decoder's bias to this one only together with its weight
-            ops.parameter("cls.predictions.decoder", bias=(V,))
         if self.head == "mlm":
             return logits
         pooled = ops.call("pooler", Pooler(), x)

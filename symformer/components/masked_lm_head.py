@@ -18,10 +18,11 @@ from .lm_head import LMHead
 class MaskedLMHead(Component):
     """A transform of width E, then a decoder with a bias of its own, Devlin et al. 2019 [devlin2019], section 3.1.
 
-    The transform is as in the released code. The decoder's matrix is the token embedding, unless it is untied.
+    The transform is as in the released code. The decoder's matrix is the token embedding, unless it is untied;
+    transformers then stores two biases and reads the decoder's.
 
     >>> MaskedLMHead().params, MaskedLMHead(tied=False).params
-    (E**2 + V + 3*E, V*E + E**2 + V + 3*E)
+    (E**2 + V + 3*E, V*E + E**2 + 2*V + 3*E)
     """
 
     title = "Masked-language-model head"
@@ -43,4 +44,5 @@ class MaskedLMHead(Component):
         x = ops.activation(self.act, ops.linear(self.dense, x, x.width), self.activation)
         x = ops.call(self.norm, LayerNorm(), x)
         bias = ops.parameter("", bias=(self.rows,))["bias"]
-        return ops.call(self.decoder, LMHead(rows=self.rows, tied=self.tied, bias=True), x, embedding, bias)
+        shared = bias if self.tied else None
+        return ops.call(self.decoder, LMHead(rows=self.rows, tied=self.tied, bias=True), x, embedding, shared)

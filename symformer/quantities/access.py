@@ -9,7 +9,8 @@ from sympy import Expr, Integer
 from ..account import Term
 from ..ledger import Entry, Kind, Tensor
 from ..symbols import S
-from .generation import SIZES, cached, tokens
+from .elementwise import at_the_last
+from .generation import SIZES, alone, cached, tokens
 from .quantity import Convention, Conventions, Rule, nothing, refused, rows, unseen
 
 LONG = Integer(8)  # bytes of an index
@@ -36,7 +37,7 @@ def lookup(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """X and the weights in, y out; logits at the last position read and write that one."""
     x, y = (_run(entry, tensor, conventions) for tensor in (entry.inputs[0], entry.output))
-    if entry.logits and conventions["logits"] == "last":
+    if at_the_last(entry, conventions):
         x, y = (x[0], x[-1]), (y[0], y[-1])
     return _terms(entry, conventions, [("input", x)], y)
 
@@ -69,6 +70,7 @@ def _run(entry: Entry, tensor: Tensor, conventions: Conventions) -> Shape:
     """A tensor's shape in the run that is asked about: one new token is one query, and it sees the keys of others."""
     if conventions["phase"] == "prefill":
         return tensor.shape
+    alone(entry, conventions)
     *before, last = tensor.shape
     keys = len(before) == 3  # [B,A,S,C]: the last axis of four is the only one that counts keys
     return (*(_one(dim) for dim in before), last.xreplace({S: _seen(entry)}) if keys else _one(last))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from ..account import Measure, Term
+from ..errors import RuleError
 from ..ledger import Entry, Kind
 from .quantity import Conventions, Quantity, nothing, rows, stored, unseen
 
 
 def chosen(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Of a table of experts, the rows of those that a token goes to: [K, out, in] of [X, out, in]."""
+    if conventions.get("expert") == "on":
+        raise RuleError(f"{entry.path}: how many of a token's K experts stand on one of N_ep ranks differs by token")
     some = entry.output.shape[-2]
     return tuple(Term(weight.path, (some, *weight.shape[1:])) for weight in entry.weights)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from sympy import Expr, Integer
 
 from ..account import Measure, Term
-from ..ledger import Entry, Kind, Ledger, Weight
-from ..placement import evenly
-from ..sizes import Condition
-from ..symbols import N_cp, N_dp, N_ep, N_tp
+from ..ledger import ONE, Entry, Kind, Ledger, Weight
+from ..placement import Placement, evenly, replicas
+from ..shapes import Shape
+from ..sizes import AtMost, Condition
+from ..symbols import N_cp, N_ep, N_tp
 from .generation import DTYPE, SIZES
 from .quantity import Convention, Conventions, Quantity, nothing, rows, unseen
 
@@ -40,54 +42,75 @@ BACKWARD: Mapping[str, Moves] = {
     "send": (),
     "receive": (("send of the gradient", None, "output"),),
 }
-# What the data-parallel ranks move of every weight in a step.
-DATA: Mapping[str, tuple[str, ...]] = {
-    "off": (),
-    "replicated": ("all-reduce of the gradient",),
-    "zero1": ("reduce-scatter of the gradient", "all-gather of the weight"),
-    "zero2": ("reduce-scatter of the gradient", "all-gather of the weight"),
-    "zero3": ("all-gather of the weight", "all-gather of the weight again", "reduce-scatter of the gradient"),
+# What the ranks that hold the same weight move of it: in a forward pass, and in the rest of a step of training.
+SUMMED = "all-reduce of the gradient"
+DATA: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "off": ((), (SUMMED,)),
+    "replicated": ((), (SUMMED,)),
+    "zero1": ((), ("reduce-scatter of the gradient", "all-gather of the weight")),
+    "zero2": ((), ("reduce-scatter of the gradient", "all-gather of the weight")),
+    "zero3": (
+        ("all-gather of the weight",),
+        ("all-gather of the weight again", "reduce-scatter of the gradient"),
+    ),
 }
 
 
-def volume(what: str, ranks: Expr | None, conventions: Conventions) -> tuple[Expr, ...]:
-    """How many times its tensor a rank sends in a collective."""
-    times = Integer(2) if what.startswith("all-reduce") and conventions["count"] != "payload" else Integer(1)
-    if conventions["count"] == "ring" and ranks is not None:
-        return (times, (ranks - 1) / ranks)
-    return (times,) if times != 1 else ()
+@dataclass(frozen=True)
+class Collective:
+    """One collective: what is moved, among which ranks (none for a message), and in what share of a layer's copies."""
+
+    label: str
+    what: str
+    shape: Shape
+    ranks: Expr | None
+    share: Expr = ONE
+
+    def term(self, conventions: Conventions) -> Term:
+        """The bytes that a rank sends."""
+        times = Integer(2) if self.what.startswith("all-reduce") and conventions["count"] != "payload" else ONE
+        ring = (self.ranks - 1) / self.ranks if conventions["count"] == "ring" and self.ranks is not None else ONE
+        factors = [factor for factor in (times, ring, self.share) if factor != 1]
+        return Term(f"{self.label} ({self.what})", (*self.shape, SIZES[conventions["dtype"]], *factors))
 
 
 def moved(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """What an entry moves forward and backward, and what its weights move."""
-    size = SIZES[conventions["dtype"]]
-    terms: list[Term] = []
+    return tuple(each.term(conventions) for each in collectives(entry, conventions))
+
+
+def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
+    """Those of an entry's tensors, then those of its weights."""
+    found: list[Collective] = []
     if entry.kind is Kind.MOVE:
-        moves = FORWARD[entry.function]
-        if conventions["step"] == "training" and entry.output.grad != 0:
-            backward = BACKWARD[entry.function]
-            moves = (*moves, *(move for move in backward if conventions["gather"] == "again" or "again" not in move[0]))
-        for what, ranks, side in moves:
-            shape = entry.output.shape if side == "output" else entry.inputs[0].shape
-            label = f"{entry.path.removesuffix('.' + entry.function.replace('-', '_'))} ({what})"
-            terms.append(Term(label, (*shape, size, *volume(what, ranks, conventions))))
-    if conventions["step"] == "training":
-        for weight in entry.weights:
-            terms += [
-                Term(f"{weight.path} ({what})", (*weight.shape, size, *volume(what, ranks, conventions)))
-                for what, ranks in _weight(weight, conventions)
-            ]
-    return tuple(terms)
+        moves = [(move, ONE) for move in FORWARD[entry.function]]
+        if conventions["step"] == "training":
+            moves += [(move, _needed(move[0], entry)) for move in BACKWARD[entry.function]]
+        path = entry.path.removesuffix("." + entry.function.replace("-", "_"))
+        for (what, ranks, side), share in moves:
+            if share != 0 and not (what.endswith("again") and conventions["gather"] == "once"):
+                tensor = entry.output if side == "output" else entry.inputs[0]
+                found.append(Collective(path, what, tensor.shape, ranks, share))
+    for weight in entry.weights:
+        pairs = _weight(entry.kind, weight, conventions)
+        found += [Collective(weight.path, what, weight.shape, ranks) for what, ranks in pairs]
+    return found
 
 
-def _weight(weight: Weight, conventions: Conventions) -> list[tuple[str, Expr]]:
-    """A weight on every tensor-parallel rank has seen only this rank's tokens where the sequence is divided."""
-    ranks, sums = N_dp, DATA[conventions["data"]]
-    if "context" in conventions:  # a gradient is summed over all ranks that have seen other tokens
-        ranks, sums = (N_cp * N_dp, sums) if sums else (N_cp, DATA["replicated"])
-    found: list[tuple[str, Expr]] = [(what, ranks) for what in sums]
-    if conventions.get("tensor") == "sequence" and not any(dim.has(N_tp) for dim in weight.shape):
-        found.insert(0, ("all-reduce of the gradient", N_tp))
+def _needed(what: str, entry: Entry) -> Expr:
+    """Of a repeated layer's copies, the share that moves this: a gradient where one is asked for; the rest always."""
+    return ONE if what.endswith("again") else entry.output.grad
+
+
+def _weight(kind: Kind, weight: Weight, conventions: Conventions) -> list[tuple[str, Expr]]:
+    """A gradient is summed over all ranks that hold the weight and have seen other tokens."""
+    forward, backward = DATA[conventions["data"]]
+    training = conventions["step"] == "training"
+    ranks = replicas(kind, Placement.of(conventions), conventions["data"] != "off")
+    found = [(what, ranks) for what in (*forward, *(backward if training else ())) if ranks != 1]
+    # Where the sequence is divided, tensor-parallel ranks too have each seen other tokens.
+    if training and conventions.get("tensor") == "sequence" and not any(dim.has(N_tp) for dim in weight.shape):
+        found.insert(0, (SUMMED, N_tp))
     return found
 
 
@@ -96,8 +119,14 @@ class Communication(Quantity):
     """A quantity of what is moved, whatever computes it."""
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-        """Weights are shared evenly."""
-        return evenly([weight for _, weight in ledger.weights], N_dp) if conventions["data"] != "off" else ()
+        """Weights are shared evenly; and there are ranks to share with, where a count does not show it."""
+        placement, data = Placement.of(conventions), conventions["data"] != "off"
+        if conventions["count"] == "ring":
+            return evenly(ledger, placement, data)
+        groups = {each.ranks for _, entry in ledger for each in collectives(entry, conventions)} - {None}
+        because = "one rank alone has nothing to move; leave that option out, or choose count=ring, which is 0"
+        others = tuple(AtMost(Integer(2), cast(Expr, ranks), because) for ranks in sorted(groups, key=str))
+        return (*others, *(evenly(ledger, placement, data) if data else ()))
 
 
 QUANTITY = Communication(
@@ -133,8 +162,9 @@ QUANTITY = Communication(
         "dtype": Convention(DTYPE),
         "data": Convention(
             {
-                "off": "one data-parallel rank",
-                "replicated": "gradients are summed over N_dp ranks",
+                "off": "one data-parallel rank; with context=on gradients are summed over N_cp ranks, with expert=on "
+                "those of what is no expert over N_ep",
+                "replicated": "the same, over N_dp times as many ranks",
                 "zero1": "ZeRO stage 1: gradients are scattered, weights gathered",
                 "zero2": "ZeRO stage 2: gradients are scattered, weights gathered",
                 "zero3": "ZeRO stage 3: weights are gathered forward and backward, gradients scattered",

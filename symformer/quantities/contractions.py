@@ -14,8 +14,7 @@ from sympy import Expr, Integer
 
 from ..account import Term
 from ..ledger import Entry, Kind
-from ..symbols import V
-from .elementwise import elements, elementwise
+from .elementwise import at_the_last, elements, elementwise
 from .quantity import Convention, Conventions, Rule, measured, rows, total, unseen
 
 TWO = Integer(2)
@@ -69,7 +68,7 @@ class Contraction:
 def lookup(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """i[...] -> x[..., E]: of the token table [V, E], where that is asked for, 2 · i · V · E; else nothing."""
     rows, width = (*entry.weights, *entry.shared)[0].shape
-    if rows != V or conventions["embedding"] == "lookup":
+    if entry.function != "tokens" or conventions["embedding"] == "lookup":
         return ()
     factors = (TWO, *entry.inputs[0].shape, rows, width)
     return (Contraction(factors, (("the input", Integer(0)), ("the weight", Integer(1)))),)
@@ -79,7 +78,7 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """x[B, ..., in] · W[out, in] -> y[B, ..., out]: 2 · B · ... · in · out."""
     x = entry.inputs[0]
     batch, *positions, out = entry.output.shape
-    if entry.logits and conventions.get("logits") == "last":
+    if at_the_last(entry, conventions):
         positions = []
     factors = (TWO, batch, *positions, x.width, out)
     return (Contraction(factors, (("the input", x.grad), ("the weight", Integer(1)))),)

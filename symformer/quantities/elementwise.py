@@ -82,10 +82,19 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
     return (*before, least, (2 * queries - least + 1) / 2)
 
 
+def at_the_last(entry: Entry, conventions: Conventions) -> bool:
+    """Whether an entry computes logits, and at the last position only. Raises RuleError where one rank alone has it."""
+    if not entry.logits or conventions.get("logits") != "last":
+        return False
+    if conventions.get("context") == "on":
+        raise RuleError(f"{entry.path}: with context=on one of N_cp ranks has the last position; logits=all is known")
+    return True
+
+
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The bias, once for each element."""
-    shape = entry.output.shape
-    if entry.logits and conventions.get("logits") == "last":
+    shape = entry.summed or entry.output.shape  # a bias is added to what is summed already
+    if at_the_last(entry, conventions):
         shape = (shape[0], shape[-1])
     return (_times(entry, " (bias)", BIAS.flops, shape),) if _vectors(entry) else ()
 

@@ -35,6 +35,8 @@ LATENT = Convention(
     }
 )
 
+DIVIDES = {"context": ("on", "N_cp"), "tensor": ("sequence", "N_tp")}  # what divides a sequence, and among which ranks
+
 
 def tokens(entry: Entry, window: str) -> Expr:
     """How many of C earlier tokens an attention keeps."""
@@ -44,13 +46,20 @@ def tokens(entry: Entry, window: str) -> Expr:
 
 
 def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
-    """What attention keeps of C tokens: the keys [B,G,C,D] that the scores read, or the values that the mix reads."""
+    """What attention keeps of C tokens: the keys [B,G,C,D] that the scores read, or the values that the mix reads.
+
+    Where ranks divide the sequence, each keeps its share of them.
+    """
     cached(entry)
-    kept = {S: tokens(entry, conventions["window"]) if conventions.get("tokens") != "one" else Integer(1)}
+    if conventions.get("tokens") == "one":
+        alone(entry, conventions, ("context",))
+        kept = {S: Integer(1)}
+    else:
+        kept = {S: tokens(entry, conventions["window"])}
     if entry.latent and conventions["latent"] == "compressed":  # once, for the keys and the values that it gives
         latent = entry.latent if entry.kind is Kind.SCORES else ()
         return [Term(f"{x.name} (latent)", (*(dim.xreplace(kept) for dim in x.shape), size)) for x in latent]
-    batch, heads, length, width = entry.inputs[1].shape
+    batch, heads, length, width = (entry.share or entry.inputs[1]).shape
     what = "keys" if entry.kind is Kind.SCORES else "values"
     return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(kept), width, size))]
 
@@ -63,6 +72,17 @@ def cached(entry: Entry) -> None:
         )
 
 
+def alone(entry: Entry, conventions: Conventions, divides: tuple[str, ...] = tuple(DIVIDES)) -> None:
+    """Raise RuleError where ranks divide the sequence, and what is asked for is of one new token."""
+    for name in divides:
+        choice, ranks = DIVIDES[name]
+        if conventions.get(name) == choice:
+            raise RuleError(
+                f"{entry.path}: {name}={choice} divides a sequence among {ranks} ranks, and one new token cannot be "
+                f"divided; without {name}={choice} this is known"
+            )
+
+
 def prompt(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """A contraction over the whole prompt."""
     cached(entry)
@@ -72,6 +92,7 @@ def prompt(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def one_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """What is left for one new token: S becomes 1, and attention reads what is cached of C tokens and the new one."""
     cached(entry)
+    alone(entry, conventions)
     one = {**conventions, "attention": "new"}
     length = C + 1 if entry.recalled else Integer(1)
     return tuple(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sympy import together
+
 from ..account import Measure, Term
 from ..errors import RuleError
 from ..ledger import Entry
@@ -20,13 +22,18 @@ def generated(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """
     if entry.window is not None:
         raise RuleError(f"{entry.path}: what a window keeps has no closed form over all passes; see decode-flops")
-    keys = PASSES * (2 * S + N_new) / 2
-    terms = list(prompt(entry, {**conventions, "logits": "last"}))
-    for term in one_token(entry, conventions):
-        attends = C + 1 in term.factors
-        factors = tuple(keys if factor == C + 1 else factor for factor in term.factors)
-        terms.append(Term(f"{term.label} (decoding)", factors if attends else (*factors, PASSES)))
-    return tuple(terms)
+    return (*prompt(entry, {**conventions, "logits": "last"}), *map(_passes, one_token(entry, conventions)))
+
+
+def _passes(term: Term) -> Term:
+    """What a term of one pass comes to in all of them: as often as on the average, in which C is S + (N_new - 2)/2."""
+    label, grows = f"{term.label} (decoding)", [factor for factor in term.factors if factor.has(C)]
+    if not grows:
+        return Term(label, (*term.factors, PASSES))
+    if len(grows) > 1 or grows[0].diff(C, 2) != 0:
+        raise RuleError(f"{label}: what does not grow in step with C has no closed form over all passes")
+    average = together(grows[0].xreplace({C: S + N_new / 2 - 1}))
+    return Term(label, tuple(PASSES * average if factor is grows[0] else factor for factor in term.factors))
 
 
 QUANTITY = Quantity(

@@ -8,7 +8,7 @@ from ..account import Measure, Term
 from ..errors import RuleError
 from ..ledger import Entry, Kind
 from ..symbols import S
-from .generation import DTYPE, LATENT, SIZES, WINDOW, keys_and_values
+from .generation import DTYPE, LATENT, SIZES, WINDOW, alone, keys_and_values
 from .quantity import Convention, Conventions, Quantity, nothing, rows, unseen
 
 
@@ -21,6 +21,7 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Its weights, and of a head the logits it makes of one token."""
     if not entry.logits:
         return weights(entry, conventions)
+    alone(entry, conventions, ("context",))
     if len(entry.output.shape) != 3:
         raise RuleError(f"{entry.path}: the logits of one token are known for [B,S,V] only")
     one = tuple(dim.xreplace({S: Integer(1)}) for dim in entry.output.shape)

@@ -16,7 +16,7 @@ from ..formula import Formula, Source
 from ..ledger import ONE, Entry, Kind, Ledger, Scope
 from ..placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from ..sizes import Condition, Divides, Relations
-from ..symbols import N_cp, S
+from ..symbols import C, N_cp, S
 from .lengths import within
 
 Conventions = Mapping[str, str]
@@ -168,6 +168,8 @@ class Quantity:
             if placement.context == "on" and chosen.get("attention") == "causal":
                 constraints = (*constraints, Divides(2 * N_cp, S))  # an early and a late piece each: equal work
         root = self.account(ledger, chosen)
+        if placement.context == "on" and root.each.has(C):
+            constraints = (*constraints, Divides(N_cp, C))
         reach = within(ledger, root.each.free_symbols, self.after)
         return Formula(
             id=f"{stem}.{self.measure.name}",

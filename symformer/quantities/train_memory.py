@@ -11,9 +11,8 @@ from sympy import Expr, Integer, Min, Mul, ceiling, floor
 from ..account import Line, Measure, Term
 from ..errors import RuleError
 from ..ledger import Entry, Kind, Ledger, Weight
-from ..placement import evenly
+from ..placement import Placement, evenly, replicas
 from ..sizes import Condition
-from ..symbols import N_dp
 from .kept import DROPOUT, IMPLEMENTATIONS, RECOMPUTE, SINGLE, activation_terms, implemented, kept_conditions
 from .quantity import Convention, Conventions, Quantity, nothing, rows, tally, unseen
 
@@ -75,7 +74,8 @@ OPTIMIZERS: dict[str, State] = {
 }
 
 
-# What each stage of ZeRO divides among the data-parallel ranks; a count of steps is on every rank.
+# What each stage of ZeRO divides among the ranks that hold a weight, each for tokens of its own; a count of steps is on
+# every rank.
 DIVIDED: dict[str, tuple[str, ...]] = {
     "off": (),
     "zero1": ("state", "master weight"),
@@ -87,13 +87,14 @@ DIVIDED: dict[str, tuple[str, ...]] = {
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The bytes that the weights stored in an entry need while they are trained."""
     divided = DIVIDED[conventions["data"]]
+    ranks = replicas(entry.kind, Placement.of(conventions), data=True)
     terms: list[Term] = []
     for weight in entry.weights:
         for what, size in RECIPES[conventions["recipe"]]:
-            share = (1 / N_dp,) if what in divided else ()
+            share = (1 / ranks,) if what in divided else ()
             terms.append(Term(f"{weight.path} ({what})", (*weight.shape, Integer(size), *share)))
         for what, factors in OPTIMIZERS[conventions["optimizer"]](weight):
-            share = (1 / N_dp,) if "state" in divided and what != "step" else ()
+            share = (1 / ranks,) if "state" in divided and what != "step" else ()
             terms.append(Term(f"{weight.path} ({what})", (*factors, *share)))
     return tuple(terms)
 
@@ -116,8 +117,8 @@ class TrainMemory(Quantity):
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """What has to hold for the copies to be copies."""
-        weights = [weight for _, weight in ledger.weights] if conventions["data"] != "off" else []
-        return (*kept_conditions(ledger, conventions), *evenly(weights, N_dp))
+        shared = evenly(ledger, Placement.of(conventions), data=True) if conventions["data"] != "off" else ()
+        return (*kept_conditions(ledger, conventions), *shared)
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Weights, gradients and optimizer with the entry that stores the weight; activations with their maker."""
@@ -175,8 +176,9 @@ QUANTITY = TrainMemory(
         "data": Convention(
             {
                 "off": "every rank has all of it",
-                "zero1": "the optimizer's state and the master weights are divided among N_dp ranks, "
-                "Rajbhandari et al. 2020 [rajbhandari2020], section 5.1",
+                "zero1": "the optimizer's state and the master weights are divided among N_dp ranks, N_cp·N_dp with "
+                "context=on and, of what is no expert, N_ep·N_dp with expert=on; Rajbhandari et al. 2020 "
+                "[rajbhandari2020], section 5.1",
                 "zero2": "the gradients too, Rajbhandari et al. 2020 [rajbhandari2020], section 5.2",
                 "zero3": "the weights too, Rajbhandari et al. 2020 [rajbhandari2020], section 5.3",
             }

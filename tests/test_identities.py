@@ -1,0 +1,265 @@
+"""What holds between answers, whatever the model: one rank of one is the whole, ranks add up to it, costs only grow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import chain
+from math import prod
+from typing import Any
+
+import pytest
+from sympy import Expr, Integer, Symbol
+
+import symformer as sf
+from symformer.account import Line
+from symformer.architectures import names
+from symformer.arithmetic import parse
+from symformer.errors import RuleError, SizeError
+from symformer.formula import Formula, Ratio
+from symformer.quantities import quantities
+from symformer.symbols import SYMBOLS
+
+# Every size another number; two ranks of each kind, and three stages, divide what they divide; 128 divides V.
+SIZES = {
+    **{"B": 5, "S": 28, "S_enc": 20, "C": 26, "N_new": 9, "C_win": 13},
+    **{"L": 18, "L_enc": 7, "L_dec": 11, "L_local": 15, "L_global": 17, "L_dense": 19, "L_moe": 21},
+    **{"V": 1280, "V_type": 23, "P": 59, "E": 48, "H": 44, "X": 6, "X_shared": 2, "K": 3, "M": 14},
+    **{"A": 8, "G": 4, "D": 10, "R_q": 12, "R_kv": 16, "D_nope": 22, "D_rope": 24, "D_v": 34, "R": 29, "W": 31},
+}
+assert len(set(SIZES.values())) == len(SIZES)
+ONE = dict.fromkeys(("N_tp", "N_cp", "N_ep", "N_dp"), 1)
+TWO = {**dict.fromkeys(ONE, 2), "N_pp": 3, "I_pp": 1}
+RANKS: Mapping[str, tuple[str, ...]] = {
+    "tensor": ("on", "sequence"),
+    "context": ("on",),
+    "expert": ("on",),
+    "vocab": ("padded",),
+    "pipeline": ("first", "middle", "last"),
+}
+OPTIONS: Mapping[str, Mapping[str, Any]] = {"bert": {"head": "mlm", "tied": False}, "transformer": {"embeddings": True}}
+
+
+class Point:
+    """Numbers for every size, and what a formula comes to there: an exact fraction, without multiplying it out."""
+
+    def __init__(self, numbers: Mapping[str, int], relations: Mapping[Symbol, Expr]) -> None:
+        self.numbers = {SYMBOLS[name]: Integer(number) for name, number in numbers.items()}
+        self.numbers |= {size: expr.xreplace(self.numbers) for size, expr in relations.items()}
+        self.found: dict[Expr, Fraction] = {}
+
+    def of(self, expr: Expr) -> Fraction:
+        if expr not in self.found:
+            number = expr.xreplace(self.numbers)
+            assert number.is_Rational, f"{expr} is {number}"
+            self.found[expr] = Fraction(int(number.p), int(number.q))
+        return self.found[expr]
+
+    def total(self, line: Line) -> Fraction:
+        terms = (prod(map(self.of, term.factors), start=Fraction(1)) for term in line.terms)
+        return sum(chain(terms, (self.of(below.count) * self.total(below) for below in line.lines)), start=Fraction(0))
+
+    def __call__(self, formula: Formula) -> Fraction:
+        above = self.total(formula.root)
+        return above / self.total(formula.over.root) if isinstance(formula, Ratio) else above
+
+    def holds(self, formula: Formula) -> bool:
+        """Whether these are numbers that the formula is for."""
+        try:
+            for condition in formula.constraints:
+                condition.check({size: int(number) for size, number in self.numbers.items()})
+        except SizeError:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A formula, what it answers, and the same for the whole model where it is for a rank."""
+
+    quantity: str
+    conventions: tuple[tuple[str, str], ...]
+    rank: str
+    formula: Formula
+    whole: Formula
+
+    def __str__(self) -> str:
+        return f"{self.quantity} {dict(self.conventions)} {self.rank}"
+
+
+@cache
+def answers(name: str) -> tuple[list[Answer], list[str]]:
+    """What an architecture answers, one convention changed at a time, whole and for each rank; and what it refuses."""
+    model = sf.architecture(name, **OPTIONS.get(name, {}))
+    found, refused = [], []
+    for quantity, question in quantities().items():
+        changes = [(key, value) for key, each in question.conventions.items() for value in list(each.meanings)[1:]]
+        for conventions in ({}, *({key: value} for key, value in changes)):
+            memory = {"activations": "megatron", "train-memory": "none"}.get(quantity)  # what is known of a rank
+            given = {**({"implementation": memory} if memory else {}), **conventions}
+            try:
+                whole = model.formula(quantity, **given)
+            except RuleError:
+                continue
+            found.append(Answer(quantity, tuple(given.items()), "", whole, whole))
+            for kind, value in ((kind, value) for kind, values in RANKS.items() for value in values):
+                try:
+                    formula = model.formula(quantity, **given, **{kind: value})
+                except RuleError as error:
+                    refused.append(str(error))
+                else:
+                    found.append(Answer(quantity, tuple(given.items()), f"{kind}={value}", formula, whole))
+    return found, refused
+
+
+def point(name: str, **numbers: int) -> Point:
+    return Point({**SIZES, **numbers}, sf.architecture(name, **OPTIONS.get(name, {})).relations)
+
+
+@pytest.mark.parametrize("name", names())
+def test_one_rank_of_one_is_the_whole(name: str) -> None:
+    """Or is refused: one stage is no pipeline, and a collective that is listed whatever its ranks has none."""
+    one, compared = point(name, **ONE, N_pp=1, I_pp=1), 0
+    for answer in answers(name)[0]:
+        if answer.rank.startswith("pipeline"):
+            assert not one.holds(answer.formula), f"{answer} is answered for one stage"
+        elif answer.rank and one.holds(answer.formula):
+            assert one(answer.formula) == one(answer.whole), str(answer)
+            compared += 1
+        for key, value in answer.conventions:
+            if (key, answer.rank) == ("data", "") and one.holds(answer.formula):
+                rest = {name: choice for name, choice in answer.conventions if name != "data"}
+                alone = sf.architecture(name, **OPTIONS.get(name, {})).formula(answer.quantity, **rest)
+                assert one(answer.formula) == one(alone), f"{answer} {value}"
+                compared += 1
+    assert compared > 60
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_cost_never_falls_when_a_size_grows(name: str) -> None:
+    here = point(name, **TWO)
+    larger = {size: point(name, **{**TWO, size: 2 * number}) for size, number in SIZES.items()}
+    grown = 0
+    for answer in answers(name)[0]:
+        if answer.quantity == "intensity":  # a ratio
+            continue
+        if ("optimizer", "adam-8bit") in answer.conventions:  # a weight of 4096 elements is quantised, a smaller not
+            continue
+        if answer.rank and dict(answer.conventions) not in ({}, {"implementation": "none"}):
+            continue
+        base, free = here(answer.formula), answer.formula.expr.free_symbols
+        for size, there in larger.items():
+            if SYMBOLS[size] in free:
+                assert there(answer.formula) >= base, f"{answer} falls as {size} grows"
+                grown += 1
+    assert grown > 100
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_step_of_training_costs_no_less_than_its_forward_pass(name: str) -> None:
+    here, compared = point(name, **TWO), 0
+    found = {(a.quantity, a.conventions, a.rank): a.formula for a in answers(name)[0]}
+    model = sf.architecture(name, **OPTIONS.get(name, {}))
+    for (quantity, conventions, rank), formula in found.items():
+        placed = dict([rank.split("=")]) if rank else {}
+        if quantity == "train-flops":
+            shared = tuple((key, value) for key, value in conventions if key in ("attention", "embedding"))
+            forward = found["flops", shared, rank]
+        elif quantity == "communication" and ("step", "forward") not in conventions:
+            forward = model.formula("communication", **dict(conventions), **placed, step="forward")
+        else:
+            continue
+        assert here(formula) >= here(forward), f"{quantity} {conventions} {rank}"
+        compared += 1
+    assert compared > 10
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_more_is_active_than_is_stored(name: str) -> None:
+    here = point(name, **TWO)
+    found = {(a.quantity, a.rank): a.formula for a in answers(name)[0] if not a.conventions}
+    ranks = [rank for quantity, rank in found if quantity == "active-params"]
+    assert ranks
+    for rank in ranks:
+        assert here(found["active-params", rank]) <= here(found["params", rank]), rank
+
+
+# What every rank has a copy of, by hand: norms, what is added after rows, positions, what is no head nor hidden width.
+LATENT = "(L_dense + L_moe)*(2*E + E*R_q + R_q + E*(R_kv + D_rope) + R_kv)"
+COPIED = [
+    ("gpt2", "params", "tensor=on", "P*E + L*(4*E + 2*E) + 2*E"),
+    ("llama", "params", "tensor=on", "2*L*E + E"),
+    ("bert", "params", "tensor=on", "P*E + V_type*E + 2*E + L*(4*E + 2*E) + E*E + E + 2*E"),
+    ("palm", "params", "tensor=on", "2*L*E*D"),
+    ("mixtral", "params", "tensor=on", "L*E*X + 2*L*E + E"),
+    ("deepseek-v3", "params", "tensor=on", f"{LATENT} + L_moe*E*X + E"),
+    ("transformer", "params", "tensor=on", "L_enc*(2*E + 4*E) + L_dec*(3*E + 6*E) + 4*E"),
+    ("mixtral", "params", "expert=on", "2*L*E*A*D + 2*L*E*G*D + L*E*X + 2*L*E + 2*V*E + E"),
+    ("mixtral", "active-params", "tensor=on", "L*E*X + 2*L*E + E"),
+    # Products of keys and values, of a router, of latents, and of the head's transform.
+    ("gpt2", "flops", "tensor=on", "0"),
+    ("gpt2", "flops", "tensor=sequence", "0"),
+    ("palm", "flops", "tensor=on", "4*B*S*L*E*D"),
+    ("palm", "train-flops", "tensor=on", "3*4*B*S*L*E*D"),
+    ("mixtral", "prefill-flops", "tensor=on", "2*B*S*L*E*X"),
+    ("deepseek-v3", "flops", "tensor=on", "2*B*S*E*((L_dense + L_moe)*(R_q + R_kv + D_rope) + L_moe*X)"),
+    ("bert", "flops", "tensor=on", "2*B*S*E*E"),
+    ("bert", "flops", "tensor=sequence", "0"),
+    ("transformer", "flops", "tensor=on", "0"),
+    ("transformer", "flops", "tensor=sequence", "0"),
+    ("transformer", "train-flops", "tensor=sequence", "0"),
+    ("llama", "decode-flops", "tensor=on", "0"),
+    *((name, "flops", "context=on", "0") for name in ("gpt2", "llama", "palm", "mixtral", "deepseek-v3", "bert")),
+    ("transformer", "flops", "context=on", "0"),
+    ("transformer", "train-flops", "context=on", "0"),
+    # One key and one value for all heads, and latents; 2 bytes an element.
+    ("llama", "kv-cache", "tensor=on", "0"),
+    ("palm", "kv-cache", "tensor=on", "2*2*B*C*L*D"),
+    ("deepseek-v3", "kv-cache", "tensor=on", "2*B*C*(L_dense + L_moe)*(R_kv + D_rope)"),
+    *((name, "kv-cache", "context=on", "0") for name in ("gpt2", "llama", "palm", "mixtral", "deepseek-v3")),
+]
+
+
+@pytest.mark.parametrize(("name", "quantity", "rank", "copied"), COPIED)
+def test_ranks_add_up_to_the_whole_and_what_is_copied(name: str, quantity: str, rank: str, copied: str) -> None:
+    here = point(name, **TWO)
+    (found,) = (a for a in answers(name)[0] if (a.quantity, a.rank, a.conventions) == (quantity, rank, ()))
+    assert 2 * here(found.formula) == here(found.whole) + here.of(parse(copied))
+
+
+@pytest.mark.parametrize("rank", ["tensor=sequence", "context=on"])
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert"])
+@pytest.mark.parametrize("convention", [("count", "all"), ("embedding", "matmul"), ("attention", "causal")])
+def test_nothing_is_computed_twice_where_the_sequence_is_divided(
+    name: str, rank: str, convention: tuple[str, str]
+) -> None:
+    here = point(name, **TWO)
+    (found,) = (a for a in answers(name)[0] if (a.quantity, a.rank, a.conventions) == ("flops", rank, (convention,)))
+    assert 2 * here(found.formula) == here(found.whole)
+
+
+def stages(name: str, quantity: str) -> Iterator[Fraction]:
+    """What the first of three stages, the one in the middle and the last come to; then the whole."""
+    here = point(name, **TWO)
+    found = {a.rank: a for a in answers(name)[0] if (a.quantity, a.conventions) == (quantity, ())}
+    for stage in RANKS["pipeline"]:
+        assert here.holds(found[f"pipeline={stage}"].formula)
+        yield here(found[f"pipeline={stage}"].formula)
+    yield here(found[""].formula)
+
+
+# A head that is tied to the table of the embedding has a copy of it in the last stage.
+@pytest.mark.parametrize(
+    ("name", "quantity", "copied"),
+    [
+        ("gpt2", "params", 1280 * 48),
+        ("llama", "params", 0),
+        ("bert", "params", 0),
+        *((name, quantity, 0) for name in ("gpt2", "llama") for quantity in ("flops", "train-flops", "kv-cache")),
+    ],
+)
+def test_stages_add_up_to_the_whole(name: str, quantity: str, copied: int) -> None:
+    first, middle, last, whole = stages(name, quantity)
+    assert first + middle + last == whole + copied
