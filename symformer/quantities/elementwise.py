@@ -37,6 +37,8 @@ ACTIVATIONS: Mapping[str, Count] = {
     "tanh": Count(1, "tanh(x)"),
     "silu": Count(4, "x / (1 + exp(-x)): negation, exponential, sum, division"),
     "gelu": Count(5, "x * 0.5 * (1 + erf(x / sqrt(2))): division, erf, sum, two products"),
+    # one kernel of torch computes what the next writes out in Python
+    "gelu_pytorch_tanh": Count(9, "0.5 * x * (1 + tanh(c * (x + 0.044715 * x * x * x))): as gelu_new"),
     "gelu_new": Count(9, "0.5 * x * (1 + tanh(c * (x + 0.044715 * x * x * x))): six products, two sums, tanh"),
 }
 EACH: Mapping[Kind, Count] = {
