@@ -27,11 +27,12 @@ from symformer.quantities import quantities
 from symformer.quantities.quantity import Quantity
 from symformer.symbols import SYMBOLS
 
-# Every size another number; two ranks of each kind, and three stages, divide what they divide; 128 divides V.
+# Every size another number; two ranks of each kind, and three stages, divide what they divide; 128 divides V; a token
+# goes to more experts than one of two ranks has.
 SIZES = {
-    **{"B": 5, "S": 28, "S_enc": 20, "C": 26, "N_new": 9, "C_win": 13},
+    **{"B": 3, "S": 28, "S_enc": 20, "C": 26, "N_new": 9, "C_win": 13},
     **{"L": 18, "L_enc": 7, "L_dec": 11, "L_local": 15, "L_global": 17, "L_dense": 19, "L_moe": 21},
-    **{"V": 1280, "V_type": 23, "P": 59, "E": 48, "H": 44, "X": 6, "X_shared": 2, "K": 3, "M": 14},
+    **{"V": 1280, "V_type": 23, "P": 59, "E": 48, "H": 44, "X": 6, "X_shared": 2, "K": 5, "M": 14},
     **{"A": 8, "G": 4, "D": 10, "R_q": 12, "R_kv": 16, "D_nope": 22, "D_rope": 24, "D_v": 34, "R": 29, "W": 31},
 }
 assert len(set(SIZES.values())) == len(SIZES)
@@ -179,6 +180,26 @@ def test_a_cost_never_falls_when_a_size_grows(name: str) -> None:
                 assert there(answer.formula) >= base, f"{answer} falls as {size} grows"
                 grown += 1
     assert grown > 100
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_rank_has_no_more_to_do_for_being_one_of_more(name: str) -> None:
+    """But it sends more; and of a pipeline's micro-batches the more are under way, the more stages there are."""
+    here = point(name, **TWO)
+    more = {ranks: point(name, **{**TWO, ranks: 2 * TWO[ranks]}) for ranks in (*ONE, "N_pp")}
+    compared = 0
+    for answer in answers(name):
+        if answer.quantity in ("communication", "intensity") or (answer.quantity, answer.rank[:8]) == (
+            "activations",
+            "pipeline",
+        ):
+            continue
+        base, free = here(answer.formula), answer.formula.expr.free_symbols
+        for ranks, there in more.items():
+            if SYMBOLS[ranks] in free:
+                assert there(answer.formula) <= base, f"{answer} grows with {ranks}"
+                compared += 1
+    assert compared > 20
 
 
 @pytest.mark.parametrize("name", names())
