@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 import torch
 import torch.distributed as dist
+from sympy import Expr
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
@@ -32,8 +34,13 @@ from transformers import (
 )
 
 import symformer as sf
+from symformer.arithmetic import parse
+from symformer.components.base import Component
 from symformer.errors import OptionError, RuleError, SizeError
-from symformer.symbols import N_cp, N_tp
+from symformer.ledger import Operations, Tensor
+from symformer.placement import Cut
+from symformer.sizes import evaluate
+from symformer.symbols import B, H, N_cp, N_tp, S, X, symbol
 
 RANKS = 2
 # Every size another number, and what must divide does: RANKS | V, H, A, G; and E = 48 | rows for FSDP2.
@@ -109,7 +116,8 @@ def test_parameters_of_a_rank_of_llama(mesh: DeviceMesh, tensor: str) -> None:
     assert ours.value(**LLAMA, N_tp=RANKS) == held(divided_llama(mesh, tensor == "sequence"))
 
 
-def test_parameters_of_a_rank_of_bert(mesh: DeviceMesh) -> None:
+@pytest.mark.parametrize("tied", [True, False])
+def test_parameters_of_a_rank_of_bert(mesh: DeviceMesh, tied: bool) -> None:
     config = BertConfig(
         vocab_size=BERT["V"],
         type_vocab_size=BERT["V_type"],
@@ -118,6 +126,7 @@ def test_parameters_of_a_rank_of_bert(mesh: DeviceMesh) -> None:
         intermediate_size=BERT["H"],
         num_hidden_layers=BERT["L"],
         num_attention_heads=BERT["A"],
+        tie_word_embeddings=tied,
     )
     model = BertForMaskedLM(config)
     plan: dict[str, Any] = {
@@ -130,10 +139,12 @@ def test_parameters_of_a_rank_of_bert(mesh: DeviceMesh) -> None:
         plan |= {path + name: ColwiseParallel() for name in columns}
         plan |= {path + name: RowwiseParallel() for name in ("attention.output.dense", "output.dense")}
     parallelize_module(model, mesh, plan)
-    head = model.cls.predictions  # the decoder's bias is stored a second time, under the head
+    head = (
+        model.cls.predictions
+    )  # tied, the decoder's bias is stored a second time, under the head; untied, this one is
     head.bias = torch.nn.Parameter(distribute_tensor(head.bias, mesh, [Shard(0)]))
     model.tie_weights()
-    ours = sf.architecture("bert", head="mlm").formula("params", tensor="on")
+    ours = sf.architecture("bert", head="mlm", tied=tied).formula("params", tensor="on")
     assert ours.value(**BERT, N_tp=RANKS) == held(model)
 
 
@@ -155,11 +166,24 @@ def test_parameters_of_a_rank_of_mixtral(mesh: DeviceMesh) -> None:
 
 
 def test_tokens_go_to_their_experts_and_come_back() -> None:
-    """By hand: K copies of B·S tokens of width E go out and come back, and so do their gradients: 4BSKE a layer."""
-    moved = sf.architecture("mixtral").formula("communication", expert="on", count="payload", dtype="symbolic")
-    assert moved.equals("4*B*S*K*E*L*W")
-    ring = sf.architecture("mixtral").formula("communication", expert="on", dtype="symbolic")
-    assert ring.equals("4*B*S*K*E*L*W*(N_ep - 1)/N_ep")
+    """By hand: K copies of B·S tokens of width E go out and come back, and so do their gradients: 4BSKE a layer.
+
+    Each rank has tokens of its own, so the gradients of what is no expert are summed: all but 3EXM a layer.
+    """
+    mixtral = sf.architecture("mixtral")
+    rest = f"({mixtral.params.code()} - 3*L*E*X*M)"
+    moved = mixtral.formula("communication", expert="on", count="payload", dtype="symbolic")
+    assert moved.equals(f"4*B*S*K*E*L*W + W*{rest}")
+    ring = mixtral.formula("communication", expert="on", dtype="symbolic")
+    assert ring.equals(f"(4*B*S*K*E*L + 2*{rest})*W*(N_ep - 1)/N_ep")
+    forward = mixtral.formula("communication", expert="on", dtype="symbolic", step="forward", count="payload")
+    assert forward.equals("2*B*S*K*E*L*W")
+    # Attention 2·4096² + 2·4096·1024, router 4096·8 and norms 2·4096 in each of 32 layers, two tables of 32,000·4096, a
+    # norm of 4096: 1,605,636,096 weights, of 2 bytes, 2·7/8 times. Experts: over N_dp = 1.
+    summed = mixtral.formula("communication", expert="on", data="replicated")
+    weights = [row for row in summed.rows if "experts" not in row.path]
+    numbers = {**mixtral.numbers_for("mixtral-8x7b"), **{symbol(k): v for k, v in (("N_ep", 8), ("N_dp", 1))}}
+    assert sum(evaluate(row.total, numbers, row.path) for row in weights if "combine" not in row.path) == 5_619_726_336
 
 
 class Collectives(TorchDispatchMode):
@@ -201,6 +225,29 @@ def test_what_a_rank_of_llama_moves(mesh: DeviceMesh, tensor: str, step: str) ->
     assert formula.value(**LLAMA, N_tp=RANKS, B=batch, S=length) == 4 * moved.elements
 
 
+def test_whole_tensors_that_divided_products_read() -> None:
+    """By hand, one sequence of S tokens in bf16: what test_rank_gradients.py shows of a layer, in whole models."""
+    palm = sf.architecture("palm-8b").formula("communication", tensor="on", count="payload")
+    # The keys and values of 32 layers, 2048 tokens of width 256: 2·32·2048·256·2 = 67,108,864. The rest is 3 sums of
+    # 2048·4096 a layer (two outputs, and the gradient of what both sublayers read), and one for each end of the model.
+    assert palm.value(B=1, S=2048, N_tp=8) == 67_108_864 + (3 * 32 + 2) * 2048 * 4096 * 2
+    mixtral = sf.architecture("mixtral-8x7b").formula("communication", tensor="on", count="payload")
+    # The routing weights of 32 layers, 2 a token: 32·4096·2·2 = 524,288; and 4 sums of 4096·4096 a layer.
+    assert mixtral.value(B=1, S=4096, N_tp=8) == 524_288 + (4 * 32 + 2) * 4096 * 4096 * 2
+
+
+def test_an_encoder_and_a_decoder() -> None:
+    """By hand: the first layers' own inputs are given, and nobody asks for their gradients."""
+    facts = {"count": "payload", "dtype": "symbolic"}
+    on = sf.architecture("transformer").formula("communication", tensor="on", **facts)
+    # Encoder: an output and a gradient for each of two sublayers. Decoder: for three, and the memory's gradient.
+    assert on.equals("W*(B*S_enc*E*(4*L_enc - 1) + B*S*E*(6*L_dec - 1) + B*S_enc*E*L_dec)")
+    layer = sf.architecture("transformer-decoder-layer")
+    forward = layer.formula("communication", tensor="sequence", step="forward", **facts)
+    # Gathered: what three sublayers read, and the memory; scattered: what they give.
+    assert forward.equals("W*(6*B*S*E + B*S_enc*E)")
+
+
 # -- data parallelism -------------------------------------------------------------------------------------------------
 
 
@@ -219,6 +266,28 @@ def test_zero_3_against_fsdp2(mesh: DeviceMesh) -> None:
     total = sum(local(each).numel() * 4 for each in (*model.parameters(), *gradients, *states))
     ours = sf.architecture("llama").formula("train-memory", recipe="fp32", implementation="none", data="zero3")
     assert ours.value(**LLAMA, N_dp=RANKS) == total
+
+
+def test_weights_are_gathered_in_a_forward_pass_too() -> None:
+    llama = sf.architecture("llama-2-7b")
+    forward = llama.formula("communication", step="forward", data="zero3")
+    assert forward.value(B=1, S=4096, N_dp=8) == 6_738_415_616 * 2 * 7 // 8  # every weight, of 2 bytes, from 7 others
+    for data in ("off", "replicated", "zero1", "zero2"):
+        assert llama.formula("communication", step="forward", data=data) == 0
+
+
+def test_what_divides_a_sequence_divides_the_optimizer() -> None:
+    """Of Adam's 8 bytes a weight 1/(N_cp·N_dp); of a rank's own experts 1/N_dp, of all else 1/(N_ep·N_dp)."""
+    facts = {"recipe": "fp32", "implementation": "none"}
+    mixtral = sf.architecture("mixtral")
+    rest = f"({mixtral.params.code()} - 3*L*E*X*M)"
+    for rank, means in (
+        ("context", f"({rest} + 3*L*E*X*M)/(N_cp*N_dp)"),
+        ("expert", f"{rest}/(N_ep*N_dp) + 3*L*E*X*M/(N_ep*N_dp)"),
+    ):
+        whole, shared = (mixtral.formula("train-memory", data=d, **facts, **{rank: "on"}) for d in ("off", "zero1"))
+        weights = mixtral.formula("params", **{rank: "on"})
+        assert shared.equals(whole.expr - 8 * weights.expr + 8 * parse(means))
 
 
 # Rajbhandari et al. 2020, section 3.1 and figure 1: 16, 4 + 12/N, 2 + 14/N and 16/N bytes a parameter.
@@ -315,7 +384,94 @@ def test_padding_as_megatron_does() -> None:
     assert rank.part("wte").value("gpt2", N_tp=4) == 12_672 * 768
 
 
+def test_a_cache_is_divided_with_its_sequence() -> None:
+    llama = sf.architecture("llama-2-7b")
+    shared = llama.formula("kv-cache", context="on")
+    # Keys and values of 32 layers, 4096 tokens of width 4096, 2 bytes: 2,147,483,648, and an eighth of it.
+    assert shared.value(B=1, C=4096, N_cp=8) == 2_147_483_648 // 8
+    with pytest.raises(SizeError, match="C=4097 is not a multiple of N_cp=8"):
+        shared.value(B=1, C=4097, N_cp=8)
+
+
+@pytest.mark.parametrize(("option", "choice"), [("context", "on"), ("tensor", "sequence")])
+def test_one_new_token_is_not_divided(option: str, choice: str) -> None:
+    asked: list[tuple[str, dict[str, str]]] = [
+        ("decode-flops", {}),
+        ("generation-flops", {}),
+        ("traffic", {"phase": "decode"}),
+        ("intensity", {"phase": "decode"}),
+    ]
+    if option == "context":
+        asked += [("inference-memory", {}), ("kv-cache", {"tokens": "one"})]
+    for quantity, facts in asked:
+        with pytest.raises(
+            RuleError, match=f"{option}={choice} divides a sequence among N_.. ranks, and one new token cannot"
+        ):
+            sf.architecture("llama").formula(quantity, **facts, **{option: choice})
+
+
+def test_the_last_position_stands_on_one_rank() -> None:
+    for quantity in ("flops", "prefill-flops", "traffic", "intensity"):
+        with pytest.raises(RuleError, match="lm_head: with context=on one of N_cp ranks has the last position"):
+            sf.architecture("gpt2").formula(quantity, logits="last", context="on")
+
+
+def test_one_stage_and_one_rank_are_no_parallelism() -> None:
+    for stage in ("first", "last"):
+        with pytest.raises(SizeError, match=r"N_pp=1 \(pipeline stages\) is less than 2; one stage alone is the whole"):
+            sf.architecture("gpt2").formula("params", pipeline=stage).value("gpt2", N_pp=1)
+    for count in ("limit", "payload"):
+        moved = sf.architecture("gpt2").formula("communication", tensor="on", vocab="padded", count=count)
+        with pytest.raises(SizeError, match="is less than 2; one rank alone has nothing to move"):
+            moved.value("gpt2", B=1, S=8, N_tp=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divided(Component):
+    """x[B,S,E] -> y[B,S,E]: something done to a hidden layer, of which a rank has its share."""
+
+    title = "Divided"
+    role = "other"
+    shapes = "x[B,S,E] -> y[B,S,E]"
+
+    done: str
+    hidden: Expr = H
+
+    def split(self, cut: Cut) -> Divided:
+        return replace(self, hidden=cut.share(self.hidden))
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        hidden = ops.linear("up", x, self.hidden)
+        if self.done == "experts":
+            each = ops.experts("experts", hidden, ops.index("chosen", B, S, 2), X, x.width)
+            return ops.combine("combine", ops.activation("act", each, "relu"), ops.index("shares", B, S, 2))
+        if self.done == "linear":
+            return ops.linear("down", ops.linear("across", hidden, self.hidden), x.width)
+        y = ops.norm("norm", hidden, "rms", bias=False) if self.done == "norm" else ops.softmax("softmax", hidden)
+        return ops.linear("down", y, x.width)
+
+
+@pytest.mark.parametrize(
+    ("done", "reason"),
+    [
+        ("norm", "norm: norm is over an axis of which a rank has only H/N_tp, a share"),
+        ("softmax", "softmax: softmax is over an axis of which a rank has only H/N_tp, a share"),
+        ("linear", "across: a linear whose input and output are both divided is not known"),
+        ("experts", "act reads a part of a sum over ranks, experts, and is not known of parts"),
+    ],
+)
+@pytest.mark.parametrize("quantity", ["communication", "flops", "params"])
+def test_what_needs_all_of_a_divided_axis_is_refused(done: str, reason: str, quantity: str) -> None:
+    assert Divided(done=done).formula("params") != 0
+    with pytest.raises(RuleError, match=reason):
+        Divided(done=done).formula(quantity, tensor="on")
+
+
 def test_what_cannot_be_placed_is_refused() -> None:
+    with pytest.raises(RuleError, match="how many of a token's K experts stand on one of N_ep ranks differs by token"):
+        sf.architecture("mixtral").formula("active-params", expert="on")
+    with pytest.raises(RuleError, match=r"Rotary positions is given heads \(q, k\), which the part that makes them"):
+        sf.component("rotary-positions").formula("flops", count="all", tensor="on")
     with pytest.raises(RuleError, match="Transformer has 2 stacks of equal layers"):
         sf.architecture("transformer").formula("params", pipeline="first")
     with pytest.raises(RuleError, match="one rank of many keeps is known for implementation=megatron only"):

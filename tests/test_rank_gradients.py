@@ -1,0 +1,179 @@
+"""What tensor-parallel ranks have to sum, found by autograd: tiny layers on simulated ranks, each with its own loss.
+
+Every rank runs the same code on its slices. A sum over ranks stands wherever an output is a part; and wherever a tensor
+that all ranks have whole is read by what is divided, its gradient is a part, and is summed on the way back. Without any
+one of these sums some gradient differs from the whole model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from sympy import Integer
+from torch import Tensor
+
+from symformer.components.base import Component
+from symformer.components.latent_attention import LatentAttention
+from symformer.components.moe import MoE
+from symformer.components.self_attention import SelfAttention
+
+RANKS = 2
+Weights = dict[str, Tensor]
+
+
+class Forward(torch.autograd.Function):
+    """The sum of the ranks' parts, on every rank; each rank's gradient is its own."""
+
+    @staticmethod
+    def forward(ctx: Any, *parts: Tensor) -> tuple[Tensor, ...]:
+        return tuple(sum(parts[1:], start=parts[0]).clone() for _ in parts)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
+        return grads
+
+
+class Backward(torch.autograd.Function):
+    """The same tensor on every rank; the sum of the ranks' gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, *copies: Tensor) -> tuple[Tensor, ...]:
+        return tuple(copy.clone() for copy in copies)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
+        return tuple(sum(grads[1:], start=grads[0]).clone() for _ in grads)
+
+
+class Ranks:
+    """The sums between ranks: by name how many elements each is of, and which one is left out."""
+
+    def __init__(self, left_out: str = "") -> None:
+        self.left_out = left_out
+        self.elements: dict[str, int] = {}
+
+    def sum(self, name: str, function: Any, tensors: list[Tensor]) -> list[Tensor]:
+        self.elements[name] = tensors[0].numel()
+        return tensors if name == self.left_out else list(function.apply(*tensors))
+
+
+def heads(x: Tensor, width: int) -> Tensor:
+    return x.unflatten(-1, (-1, width)).transpose(1, 2)
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return (torch.softmax(q @ k.transpose(-1, -2), -1) @ v).transpose(1, 2).flatten(2)
+
+
+def multi_query(ranks: list[Weights], x: Tensor, between: Ranks) -> list[Tensor]:
+    """Queries by head, one key and one value for all heads."""
+    keys = between.sum("keys", Backward, [x @ w["k"] for w in ranks])
+    values = between.sum("values", Backward, [x @ w["v"] for w in ranks])
+    parts = [
+        attend(heads(x @ w["q"], 3), k.unsqueeze(1), v.unsqueeze(1)) @ w["o"]
+        for w, k, v in zip(ranks, keys, values, strict=True)
+    ]
+    return between.sum("output", Forward, parts)
+
+
+def latent(ranks: list[Weights], x: Tensor, between: Ranks) -> list[Tensor]:
+    """Queries, keys and values by head from latents of widths 5 and 6, and one rotary key of width 10 for all heads."""
+    queries = between.sum("queries' latent", Backward, [x @ w["q_a"] for w in ranks])
+    joint = [(x @ w["kv_a"]).split((6, 10), -1) for w in ranks]
+    latents = between.sum("latent", Backward, [pair[0] for pair in joint])
+    rotary = between.sum("rotary key", Backward, [pair[1] for pair in joint])
+    parts = []
+    for w, q, kv, key in zip(ranks, queries, latents, rotary, strict=True):
+        nope, v = heads(kv @ w["kv_b"], 8 + 9).split((8, 9), -1)
+        k = torch.cat((nope, key.unsqueeze(1).expand(-1, nope.shape[1], -1, -1)), -1)
+        parts.append(attend(heads(q @ w["q_b"], 8 + 10), k, v) @ w["o"])
+    return between.sum("output", Forward, parts)
+
+
+def mixture(ranks: list[Weights], x: Tensor, between: Ranks) -> list[Tensor]:
+    """3 of 7 experts a token, their widths divided."""
+    routes = [torch.topk(torch.softmax(x @ w["gate"], -1), 3) for w in ranks]
+    shares = between.sum("routing weights", Backward, [route.values for route in routes])
+    parts = []
+    for w, share, route in zip(ranks, shares, routes, strict=True):
+        hidden = torch.nn.functional.silu(torch.einsum("bse,bskeh->bskh", x, w["up"][route.indices]))
+        each = torch.einsum("bskh,bskhe->bske", hidden, w["down"][route.indices])
+        parts.append((each * share.unsqueeze(-1)).sum(2))
+    return between.sum("output", Forward, parts)
+
+
+# The layer, our part, its sizes, and of each weight its shape and the axis that ranks divide, if they do.
+CASES: dict[str, tuple[Callable[..., list[Tensor]], Component, dict[str, int], dict[str, tuple[Any, ...]]]] = {
+    "one key/value head": (
+        multi_query,
+        SelfAttention(kv_heads=Integer(1), bias=False, output_bias=False),
+        {"B": 7, "S": 5, "E": 12, "A": 4},
+        {"q": ((12, 12), 1), "k": ((12, 3), None), "v": ((12, 3), None), "o": ((12, 12), 0)},
+    ),
+    "latent attention": (
+        latent,
+        LatentAttention(),
+        {"B": 3, "S": 11, "E": 7, "A": 4, "R_q": 5, "R_kv": 6, "D_nope": 8, "D_rope": 10, "D_v": 9},
+        {
+            "q_a": ((7, 5), None),
+            "q_b": ((5, 4 * 18), 1),
+            "kv_a": ((7, 16), None),
+            "kv_b": ((6, 4 * 17), 1),
+            "o": ((4 * 9, 7), 0),
+        },
+    ),
+    "experts": (
+        mixture,
+        MoE(),
+        {"B": 4, "S": 5, "E": 6, "X": 7, "K": 3, "M": 8},
+        {"gate": ((6, 7), None), "up": ((7, 6, 8), 2), "down": ((7, 8, 6), 1)},
+    ),
+}
+
+
+def gradients(name: str, ranks: int, between: Ranks) -> dict[str, list[Tensor]]:
+    """Of each weight the gradient on each rank."""
+    layer, _, sizes, shapes = CASES[name]
+    torch.manual_seed(0)
+    whole = {key: torch.randn(shape, dtype=torch.float64) for key, (shape, _) in shapes.items()}
+    x = torch.randn(sizes["B"], sizes["S"], sizes["E"], dtype=torch.float64)
+    slices = {
+        key: [whole[key]] * ranks if axis is None else list(whole[key].chunk(ranks, axis))
+        for key, (_, axis) in shapes.items()
+    }
+    held = [{key: slices[key][rank].clone().requires_grad_() for key in whole} for rank in range(ranks)]
+    for y in layer(held, x, between):
+        (y**2).sum().backward(retain_graph=True)
+    found: dict[str, list[Tensor]] = {}
+    for key in whole:
+        found[key] = [weights[key].grad for weights in held if weights[key].grad is not None]
+        assert len(found[key]) == ranks
+    return found
+
+
+def agree(name: str, between: Ranks) -> bool:
+    """Whether every rank's gradient of every weight is the whole model's, or its slice of it."""
+    whole, divided = gradients(name, 1, Ranks()), gradients(name, RANKS, between)
+    pairs = [
+        (mine, theirs)
+        for key, (_, axis) in CASES[name][3].items()
+        for mine, theirs in zip(
+            divided[key], whole[key] * RANKS if axis is None else whole[key][0].chunk(RANKS, axis), strict=True
+        )
+    ]
+    return all(torch.allclose(mine, theirs) for mine, theirs in pairs)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_sum_that_a_gradient_needs_and_no_other(name: str) -> None:
+    between = Ranks()
+    assert agree(name, between)
+    assert len(between.elements) > 1
+    for one in between.elements:
+        assert not agree(name, Ranks(left_out=one)), f"{one} need not be summed"
+    _, part, sizes, _ = CASES[name]
+    moved = part.formula("communication", tensor="on", count="payload", dtype="symbolic")
+    assert moved.value(**sizes, W=1, N_tp=RANKS) == sum(between.elements.values())
