@@ -1,7 +1,7 @@
 """Every target of ``list``, every quantity, each way to print it: answered, or refused in one sentence.
 
-The presets of one component have its formula and its documents, with other numbers in them. So each command runs for one
-target of a component, the last, which has numbers where any has; of the others the value is worked out.
+The presets of one component have its formula and its documents, with other numbers in them. So each command runs for
+one target of a component, the last, which has numbers where any has; of the others the value is worked out.
 """
 
 from __future__ import annotations
