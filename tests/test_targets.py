@@ -1,0 +1,177 @@
+"""What a target is, decided in one place, and what opens it; what nothing opens is pointed to what works."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from sympy import Expr
+
+from symformer import architectures, components
+from symformer.architectures import resolve as composed
+from symformer.components.base import Component
+from symformer.components.moe import MoE
+from symformer.errors import LISTED, OptionError, SizeError, TargetError, UnknownNameError, listed
+from symformer.ledger import Operations, Tensor
+from symformer.symbols import E
+from symformer.target import Kind, parse
+from symformer.targets import names, pairs, resolve
+from symformer.witness import trace
+
+KINDS = {
+    "gpt2": (Kind.NAME, "gpt2"),
+    "llama-3.2-1b": (Kind.NAME, "llama-3.2-1b"),
+    "": (Kind.NAME, ""),
+    "component:mlp": (Kind.COMPONENT, "mlp"),
+    "component:": (Kind.COMPONENT, ""),
+    "hf:qwen3_moe": (Kind.HF, "qwen3_moe"),
+    "hf:a/b.json": (Kind.HF, "a/b.json"),  # a prefix decides before what follows it
+    "torch.nn:Linear": (Kind.FACTORY, "torch.nn:Linear"),
+    "package:factory": (Kind.FACTORY, "package:factory"),
+    "config.json": (Kind.CONFIG, "config.json"),
+    "here/config.json": (Kind.CONFIG, "here/config.json"),
+    "openai-community/gpt2.json": (Kind.CONFIG, "openai-community/gpt2.json"),
+    "./gpt2": (Kind.CONFIG, "./gpt2"),
+    "../evil:ok": (Kind.CONFIG, "../evil:ok"),  # a path, and no module that could be imported
+    "/models/x": (Kind.CONFIG, "/models/x"),
+    "a/b/c": (Kind.CONFIG, "a/b/c"),
+    "-": (Kind.CONFIG, "/dev/stdin"),
+    "openai-community/gpt2": (Kind.HUB, "openai-community/gpt2"),
+    "meta-llama/Llama-3.2-1B": (Kind.HUB, "meta-llama/Llama-3.2-1B"),
+}
+
+
+@pytest.mark.parametrize("text", KINDS)
+def test_the_kind_of_a_target(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = parse(text)
+    assert (target.kind, target.name) == KINDS[text]
+    assert str(target) == text
+
+
+def test_a_file_that_is_there_is_no_model_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("models").mkdir()
+    Path("models/mine").write_text(json.dumps({"model_type": "gpt2", "n_layer": 3}))
+    assert parse("models/mine").kind is Kind.CONFIG
+    assert resolve("models/mine")[0].component == resolve("gpt2")[0].component
+
+
+def test_every_name_that_is_listed_opens() -> None:
+    assert len(names()) > 60
+    for name in names():
+        model, _ = resolve(name)
+        assert model.target == name
+        assert composed(name).component == model.component  # what numbers are read by is the same door
+
+
+REFUSED = {
+    "openai-community/gpt2": ["download the config.json of openai-community/gpt2", "symformer show gpt2"],
+    "meta-llama/Llama-2-7b-hf": ["download the config.json", "llama-2-7b"],
+    "somebody/something": ["download the config.json of somebody/something"],
+    "package:factory": ["symformer trace reads it"],
+    "nonsense": ["unknown target 'nonsense'", "`symformer list` has them all"],
+    "x" * 5_000: ["unknown target 'xxx"],
+}
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:20])
+def test_what_is_not_opened_is_pointed_to_what_works(text: str) -> None:
+    with pytest.raises((TargetError, UnknownNameError)) as refused:
+        resolve(text)
+    assert all(words in str(refused.value) for words in REFUSED[text])
+    assert len(str(refused.value)) < LISTED + 300
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("gpt2", "hf:gpt2"),
+        ("gpt2", "symformer show gpt2"),
+        ("component:mlp", "symformer show component:mlp"),
+        ("openai-community/gpt2", "download the config.json"),
+    ],
+)
+def test_what_is_not_traced_is_pointed_to_what_works(text: str, words: str) -> None:
+    with pytest.raises(TargetError, match=words):
+        trace(text)
+
+
+def test_a_file_without_an_ending_is_named_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine").touch()
+    with pytest.raises(UnknownNameError, match=r"write \./mine"):
+        resolve("mine")
+
+
+def test_values_read_a_target_as_commands_do() -> None:
+    gpt2 = architectures.architecture("gpt2").params
+    assert gpt2.value("gpt2-xl") == 1_557_611_200
+    with pytest.raises(TargetError, match="download the config"):
+        gpt2.value("openai-community/gpt2")
+    with pytest.raises(SizeError, match="'component:mlp' is a mlp, not a gpt2"):
+        gpt2.value("component:mlp")
+
+
+@pytest.mark.parametrize("name", ["name", "path", "target", "self", "cls"])
+def test_an_option_may_have_the_name_of_an_argument(name: str) -> None:
+    with pytest.raises(UnknownNameError, match=f"unknown option of gpt2 '{name}'"):
+        resolve("gpt2", {name: "x"})
+    with pytest.raises(UnknownNameError, match=f"unknown option of component:mlp '{name}'"):
+        resolve("component:mlp", {name: "x"})
+
+
+def test_nothing_is_given_twice() -> None:
+    with pytest.raises(OptionError, match="tied is given twice, as 'true' and as 'false'"):
+        pairs(["tied=true", "tied=false"])
+    with pytest.raises(SizeError, match="L is set twice, to 3 and to 4"):
+        resolve("gpt2", sets=["L=3", "E=24", "L=4"])
+    with pytest.raises(SizeError, match="L is set twice"):
+        resolve("gpt2", sets=["L=3", " L = 3"])
+
+
+def test_a_list_in_a_sentence_is_bounded() -> None:
+    assert listed(["a", "b"]) == "a, b"
+    many = listed(f"name-{number}" for number in range(10_000))
+    assert len(many) < LISTED + 30
+    assert many.endswith(" more")
+    shown = many.count("name-")
+    assert f"and {10_000 - shown:,} more" in many
+
+
+# Parts
+
+
+@pytest.mark.parametrize("hidden", ["ledger", "chosen", "params", "name", "spell", "library", "choices"])
+def test_a_field_that_hides_an_attribute_is_refused_as_the_class_is_made(hidden: str) -> None:
+    def forward(self: Component, ops: Operations, x: Tensor) -> Tensor:
+        return ops.linear("", x, E)
+
+    with pytest.raises(TypeError, match=rf"Hiding\.{hidden} hides Component\.{hidden}"):
+        dataclass(frozen=True, kw_only=True)(
+            type("Hiding", (Component,), {"__annotations__": {hidden: Expr}, hidden: E, "forward": forward})
+        )
+    with pytest.raises(TypeError, match="hides MoE"):
+        type("Further", (MoE,), {"__annotations__": {"split": Expr}})
+
+
+def test_no_field_of_a_part_hides_an_attribute() -> None:
+    """Asked of every class there is, in another way: the attribute of an instance is what its class says it is."""
+    parts: list[Component] = [components.component(name) for name in components.names()]
+    parts += [architectures.architecture(name).component for name in architectures.names()]
+    assert len(parts) > 30
+    for part in parts:
+        assert isinstance(part.chosen, dict)
+        assert isinstance(part.choices(), dict)
+        assert part.name
+        assert part.ledger
+
+
+def test_a_preset_is_no_place_for_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder called as a preset does not stand in its way."""
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("gpt2")
+    assert resolve("gpt2")[0].params.value() == 124_439_808

@@ -1,0 +1,262 @@
+"""Files are written whole or not at all, and what is no file of its own is left as it is."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+from time import sleep
+
+import pytest
+from click.testing import CliRunner, Result
+
+from symformer.cli import cli
+from symformer.documents import gallery, render
+from symformer.errors import DocumentError
+
+
+def derive(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["derive", "component:linear", *arguments], prog_name="symformer")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(place.name for place in folder.iterdir())
+
+
+def test_a_link_stays_one_and_its_target_is_written(folder: Path) -> None:
+    Path("there").mkdir()
+    Path("there/real.md").write_text("old")
+    Path("there/real.md").chmod(0o640)
+    Path("link.md").symlink_to("there/real.md")
+    Path("chain.md").symlink_to("link.md")
+    assert derive("-o", "chain.md").exit_code == 0
+    assert Path("chain.md").is_symlink()
+    assert Path("link.md").is_symlink()
+    assert Path("there/real.md").read_text().startswith("# Linear")
+    assert stat.S_IMODE(Path("there/real.md").stat().st_mode) == 0o640
+    assert left(folder) == ["chain.md", "link.md", "there"]
+    assert left(folder / "there") == ["real.md"]
+
+
+def test_a_link_to_nothing_makes_what_it_leads_to(folder: Path) -> None:
+    Path("link.md").symlink_to("new.md")
+    assert derive("-o", "link.md").exit_code == 0
+    assert Path("link.md").is_symlink()
+    assert Path("new.md").read_text().startswith("# Linear")
+
+
+def test_what_is_no_file_is_refused_and_left(folder: Path) -> None:
+    os.mkfifo("pipe.md")
+    Path("device.md").symlink_to(os.devnull)
+    Path("loop.md").symlink_to("loop.md")
+    Path("lost.md").symlink_to("nowhere/x.md")
+    Path("folder.md").mkdir()
+    before = left(folder)
+    for name, words in {
+        "pipe.md": "is a pipe",
+        "device.md": "is a device",
+        "loop.md": "cannot be written",
+        "lost.md": "nowhere does not exist",
+        "folder.md": "is a folder",
+        "/dev/full": "is a device",
+    }.items():
+        result = derive("-o", name)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert words in result.stderr
+        assert result.stderr.count("\n") == 1
+        with pytest.raises(DocumentError):
+            render.write(name if name.endswith(".md") and name != "folder.md" else "pipe.md", b"x")
+    assert left(folder) == before
+    assert stat.S_ISFIFO(os.stat("pipe.md").st_mode)
+    assert all(Path(name).is_symlink() for name in ("device.md", "loop.md", "lost.md"))
+
+
+def test_a_file_of_two_names_keeps_both(folder: Path) -> None:
+    Path("one.md").write_text("kept")
+    os.link("one.md", "two.md")
+    result = derive("-o", "two.md")
+    assert result.exit_code == 2
+    assert "two.md is one of 2 names of a file" in result.stderr
+    assert Path("one.md").read_text() == Path("two.md").read_text() == "kept"
+    assert os.stat("one.md").st_nlink == 2
+
+
+def test_names_as_long_as_they_may_be(folder: Path) -> None:
+    longest = "x" * 252 + ".md"  # 255 bytes, which is all that a file system takes
+    assert derive("-o", longest).exit_code == 0
+    assert left(folder) == [longest]
+    for name in ("x" * 253 + ".md", "x/" * 3_000 + "y.md", "模" * 100 + ".md"):
+        result = derive("-o", name)
+        assert result.exit_code == 2
+        assert "cannot be written" in result.stderr
+        assert "Traceback" not in result.output
+    assert left(folder) == [longest]
+
+
+def test_a_name_that_is_too_long_is_a_sentence_wherever_it_is_given() -> None:
+    name = "x" * 300
+    for arguments in (
+        ["show", name],
+        ["show", f"./{name}.json"],
+        ["show", f"{name}/{name}"],
+        ["gallery", name],
+        ["gallery", "--check", name],
+        ["census", "gpt2", "-o", f"{name}.md"],
+        ["cite", name],
+        ["cite", f"gpt2.params.{name}"],
+        ["verify", name],
+        ["show", "gpt2", "-q", name],
+        ["show", "gpt2", "--set", f"{name}=3"],
+        ["show", "gpt2", "--option", f"{name}=3"],
+    ):
+        result = CliRunner().invoke(cli, arguments, prog_name="symformer")
+        assert (result.exit_code, result.stdout) == (2, ""), arguments
+        assert result.stderr.count("\n") == 1
+        assert len(result.stderr) < 1_300
+
+
+def test_a_gallery_is_checked_only_where_there_is_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(version: str) -> dict[str, bytes]:
+        raise AssertionError("a minute of work before the folder is looked for")
+
+    monkeypatch.setattr(gallery, "pages", work)
+    Path("file").touch()
+    for arguments in (["gallery", "--check", "nowhere"], ["gallery", "nowhere"], ["gallery", "--check", "file"]):
+        result = CliRunner().invoke(cli, arguments, prog_name="symformer")
+        assert result.exit_code == 2
+        assert "does not exist" in result.stderr
+
+
+def test_a_gallery_is_written_after_all_of_it_is_known_to_be_writable(folder: Path) -> None:
+    os.mkfifo("b.md")
+    with pytest.raises(DocumentError, match="is a pipe"):
+        render.write_all(".", {"a.md": b"a", "b.md": b"b"})
+    assert left(folder) == ["b.md"]
+
+
+def test_what_is_cut_short_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("x.md").write_text("kept")
+
+    def stopped(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        render.write("x.md", b"new")
+    assert left(folder) == ["x.md"]
+    assert Path("x.md").read_text() == "kept"
+
+
+# Standard output
+
+
+def test_a_derivation_goes_to_standard_output_in_the_format_that_is_named() -> None:
+    for form, start in {"md": b"# Linear", "tex": b"\\documentclass", "typ": b"", "pdf": b"%PDF"}.items():
+        result = derive("-o", "-", "--as", form)
+        assert result.exit_code == 0
+        assert result.stderr == ""
+        assert result.stdout_bytes.startswith(start)
+        assert derive("-o", f"x.{form}").exit_code == 0
+        assert Path(f"x.{form}").read_bytes() == result.stdout_bytes
+
+
+def test_a_format_is_named_once() -> None:
+    for arguments, words in {
+        ("-o", "-"): "give one, as in --as md",
+        ("-o", "x.md", "--as", "tex"): "x.md ends in .md and --as asks for tex",
+        ("-o", "-", "--as", "doc"): "'doc' is not one of",
+    }.items():
+        result = derive(*arguments)
+        assert result.exit_code == 2
+        assert words in result.stderr
+    assert derive("-o", "x.md", "--as", "md").exit_code == 0
+    assert "is written to a file" in CliRunner().invoke(cli, ["census", "gpt2", "-o", "-"]).stderr
+
+
+# pdflatex
+
+ODD = {
+    "exit 0": "left no PDF",
+    "kill -9 $$": "was ended by signal 9",
+    "printf '! bad \\033[31m\\377\\n'; exit 3": r"ended with status 3 and made no PDF: ! bad \x1b[31m",
+    "mkdir derivation.pdf; exit 0": "left no PDF",
+    "echo no PDF > derivation.pdf": "left no PDF",
+    'rm -rf "$PWD"': "and made no PDF",
+}
+
+
+def latex(script: str, monkeypatch: pytest.MonkeyPatch) -> Result:
+    Path("bin").mkdir(exist_ok=True)
+    Path("bin/pdflatex").write_text(script)
+    Path("bin/pdflatex").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{Path.cwd() / 'bin'}:/usr/bin:/bin")
+    return derive("-o", "x.pdf", "--engine", "latex")
+
+
+@pytest.mark.parametrize("script", ODD)
+def test_a_pdflatex_that_fails_oddly(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = latex(f"#!/bin/sh\n{script}\n", monkeypatch)
+    assert (result.exit_code, result.stdout) == (2, "")
+    if "rm -rf" not in script:
+        assert ODD[script] in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "\x1b" not in result.stderr
+    assert left(folder) == ["bin"]
+
+
+def test_a_pdflatex_that_is_no_program(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = latex("neither a program nor a script", monkeypatch)
+    assert result.exit_code == 2
+    assert "cannot be run" in result.stderr
+
+
+def test_a_pdflatex_that_hangs_is_ended_with_all_it_started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(render, "LATEX_SECONDS", 0.3)
+    started = folder / "started"
+    result = latex(f"#!/bin/sh\nsleep 60 & echo $! $$ > {started}\nwait\n", monkeypatch)
+    assert result.exit_code == 2
+    assert "did not end within" in result.stderr
+    pids = started.read_text().split()
+    assert len(pids) == 2
+    while any(map(runs, pids)):  # a signal that was sent arrives when a processor has time
+        sleep(0.01)
+
+
+def runs(pid: str) -> bool:
+    """Whether a process has not ended: one that has may still be listed, for its parent to ask about."""
+    state = Path(f"/proc/{pid}/stat")
+    try:
+        return state.read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed there")
+def test_a_working_directory_that_was_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    sentence = "symformer: the working directory has been deleted; change to one that is there\n"
+    for arguments in (
+        ["derive", "component:linear", "-o", "x.md"],
+        ["gallery", "."],
+        ["gallery", "--check", "."],
+        ["census", "gpt2"],
+        ["verify", "gpt2"],
+        ["trace", "torch.nn:Linear", "--size", "in_features=3"],
+    ):
+        result = CliRunner().invoke(cli, arguments, prog_name="symformer")
+        assert (result.exit_code, result.stdout, result.stderr) == (2, "", sentence), arguments
+    absolute = str(tmp_path / "x.pdf")
+    assert derive("-o", absolute).exit_code == 0
+    assert Path(absolute).read_bytes().startswith(b"%PDF")
+    assert derive("-o", "-", "--as", "md").exit_code == 0
+    assert CliRunner().invoke(cli, ["show", "gpt2"]).exit_code == 0
