@@ -4,23 +4,51 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
+import torch
 import typst
 from sympy import Integer
 
-from symformer import architecture, component
-from symformer.architectures import names, variants
+from symformer import __version__, architecture, component, trace
+from symformer.account import Measure
+from symformer.architectures import names, presets, variants
+from symformer.citations import bibtex
+from symformer.components import component_class as part_class
+from symformer.components import names as part_names
+from symformer.components.base import Component
 from symformer.derivation import Chain, substitution
-from symformer.documents.blocks import Code, Document, Equation, Heading, Math, Paragraph, Strong, Table
-from symformer.documents.derivation import document
+from symformer.documents.blocks import (
+    Block,
+    Cited,
+    Code,
+    Document,
+    Equation,
+    Heading,
+    Line,
+    Math,
+    Paragraph,
+    References,
+    Strong,
+    Table,
+    formulas_in,
+)
+from symformer.documents.blocks import lines as lines_of
+from symformer.documents.derivation import document, with_numbers
+from symformer.documents.gallery import documents
 from symformer.documents.languages import LANGUAGES
 from symformer.documents.render import FORMATS, render, spell
 from symformer.errors import DerivationError, DocumentError
 from symformer.model import Model
 from symformer.notation.text import percent, text
-from symformer.notation.tree import Label, Sum, tree
-from symformer.symbols import E, H, L
+from symformer.notation.tree import Cross, Label, Sum, sizes_of, tree
+from symformer.papers import paper, pieces
+from symformer.quantities import quantities
+from symformer.quantities.elementwise import stated
+from symformer.symbols import LETTERS, A, E, H, L, letter, name_size
+from symformer.targets import resolve
 
 MODELS = [variant for name in names() for variant in variants(architecture(name))]
 
@@ -207,3 +235,279 @@ def test_a_preset_may_be_larger_than_anything_real() -> None:
     model = architecture("gpt2").set({L: Integer(10**9)})
     assert model.params.value() > 7 * 10**15
     assert "7,087," in spell(document(model, ["params"], "1.2.3"), "md")
+
+
+# What stands in print is true of the model, each letter is one thing, each product is bracketed, each reference cited.
+
+DOCUMENTS = documents(__version__)
+
+
+def plain(line: Line) -> str:
+    """A line's prose; mathematics and code left out."""
+    return "".join(piece if isinstance(piece, str) else "\0" for piece in line)
+
+
+def products(language: str) -> list[str]:
+    spoken = LANGUAGES[language]
+    shown = [shown for made in DOCUMENTS.values() for shown in formulas_in(made.blocks) if isinstance(shown, Cross)]
+    return [spoken.math(each) for each in shown]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_sum_in_a_product_is_bracketed(language: str) -> None:
+    sign = " times " if language == "typ" else r" \times "
+    found = [spelt for spelt in products(language) if sign in spelt]
+    assert sum("new" in spelt or "rope" in spelt for spelt in found) > 50
+    for spelt in found:
+        bare = re.sub(r"\\left\\l(ceil|floor).*?\\right\\r\1", "", spelt)
+        while bare != (bare := re.sub(r"[({][^(){}]*[)}]", "", bare)):
+            pass
+        assert not re.search(r" [+-] ", bare), spelt
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_reference_is_cited_by_its_number_and_every_citation_is_listed(name: str) -> None:
+    blocks = DOCUMENTS[name].blocks
+    told = " ".join(map(plain, lines_of(blocks)))
+    cited = {int(number) for number in re.findall(r"\[(\d+)\]", told)}
+    listed = [entry for block in blocks if isinstance(block, References) for entry in block.entries]
+    assert cited == set(range(1, len(listed) + 1))
+    assert len({title for _, title, _ in listed}) == len(listed) > 1
+    assert not [piece for line in lines_of(blocks) for piece in line if isinstance(piece, Cited)]
+    for named in re.finditer(r"(?:[A-Z][\w-]+ et al\.|[A-Z][\w-]+) (?:19|20)\d\d(.{0,4})", told):
+        assert re.match(r" \[\d", named[1]), named.group()
+    for _, _, place in listed:
+        assert len(re.findall(r"(?<![\d-])(?:19|20)\d\d(?![\d-])", place.partition("arXiv")[0])) == 1, place
+
+
+def test_what_a_sentence_names_beside_a_key_is_that_paper() -> None:
+    """Everything that a document may print, whatever is chosen: no author and year without a key, no key of another."""
+    parts = [part_class(name)() for name in part_names()] + [model.component for model in MODELS]
+    parts += [
+        part for model in MODELS for line in model.params.root.parts() if isinstance(part := line.part, Component)
+    ]
+    said = [part.about for part in parts] + [facts["source"] for facts in presets().values()]
+    for question in quantities().values():
+        said.append(question.statement)
+        said += [meaning for convention in question.choices.values() for meaning in convention.meanings.values()]
+    said += [count.steps for _, count in stated()]
+    found = 0
+    for sentence in said:
+        words = pieces(sentence)
+        for before, key in zip(words[::2], words[1::2], strict=False):
+            found += 1
+            if re.search(r"\d{4} $", before):
+                assert before.removesuffix(" ").endswith(paper(key).short), (before, key)
+        assert not re.search(r"et al\. \d{4}(?! \[[a-z]+\d{4}[a-z]?\])", sentence), sentence
+    assert found > 100
+
+
+def chapters(made: Document) -> list[list[Block]]:
+    """The blocks between two tables of letters, the equation above the first with them."""
+    starts = [i for i, block in enumerate(made.blocks) if isinstance(block, Equation) and block.key]
+    return [list(made.blocks[a:b]) for a, b in zip(starts, [*starts[1:], len(made.blocks)], strict=True)]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_letter_is_one_thing_and_stands_in_the_table(name: str) -> None:
+    for blocks in chapters(DOCUMENTS[name]):
+        table = next(block for block in blocks if isinstance(block, Table) and block.head[0] == ["Symbol"])
+        rows = [row[0][0].shown.symbol for row in table.rows]  # type: ignore[union-attr]
+        used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
+        assert used == set(rows)
+        assert len(rows) == len(used)
+        assert all(letter(size).meaning for size in rows)
+        labels = {label.letter for block in blocks if isinstance(block, Equation) for label in block.chain.labels}
+        assert not {label.partition("_")[0] for label in labels} & {size.name for size in rows}
+        for line in lines_of(blocks):  # what is a letter is set as one, and so counted above
+            for word in re.findall(r"(?<![A-Za-z_0-9])[B-Z](?:_[a-z]+)?(?![A-Za-z_0-9])", plain(line)):
+                assert word not in LETTERS, plain(line)
+
+
+def test_letters_of_quantities_are_no_sizes() -> None:
+    measures = [question.measure for question in quantities().values()]
+    assert len({measure.letter for measure in measures}) == len(measures)
+    assert not {measure.letter.partition("_")[0] for measure in measures} & LETTERS.keys()
+    for taken in ("K", "M", "M_train", "N_tp"):  # K of X experts of width M
+        with pytest.raises(DerivationError, match="which no size has"):
+            Measure("memory", "bytes of memory", taken, "bytes")
+    assert name_size("N").name == "N_size"  # an argument of a factory
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_field_beside_a_letter_fills_that_letter(name: str) -> None:
+    model = with_numbers(architecture(name))
+    fields = model.component.fields  # type: ignore[attr-defined]
+    config = fields.write(model.component, model.known)
+    places = model.provenance.places
+    assert set(places) == {
+        size.name for size in (*fields.sizes, *(fields.layers.sizes.values() if fields.layers else ()))
+    }
+    for size, number in model.known.items():
+        place = places[size.name]
+        value = config[place.field]
+        if place.counted:
+            value = value.count(place.counted)
+        assert value - (config[place.less] if place.less else 0) == number, size
+
+
+def test_what_is_said_of_a_part_is_true_where_it_stands() -> None:
+    """A norm of a latent is as wide as the latent; GPT-2 has a key/value head for each head, and no letter for it."""
+    told = spell(DOCUMENTS["deepseek-v3"], "md")
+    assert r"with a scale of $`R_{\mathrm{q}}`$ elements" in told
+    assert r"with a scale of $`R_{\mathrm{kv}}`$ elements" in told
+    assert "| `num_hidden_layers` less `first_k_dense_replace` | 58 |" in told
+    for name in ("gpt2", "bert"):
+        told = spell(DOCUMENTS[name], "md")
+        assert r"$`A`$ heads of width $`\frac{E}{A}`$" in told
+        assert "$`G`$" not in told
+    assert r"C_{\mathrm{win}}" not in spell(DOCUMENTS["mistral"], "md")
+    assert r"C_{\mathrm{win}}" in spell(DOCUMENTS["mistral-costs"], "md")
+    scales = spell(document(architecture("palm", norm_scales=True), ["params"], "1"), "md")
+    assert "with a scale of $`E`$ elements, Ba et al." in scales
+
+
+def test_shapes_are_said_to_be_compared_up_to_the_order_of_their_axes() -> None:
+    """GPT-2's class stores c_attn as (E, 3E), and a linear layer is (out, in) here."""
+    assert "compared up to the order of their axes" in spell(DOCUMENTS["gpt2"], "md")
+
+
+def test_what_counts_is_not_said_to_add_nothing() -> None:
+    found = 0
+    sent = document(architecture("llama-2-70b"), ["communication"], "1", tensor="on")
+    for made in (*DOCUMENTS.values(), sent):
+        derived: set[str] = set()
+        for block in made.blocks:
+            if isinstance(block, Equation) and block.key:
+                derived = set()
+            if isinstance(block, Paragraph) and block.line and isinstance(block.line[0], Code):
+                derived |= {piece.text for piece in block.line if isinstance(piece, Code)}
+            if isinstance(block, Paragraph) and block.line[0] == "These add nothing: ":
+                sentence = block.line[: block.line.index(".") + 1]
+                silent = {piece.text for piece in sentence if isinstance(piece, Code)}
+                found += len(silent)
+                assert not silent & derived, silent & derived
+    assert found > 200
+
+
+def test_what_was_changed_is_named() -> None:
+    changed = architecture("gpt2").set({E: Integer(1024), A: Integer(16)})
+    told = spell(document(changed, ["params"], "1"), "md")
+    assert told.startswith("# GPT-2 with E = 1,024 and A = 16: parameters in closed form")
+    # 12·12·1024² + 13·12·1024 + 50257·1024 + 1024·1024 + 2·1024
+    assert "For `gpt2` with $`E`$ = 1,024 and $`A`$ = 16 this is **203,668,480** elements." in told
+    assert "for `gpt2`" not in told
+    assert "| gpt2 |" not in told
+
+    related = spell(document(architecture("gpt2").set({H: 2 * E}), ["params"], "1"), "md")
+    assert related.startswith("# GPT-2 with H = 2E: ")
+    assert "| `gpt2-xl` |" not in related  # whose H is 4E
+
+    untied = spell(document(architecture("gpt2", tied=False), ["params"], "1"), "md")
+    assert untied.startswith("# GPT-2 (tied=false): parameters in closed form")
+    assert "For `gpt2` with `tied=false` this is" in untied
+    own = spell(document(architecture("mistral-7b-v0.3"), ["params"], "1"), "md")
+    assert "For `mistral-7b-v0.3` this is" in own  # its window is off by itself
+
+    causal = spell(document(architecture("gpt2"), ["flops"], "1", attention="causal"), "md")
+    assert causal.startswith("# GPT-2: forward FLOPs (attention=causal) in closed form")
+    rank = spell(DOCUMENTS["llama-2-70b-rank"], "md")
+    assert "For one rank of `llama-2-70b` with $`N_{\\mathrm{tp}}`$ = 8 and $`N_{\\mathrm{pp}}`$ = 4 this is" in rank
+    assert "tensor=sequence" in rank.splitlines()[0]
+    assert "for `llama-2-70b`" not in rank
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_table_may_have_no_rows(language: str) -> None:
+    """As that of a ratio has where nothing is both computed and moved."""
+    assert "Each" in spell(Document("", "", [Table([["Row"], ["Each"]], [], "ll")]), language)
+
+
+def test_no_claim_stands_above_its_opposite() -> None:
+    for name, made in DOCUMENTS.items():
+        told = spell(made, "md")
+        if "Not certified" in told or name.endswith("-rank"):
+            assert "every result is compared" not in made.subtitle
+            assert "the result is compared" not in made.subtitle
+    bare = document(Model(target="component:mlp", component=component("mlp")), ["params"], "1.2.3")
+    assert bare.subtitle.endswith("no certificate compares the result with torch.")
+
+
+def test_no_folder_of_a_machine_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "tiny").mkdir()
+    config = tmp_path / "tiny/config.json"
+    config.write_text('{"model_type": "gpt2", "n_embd": 24, "n_head": 3, "n_layer": 2, "vocab_size": 50}', "utf-8")
+    for language in LANGUAGES:
+        told = spell(document(resolve(str(config))[0], ["params"], "1"), language)
+        assert str(tmp_path) not in told
+        assert "config.json" in told
+    assert "For `tiny/config.json` this is" in spell(document(resolve(str(config))[0], ["params"], "1"), "md")
+
+
+def test_a_character_that_no_font_has_is_refused() -> None:
+    made = Document("模型", "", [Paragraph(["é, ł, σ, ², ≈ and – are printed, ", Code("配置"), " is not"])])
+    with pytest.raises(
+        DocumentError, match=r"no 型 \(U\+578B\), 模 \(U\+6A21\), 置 \(U\+7F6E\), 配 \(U\+914D\); write"
+    ):
+        render(made, "pdf")
+    assert "模型" in render(made, "md").decode()
+    made = Document("model", "", [Paragraph(["é, ł, σ, ², ≈ and – are printed"])])
+    assert render(made, "pdf").startswith(b"%PDF")
+
+
+class Narrow(torch.nn.Module):
+    """A depthwise convolution, a tied size and one that the code keeps."""
+
+    def __init__(self, width: int, expand: int, conv_kernel: int, copies: int) -> None:
+        super().__init__()
+        if copies != 3:
+            raise ValueError("three copies only")
+        self.mix = torch.nn.Conv1d(width * expand, width * expand, conv_kernel, groups=width * expand)
+        self.out = torch.nn.Linear(width * expand, copies)
+
+
+def test_a_trace_says_in_print_what_the_command_says() -> None:
+    found = trace(Narrow, {"width": 6, "expand": 2, "conv_kernel": 4, "copies": 3})
+    reading = found.model.provenance.reading
+    assert reading is not None
+    assert (reading.points, reading.builds) == (len(found.checked), found.builds)
+    assert [each.name for each in reading.pinned] == ["copies"]
+    made = document(found.model, ["params"], "1")
+    told = spell(made, "md")
+    assert made.subtitle.endswith("the result is compared with torch.")
+    assert "`copies` is 3" in told
+    assert f"`copies` is kept at 3: {found.pinned[0].why}" in told.replace("\\_", "_")
+    assert f"{len(found.checked)} random configs, and {found.builds} builds" in told
+    assert f"torch {version('torch').partition('+')[0]}" in told
+    assert "| Seed | `0` |" in told
+    # width·expand·conv_kernel + width·expand + 3·width·expand + 3, names apart
+    assert r"\mathrm{expand} \cdot \mathrm{width}" in told or r"\mathrm{width} \cdot \mathrm{expand}" in told
+    assert not re.search(r"\\mathrm\{\w+\} \\mathrm", told)
+    assert '"expand" dot' in spell(made, "typ")
+
+
+def test_provenance_is_one_object() -> None:
+    composed = architecture("gpt2-xl")
+    assert composed.provenance.numbers == composed.known
+    assert composed.provenance.reading is None
+    assert composed.provenance.of("flops") is composed.provenance
+    assert composed.provenance.places["E"].field == "n_embd"
+    assert architecture("mistral-7b-v0.3").provenance.options == {"window": "false"}
+
+
+def test_citing_a_part_lists_the_papers_of_that_part() -> None:
+    keys = lambda formula_id: re.findall(r"^@(?!misc\{gpt2)\w+\{(\w+),", bibtex(formula_id, "1"), re.MULTILINE)  # noqa: E731
+    assert keys("gpt2.params.h.attn") == ["vaswani2017"]
+    assert keys("gpt2.params.h.attn.c_attn") == ["vaswani2017"]  # of the part that it stands in
+    assert keys("gpt2.params.h.ln_1") == ["ba2016"]
+    assert {"radford2019", "gehring2017", "ba2016", "xiong2020"} < set(keys("gpt2.params"))
+    assert "su2021" not in keys("gpt2.params")
+    assert "shazeer2019" in bibtex("palm.params.layers.attention", "1")
+
+
+@pytest.mark.parametrize("formula_id", ["gpt2.params.h.attn.c_attn", "bert.params.embeddings.word_embeddings"])
+def test_bibtex_has_no_character_that_latex_refuses(formula_id: str) -> None:
+    note = next(line for line in bibtex(formula_id, "1").splitlines() if line.startswith("  note"))
+    prose = re.sub(r"\$.*\$", "", note)
+    assert formula_id.replace("_", r"\_") in prose
+    assert not re.search(r"(?<!\\)[_#%&]", prose)

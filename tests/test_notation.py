@@ -8,9 +8,9 @@ from sympy import Integer, Min, Rational, ceiling, expand, floor
 from symformer.arithmetic import parse
 from symformer.notation.latex import latex
 from symformer.notation.text import code, text
-from symformer.notation.tree import Label, Minus, Number, Product, Sum, Times, tree, value
+from symformer.notation.tree import Cross, Label, Minus, Number, Product, Sum, Times, tree, value
 from symformer.notation.typst import typst
-from symformer.symbols import RANK, SYMBOLS, A, B, D, E, G, H, L, L_enc, P, S, V
+from symformer.symbols import RANK, SYMBOLS, A, B, D, D_rope, E, G, H, L, L_enc, N_new, P, R_kv, S, V, name_size
 
 GOLDEN = [
     # expression, code, text, LaTeX, Typst
@@ -72,3 +72,30 @@ def test_every_letter_is_a_positive_integer_made_once() -> None:
         assert symbol.name == name
         assert symbol.is_integer
         assert symbol.is_positive
+
+
+def test_a_sum_among_factors_is_bracketed() -> None:
+    """As the shape [B, S, R_kv + D_rope] is multiplied out, and N_new - 1 passes are."""
+    shown = Cross((tree(B), tree(R_kv + D_rope), tree(2 * E), tree(N_new - 1)))
+    assert text(shown) == "B × (R_kv + D_rope) × 2E × (N_new - 1)"
+    assert latex(shown) == (r"B \times (R_{\mathrm{kv}} + D_{\mathrm{rope}}) \times 2 E \times (N_{\mathrm{new}} - 1)")
+    assert typst(shown) == 'B times (R_"kv" + D_"rope") times 2 E times (N_"new" - 1)'
+    assert expand(parse(code(shown)) - value(shown)) == 0
+    assert value(shown) == 2 * B * E * (R_kv + D_rope) * (N_new - 1)
+
+
+def test_names_are_kept_apart() -> None:
+    width, kernel = name_size("conv_width"), name_size("conv_kernel")
+    assert text(L * E * kernel * width) == "L·E·conv_kernel·conv_width"
+    assert latex(L * E * kernel) == r"L \cdot E \cdot \mathrm{conv\_kernel}"
+    assert latex(E * kernel**2) == r"E \cdot \mathrm{conv\_kernel}^{2}"
+    assert typst(kernel * width) == '"conv_kernel" dot "conv_width"'
+    assert latex(L * E * L_enc) == r"L L_{\mathrm{enc}} E"
+
+
+def test_a_letter_with_a_subscript_keeps_it_beside_the_name_of_a_part() -> None:
+    shown = Product((tree(L), Label("F_train", "ln_1", E)))
+    assert text(shown) == "L·F_train[ln_1]"
+    assert latex(shown) == r"L F_{\mathrm{train,\,ln\_1}}"
+    assert typst(shown) == 'L F_"train, ln_1"'
+    assert latex(Label("U_act", "", E)) == r"U_{\mathrm{act}}"

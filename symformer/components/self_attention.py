@@ -69,7 +69,7 @@ class SelfAttention(Component):
         if self.heads == 1:
             said = "Attention with one head of width D, Vaswani et al. 2017 [vaswani2017], section 3.2.1."
         if self.window is not None:
-            said += " A query sees no more than C_win tokens, Beltagy et al. 2020 [beltagy2020], section 3.1."
+            said += " Its window slides with the query, Beltagy et al. 2020 [beltagy2020], section 3.1."
         return said + (f" {self.positions.about}" if self.positions else "")
 
     def split(self, cut: Cut) -> SelfAttention:

@@ -87,7 +87,7 @@ def _subtitle(model: Model, formulas: Sequence[Formula], version: str) -> str:
     if all(held):
         compared = "the result is compared with torch" if len(held) == 1 else "every result is compared with torch"
     elif any(held):
-        compared = "at the end of each chapter stands what of it is compared with torch"
+        compared = "each chapter ends with what of it is compared with torch"
     else:
         compared = "no certificate compares the result with torch"
     return f"Derived by symformer {version}. Every line follows from the one before it, by proof; {compared}."
@@ -127,7 +127,7 @@ def _chapter(model: Model, formula: Formula) -> list[Block]:
         rest += _breakdown(formula, shown, numbered_)
         rest += _presets(model, formula, subject)
         rest += _check(model, formula)
-    counted, notes = _counted(model, formula), _conditions(formula)
+    counted, notes = _counted(model, formula), _conditions(model, formula)
     letters = _alphabet(subject, [*result, *counted, *notes, *rest])
     return [*result, *counted, *letters, *notes, *rest]
 
@@ -225,26 +225,29 @@ def _alphabet(subject: Subject, blocks: Sequence[Block]) -> list[Block]:
     known = subject.model.known
     places = subject.model.provenance.of(subject.formula.measure.name).places
     rows: list[Sequence[Line]] = [
-        [[Math.of(size)], [letter(size).meaning], _place(places.get(size.name)), _integer(known.get(size))]
+        [[Math.of(size)], [letter(size).meaning], _place(size, places.get(size.name)), _integer(known.get(size))]
         for size in sorted(used, key=RANK.__getitem__)
     ]
-    head: list[Line] = [["Symbol"], ["Meaning"], ["Field"], [subject.column]]
+    head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [subject.column]]
     kept = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
     table = Table([head[i] for i in kept], [[row[i] for i in kept] for row in rows], "".join("cllr"[i] for i in kept))
     return [table] if rows else []
 
 
-def _place(place: Place | None) -> Line:
-    """Where a config has a size."""
-    if place is None:
+def _place(size: Symbol, place: Place | None) -> Line:
+    """Where a config has a size; what only a run has stands in no config."""
+    if place is None or (letter(size).run and place.field == size.name):
         return []
     if place.counted:
         return [Code(place.counted), " in ", Code(place.field)]
     return [Code(place.field), *_maybe(place.less, " less ", Code(place.less))]
 
 
-def _conditions(formula: Formula) -> list[Block]:
+def _conditions(model: Model, formula: Formula) -> list[Block]:
     notes: list[Line] = []
+    if reading := model.provenance.of(formula.measure.name).reading:
+        notes += [[Code(each.name), f" is {each.value:,}"] for each in reading.pinned]
+        notes += [[Code(name), " is ", Code(other)] for name, other in reading.ties.items()]
     for target, value in formula.relations.items():
         notes.append([Math(tree(target)), " = ", Math.of(value)])
     for constraint in formula.constraints:
@@ -299,7 +302,8 @@ def _parts(model: Model, formula: Formula) -> list[Block]:
             continue
         count = section.line.count
         named = _title(section.line)
-        blocks.append(Heading(1, [f"The {named[0].lower()}{named[1:]}"], f"{formula.id}.{section.line.key}"))
+        shown = f"{named[0].lower()}{named[1:]}" if isinstance(named, str) else named
+        blocks.append(Heading(1, ["The ", shown], f"{formula.id}.{section.line.key}"))
         where: Line = [*_maybe(count != 1, "One of ", Math.of(count), " equal layers, "), Code(section.line.path)]
         said = _about(section.line, formula)
         copies: Line = [*where, *([". ", *said] if said else [":"])]
@@ -313,8 +317,9 @@ def _parts(model: Model, formula: Formula) -> list[Block]:
     return blocks
 
 
-def _title(line: AccountLine) -> str:
-    return line.part.title if line.part else line.name
+def _title(line: AccountLine) -> Piece:
+    """What a section is called: a part by its title, a module that nobody composed by its own name."""
+    return line.part.title if isinstance(line.part, Component) else Code(line.name)
 
 
 def _part(formula: Formula, section: Section, columns: tuple[str, str]) -> list[Block]:
@@ -470,8 +475,8 @@ def _integer(number: int | None) -> Line:
 
 
 TRACED = (
-    "This formula is read off the model's own code; nobody composed it. At {points} random configs that played no part "
-    "in finding it, every row was as predicted: its module, its shape and how often it stands there."
+    "At {points} random configs that played no part in finding this formula, every row was as predicted: its module, "
+    "its shape and how often it stands there."
 )
 COUNTED = " Torch's own FlopCounterMode gave the same total at each."
 
@@ -534,7 +539,7 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
         ("Class", [Code(certificate.witness), author]),
         ("Versions", [libraries]),
         ("Compared", [certificate.compared]),
-        ("Points", [f"{certificate.points} random points{depths}"]),
+        ("Points", sentence(f"{certificate.points} random points{depths}")),
         (
             "Sizes",
             ["products of numbers drawn from 1 to ", largest, f" = {certificate.largest:,}, all sizes different"],

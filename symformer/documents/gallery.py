@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from sympy import Expr, Integer, Symbol
 
@@ -12,6 +13,7 @@ from ..arithmetic import parse
 from ..model import Model
 from ..notation.latex import latex
 from ..symbols import B, C, N_dp, N_new, N_pp, N_tp, S, S_enc
+from .blocks import Document
 from .derivation import document, with_numbers
 from .render import picture, render
 
@@ -59,16 +61,10 @@ RANK_CONVENTIONS = {
 
 def pages(version: str) -> dict[str, bytes]:
     """Every file of the gallery by its name."""
-    made: dict[str, bytes] = {}
-    for name in names():
-        derivation = document(architecture(name), ["params"], version)
-        for extension in ("md", "pdf"):
-            made[f"{name}.{extension}"] = render(derivation, extension)
-        made[f"{name}-costs.md"] = render(document(example(name), COSTS, version, "costs"), "md")
-        if name == COVER:
-            made[f"{name}.png"] = picture(derivation)
-    rank = document(architecture(RANK).set(RANK_RUN), RANK_QUANTITIES, version, "one rank", **RANK_CONVENTIONS)
-    made[f"{RANK}-rank.md"] = render(rank, "md")
+    every = documents(version)
+    made = {f"{name}.md": render(each, "md") for name, each in every.items()}
+    made |= {f"{name}.pdf": render(every[name], "pdf") for name in names()}
+    made[f"{COVER}.png"] = picture(every[COVER])
     title = (
         "# Derivations\n\nWritten by `symformer gallery reports`; every formula is certified against a torch model.\n"
     )
@@ -81,6 +77,16 @@ def pages(version: str) -> dict[str, bytes]:
     ]
     made["README.md"] = "\n\n".join(["\n".join([title, *index(".")]), *also, ""]).encode()
     made["published.md"] = _published().encode()
+    return made
+
+
+@cache
+def documents(version: str) -> dict[str, Document]:
+    """Every document of the gallery: of each architecture its parameters and its costs, and one rank of many."""
+    made = {name: document(architecture(name), ["params"], version) for name in names()}
+    made |= {f"{name}-costs": document(example(name), COSTS, version, "costs") for name in names()}
+    rank = architecture(RANK).set(RANK_RUN)
+    made[f"{RANK}-rank"] = document(rank, RANK_QUANTITIES, version, "one rank", **RANK_CONVENTIONS)
     return made
 
 
