@@ -10,24 +10,34 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from sympy import Add, Expr, Integer, Mul, Symbol, expand, igcd
 
 from .account import Line, Measure
-from .arithmetic import parse, size
+from .arithmetic import parse
 from .errors import SizeError, UnknownNameError
+from .ledger import sizes_of
+from .limits import Bound
 from .notation.latex import latex
 from .notation.text import code, text
 from .notation.tree import growth
-from .sizes import Condition, Numbers, Relations, close, evaluate, whole
-from .symbols import RANK, symbol
+from .sizes import Condition, Numbers, Relations, at, close, evaluate, shown, sized, whole
+from .symbols import RANK, letter, symbol
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from .derivation import Derivation
 
+MAX_FORMULA = 10_000  # terms, before they are collected
+
 
 class Source(Protocol):
     """Where a formula's numbers come from: the model it belongs to."""
 
-    def numbers_for(self, spec: object) -> Numbers: ...
+    @property
+    def sizes(self) -> tuple[Symbol, ...]: ...
+
+    @property
+    def known(self) -> Numbers: ...
+
+    def numbers_for(self, spec: object, given: Mapping[Symbol, int]) -> Numbers: ...
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,20 @@ class Formula:
     conventions: Mapping[str, str] = field(default_factory=dict)
     constraints: tuple[Condition, ...] = ()
     source: Source | None = None
+    within: Line | None = None  # what the root is a part of, where it is one
     additive: ClassVar[bool] = True  # whether it is the sum of its rows
+
+    def __post_init__(self) -> None:
+        """Hold what comes of putting the relations in to a length that can be multiplied out. Raises SizeError."""
+        known = {target: Bound.of(relation, {}) for target, relation in self.relations.items()}
+        if any(bound.terms > 1 or bound.degree > 2 for bound in known.values()):
+            terms = Bound.of(self.root.each, known).terms
+            if terms > MAX_FORMULA:
+                longest = max(known, key=lambda target: (known[target].terms, str(target)))
+                raise SizeError(
+                    f"{self.id} with {longest} = {shown(self.relations[longest])} can have {terms:,} terms, and at most "
+                    f"{MAX_FORMULA:,} are multiplied out; give {longest} as a number"
+                )
 
     @cached_property
     def expr(self) -> Expr:
@@ -99,6 +122,31 @@ class Formula:
     def symbols(self) -> tuple[Symbol, ...]:
         """The symbols it needs numbers for, in the order of the alphabet."""
         return tuple(sorted(self.expanded.free_symbols, key=RANK.__getitem__))
+
+    @cached_property
+    def asks(self) -> frozenset[Symbol]:
+        """The sizes that change it: those in it and in its conditions, and those that its relations give them by."""
+        shapes = sizes_of((count, line.entry) for count, line in self._whole.leaves() if line.entry is not None)
+        found = {size for size in shapes if letter(size).ranks or not letter(size).run}
+        found |= self._whole.each.free_symbols
+        for constraint in self.constraints:
+            found |= constraint.symbols
+        for target, relation in self.relations.items():
+            if target in found:
+                found = found | relation.free_symbols
+        return frozenset(found)
+
+    @property
+    def takes(self) -> frozenset[Symbol]:
+        """The sizes that it can be given a number for: those it asks for and those of its model."""
+        found = {*self.asks, *self.relations}
+        if self.source is not None:
+            found |= {size for size in self.source.sizes if not letter(size).run} | self.source.known.keys()
+        return frozenset(found)
+
+    @property
+    def _whole(self) -> Line:
+        return self.within or self.root
 
     @cached_property
     def derivation(self) -> Derivation:
@@ -143,33 +191,51 @@ class Formula:
         >>> sf.architecture("gpt2").params.value("gpt2-xl")
         1557611200
         """
-        given = self._numbers(spec, numbers)
-        for target, expr in self.relations.items():
-            if target in given and expr.free_symbols <= given.keys():
-                expected = evaluate(expr, given, str(target))
-                if given[target] != expected:
-                    raise SizeError(
-                        f"{self.id} was simplified with {target} = {text(expr)}, which is {expected} and not "
-                        f"{given[target]}; make the model from those sizes to keep {target} in the formula"
-                    )
+        return self._at(self._complete(self._numbers(spec, numbers)))
+
+    def _complete(self, given: Numbers) -> Numbers:
+        """The numbers with those that the relations give, once every condition between them holds."""
         for constraint in self.constraints:
             constraint.check(given)
-        return self._at(given)
+        numbers = dict(given)
+        for target, relation in self.relations.items():
+            if relation.free_symbols <= given.keys():
+                numbers[target] = at(target, relation, given)
+                if given.get(target, numbers[target]) != numbers[target]:
+                    raise SizeError(
+                        f"{self.id} was simplified with {target} = {text(relation)}, which is {numbers[target]} and "
+                        f"not {given[target]}; make the model from those sizes to keep {target} in the formula"
+                    )
+        for constraint in self.constraints:
+            constraint.check(numbers)
+        return numbers
 
     def _at(self, numbers: Numbers) -> int:
         return evaluate(self.expanded, numbers, self.id)
 
     def _numbers(self, spec: object, extra: Mapping[str, int]) -> Numbers:
+        named: Numbers = {}
         if isinstance(spec, Mapping):
-            numbers: Numbers = {}
-            extra = {**{str(name): number for name, number in spec.items()}, **extra}
-        elif self.source is not None:
-            numbers = dict(self.source.numbers_for(spec))
-        elif spec is None:
-            numbers = {}
-        else:
-            raise SizeError(f"{self.id} belongs to no model, so {spec!r} names no sizes; give a dict of numbers")
-        return numbers | {symbol(name): whole(name, number) for name, number in extra.items()}
+            for name, number in spec.items():
+                size = self._taken(str(name))
+                if named.setdefault(size, whole(str(size), number)) != number:
+                    raise SizeError(f"{size} is given twice, as {named[size]} and as {number}; keep one")
+        given = {self._taken(name): whole(name, number) for name, number in extra.items()}
+        if isinstance(spec, Mapping):
+            return named | given
+        if self.source is not None:
+            return self.source.numbers_for(spec, given)
+        if spec is None:
+            return given
+        raise SizeError(f"{self.id} belongs to no model, so {shown(spec)} names no sizes; give a dict of numbers")
+
+    def _taken(self, name: str) -> Symbol:
+        """The symbol of that name. Raises UnknownNameError, or SizeError where nothing here has such a size."""
+        size = symbol(name)
+        if size not in self.takes:
+            known = ", ".join(map(str, sorted(self.takes, key=RANK.__getitem__)))
+            raise SizeError(f"{self.id} has no size {name} ({letter(size).meaning}); it has {known}")
+        return size
 
     def partial(self, **values: int | str | Expr) -> Formula:
         """The formula with some symbols fixed, to a number or to an expression over the others.
@@ -180,10 +246,13 @@ class Formula:
         """
         relations = dict(self.relations)
         for name, given in values.items():
-            target = symbol(name)
-            relations[target] = given if isinstance(given, Expr) else size(str(given))
+            target = self._taken(name)
+            relations[target] = sized(target, given)
             if relations[target] == target:  # D="D": free again
                 del relations[target]
+        numbers = {target: int(value) for target, value in relations.items() if isinstance(value, Integer)}
+        for constraint in self.constraints:
+            constraint.check(numbers)
         return replace(self, relations=close(relations))
 
     def equals(self, other: Formula | Expr | str) -> bool:
@@ -202,7 +271,7 @@ class Formula:
         if path not in parts:
             raise UnknownNameError("part", path, filter(None, parts))
         line = parts[path]
-        return replace(self, id=f"{self.id}.{path}" if path else self.id, root=line)
+        return replace(self, id=f"{self.id}.{path}" if path else self.id, root=line, within=self._whole)
 
     @property
     def digest(self) -> str:
@@ -276,6 +345,21 @@ class Ratio(Formula):
     def expanded(self) -> Expr:
         """The quotient."""
         return self.expr
+
+    @cached_property
+    def asks(self) -> frozenset[Symbol]:
+        """The sizes that either side asks for."""
+        return super().asks | self.over.asks
+
+    def partial(self, **values: int | str | Expr) -> Ratio:
+        """The quotient with some symbols fixed on both sides."""
+        fixed = super().partial(**values)
+        return replace(self, relations=fixed.relations, over=replace(self.over, relations=fixed.relations))
+
+    def part(self, path: str) -> Ratio:
+        """The quotient of one copy of a part or of an operation."""
+        root, below = super().part(path), self.over.part(path)
+        return replace(self, id=root.id, root=root.root, within=root.within, over=below)
 
     @property
     def rows(self) -> list[Row]:

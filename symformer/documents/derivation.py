@@ -371,7 +371,8 @@ def _presets(model: Model, formula: Formula) -> list[Block]:
         sibling = other.formula(formula.measure.name, **formula.conventions)
         spelt = ", ".join(f"{name}={value}" for name, value in other.component.chosen.items()) or "the usual form"
         numbered = _with_sizes(other, sibling, shown)
-        amount = [f"{sibling.value(dict(numbered.known)):,}"] if numbered else []
+        sizes = {size: number for size, number in numbered.known.items() if size in sibling.takes} if numbered else {}
+        amount = [f"{sibling.value(sizes):,}"] if numbered else []
         if numbered and numbered.target != shown.target:
             amount.append(f" ({numbered.target})")
         others.append([[Code(spelt)], [Math.of(sibling.expanded)], amount])
