@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from sympy import Add, Expr, Integer, Mul, Symbol, expand, igcd
+from sympy import Add, Expr, Integer, Mul, Symbol, expand, fraction, igcd
 
 from .account import Line, Measure
 from .arithmetic import parse
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from .derivation import Derivation
 
+MAX_REPR = 1_000  # characters
 MAX_FORMULA = 10_000  # terms, before they are collected
 
 
@@ -59,8 +60,8 @@ class Leading:
         """The share of the whole that the leading terms leave out, exactly."""
         from fractions import Fraction
 
-        whole = evaluate(self.expr + self.rest, numbers, "the share left out")
-        return Fraction(evaluate(self.rest, numbers, "the share left out"), whole)
+        total = evaluate(self.expr + self.rest, numbers, "the share left out")
+        return Fraction(evaluate(self.rest, numbers, "the share left out"), total) if total else Fraction(0)
 
     def __repr__(self) -> str:
         return code(self.expr)
@@ -83,7 +84,8 @@ class Row:
 class Formula:
     """What one quantity comes to for one model, in closed form.
 
-    ``expr`` is the truth as it adds up, ``expanded`` the polynomial. ``repr`` is plain arithmetic over the alphabet.
+    ``expr`` is the truth as it adds up, ``expanded`` the polynomial. ``repr`` is plain arithmetic over the alphabet, or
+    says how long that is where it fills a screen.
     """
 
     id: str
@@ -104,8 +106,8 @@ class Formula:
             if terms > MAX_FORMULA:
                 longest = max(known, key=lambda target: (known[target].terms, str(target)))
                 raise SizeError(
-                    f"{self.id} with {longest} = {shown(self.relations[longest])} can have {terms:,} terms, and at most "
-                    f"{MAX_FORMULA:,} are multiplied out; give {longest} as a number"
+                    f"{self.id} with {longest} = {shown(self.relations[longest])} can have {terms:,} terms, and at "
+                    f"most {MAX_FORMULA:,} are multiplied out; give {longest} as a number"
                 )
 
     @cached_property
@@ -304,10 +306,20 @@ class Formula:
         return code(self.expanded)
 
     def __repr__(self) -> str:
-        return self.code()
+        return self.code() if self._short else f"<{self.id}: {self._extent}; code() has it whole>"
 
-    def _repr_latex_(self) -> str:
-        return f"${self.latex()}$"
+    def _repr_latex_(self) -> str | None:
+        return f"${self.latex()}$" if self._short else None
+
+    @cached_property
+    def _short(self) -> bool:
+        return len(self.code()) <= MAX_REPR
+
+    @property
+    def _extent(self) -> str:
+        leading = code(self.leading().expr)
+        terms = f"{len(Add.make_args(self.expanded))} terms"
+        return f"{terms}, led by {leading}" if len(leading) <= MAX_REPR // 2 else terms
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Formula):
@@ -320,7 +332,7 @@ class Formula:
         return hash(self.expanded)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ratio(Formula):
     """One formula over another: FLOPs for each byte. Its rows are ratios too, and do not add up.
 
@@ -339,7 +351,7 @@ class Ratio(Formula):
     @cached_property
     def expr(self) -> Expr:
         """The quotient in lowest terms, as far as whole numbers and powers of single symbols go."""
-        return _lowest(expand(self.root.each.xreplace(self.relations)), self.over.expanded)
+        return lowest(expand(self.root.each.xreplace(self.relations)), self.over.expanded)
 
     @property
     def expanded(self) -> Expr:
@@ -367,16 +379,23 @@ class Ratio(Formula):
         below = {row.path: row for row in self.over.rows}
         rows = super().rows
         return [
-            replace(row, each=_lowest(row.each, below[row.path].each))
+            replace(row, each=lowest(row.each, below[row.path].each))
             for row in rows
             if row.path in below and below[row.path].each != 0
         ]
+
+    @property
+    def _extent(self) -> str:
+        above, below = (len(Add.make_args(side)) for side in fraction(self.expr))
+        return f"{above} terms over {below}"
 
     def of_row(self, row: Row, numbers: Numbers) -> Fraction:
         """A row's own ratio, which is that of each of its copies."""
         return _quotient(row.each, numbers, row.path)
 
     def _at(self, numbers: Numbers) -> Any:
+        if evaluate(self.over.expanded, numbers, self.over.id) == 0:
+            raise SizeError(f"{self.id} is no number: its {self.over.measure.title} are 0")
         return _quotient(self.expr, numbers, self.id)
 
 
@@ -387,7 +406,7 @@ def _quotient(expr: Expr, numbers: Numbers, what: str) -> Fraction:
     return Fraction(evaluate(above, numbers, what), evaluate(below, numbers, what))
 
 
-def _lowest(above: Expr, below: Expr) -> Expr:
+def lowest(above: Expr, below: Expr) -> Expr:
     """A quotient of two polynomials without the whole numbers and powers that every term of both has."""
     terms = [term.as_coeff_Mul() for side in (above, below) for term in Add.make_args(side)]
     if above == 0:

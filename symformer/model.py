@@ -137,7 +137,7 @@ class Model:
         formulas = tuple(formulas)
         asked = {name for formula in formulas for name in formula.asks}
         for name in (*self.numbers, *self.relations):
-            if letter(name).run and name not in asked:
+            if formulas and letter(name).run and name not in asked:
                 value = self.numbers.get(name) or text(self.relations[name])
                 whose = " and ".join(dict.fromkeys(formula.id for formula in formulas))
                 others = ", ".join(str(each) for each in sorted(asked, key=RANK.__getitem__) if letter(each).run)

@@ -14,6 +14,8 @@ from .limits import Bound, digits
 from .notation.text import text
 from .symbols import SYMBOLS, letter, symbol
 
+MAX_TERMS = 100  # of a size that is given by others: a formula has it to a power, beside others
+
 Numbers = dict[Symbol, int]
 Relations = dict[Symbol, Expr]
 
@@ -201,8 +203,11 @@ def _bound(target: Symbol, value: Expr, known: Mapping[Symbol, Bound]) -> Bound:
         bound = Bound.of(value, known)
     except ValueError:
         raise SizeError(f"{target}={shown(value)} is not arithmetic over whole sizes") from None
-    if bound.excess:
-        raise SizeError(f"{target}={shown(value)}: multiplied out it can have {bound.excess}")
+    excess = bound.excess
+    if not excess and bound.terms > MAX_TERMS:
+        excess = f"{bound.terms} terms, and a size is read with at most {MAX_TERMS}"
+    if excess:
+        raise SizeError(f"{target}={shown(value)}: multiplied out it can have {excess}")
     return bound
 
 
