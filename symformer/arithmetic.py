@@ -7,11 +7,12 @@ something, and which runs code): Python's ``ast`` reads the text, and only the n
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import warnings
 
-from sympy import Expr, Integer, Max, Min, Rational, ceiling, floor
+from sympy import Expr, Integer, Rational, ceiling, expand, floor
 
 from .errors import ArithmeticTextError, UnknownNameError
+from .limits import CALLS, SYMBOL, Bound
 from .symbols import SYMBOLS
 
 MAX_LENGTH = 2_000
@@ -19,12 +20,8 @@ MAX_DEPTH = 60
 MAX_EXPONENT = 12
 MAX_INTEGER = 10**15  # larger than any size, count of tokens or row of a model
 
-_CALLS: dict[str, tuple[Callable[..., Expr], int | None]] = {
-    "ceil": (ceiling, 1),
-    "floor": (floor, 1),
-    "max": (Max, None),
-    "min": (Min, None),
-}
+_ONE_ARGUMENT = ("ceil", "floor")
+_Read = tuple[Expr, Bound]  # an expression, and what it has at most once it is multiplied out
 
 
 def parse(text: str) -> Expr:
@@ -39,18 +36,34 @@ def parse(text: str) -> Expr:
     """
     if len(text) > MAX_LENGTH:
         raise ArithmeticTextError(f"the expression has {len(text):,} characters; at most {MAX_LENGTH:,} are read")
+    if not text.isascii() or "#" in text:  # Python would read other alphabets' letters as these, and skip a comment
+        raise _not_arithmetic(text)
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise ArithmeticTextError(f"{text!r} is not arithmetic; write something like 768 or 4*E") from None
-    return _Reader(text).read(tree.body, 0)
+        raise _not_arithmetic(text) from None
+    return _Reader(text).read(tree.body, 0)[0]
+
+
+def _not_arithmetic(text: str) -> ArithmeticTextError:
+    return ArithmeticTextError(f"{_quoted(text)} is not arithmetic; write something like 768 or 4*E")
+
+
+def _quoted(text: str) -> str:
+    return repr(text) if len(text) <= 60 else f"{text[:60]!r}…"
 
 
 class _Reader:
+    """Reads a tree from its leaves up. How large a result can be is known, and held to its limits, before it is made:
+    a power of a sum of powers is a short text and a number of terms that no memory holds.
+    """
+
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def read(self, node: ast.expr, depth: int) -> Expr:
+    def read(self, node: ast.expr, depth: int) -> _Read:
         if depth > MAX_DEPTH:
             raise ArithmeticTextError(f"the expression is nested more than {MAX_DEPTH} deep")
         match node:
@@ -59,54 +72,71 @@ class _Reader:
             case ast.Constant(value=int() as value):
                 return self._integer(value)
             case ast.Constant(value=float() as value):
-                raise ArithmeticTextError(f"{value!r} is not a whole number; sizes are positive integers")
+                written = "written as a whole number: use digits alone" if value.is_integer() else "a whole number"
+                raise ArithmeticTextError(f"{value!r} is not {written}; sizes are positive integers")
             case ast.Name(id=name):
                 if name not in SYMBOLS:
                     raise UnknownNameError("symbol", name, SYMBOLS)
-                return SYMBOLS[name]
+                return SYMBOLS[name], SYMBOL
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                value = self.read(operand, depth + 1)
+                value, bound = self.read(operand, depth + 1)
                 # -(-V//64) is how integers spell a ceiling; SymPy would keep it as -floor(-V/64)
-                return ceiling(-value.args[0]) if isinstance(value, floor) else -value
+                return (ceiling(-value.args[0]) if isinstance(value, floor) else -value), bound
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.read(operand, depth + 1)
             case ast.BinOp(left=left, op=operator, right=right):
-                return self._binary(operator, self.read(left, depth + 1), self.read(right, depth + 1))
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _CALLS:
-                function, arity = _CALLS[name]
-                if not args or (arity is not None and len(args) != arity):
-                    raise ArithmeticTextError(f"{name} takes {arity or 'one or more'} argument(s), not {len(args)}")
-                return function(*(self.read(argument, depth + 1) for argument in args))
+                return self._binary(node, operator, self.read(left, depth + 1), self.read(right, depth + 1))
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in CALLS:
+                if not args or (name in _ONE_ARGUMENT and len(args) != 1):
+                    takes = "1" if name in _ONE_ARGUMENT else "one or more"
+                    raise ArithmeticTextError(f"{name} takes {takes} argument(s), not {len(args)}")
+                read = [self.read(argument, depth + 1) for argument in args]
+                bound = self._held(Bound.call(ast.dump(node), [each for _, each in read]))
+                return CALLS[name](*(value for value, _ in read)), bound
         raise ArithmeticTextError(
-            f"{self.text!r} is not plain arithmetic: only integers, the symbols {', '.join(SYMBOLS)}, "
+            f"{_quoted(self.text)} is not plain arithmetic: only integers, the symbols {', '.join(SYMBOLS)}, "
             "+ - * / // ** and ceil, floor, max, min are read"
         )
 
-    def _integer(self, value: int) -> Expr:
+    def _integer(self, value: int) -> _Read:
         if value > MAX_INTEGER:
             raise ArithmeticTextError(f"a number of {len(str(value))} digits is larger than {MAX_INTEGER:,}")
-        return Integer(value)
+        return Integer(value), Bound.number(Integer(value))
 
-    def _binary(self, operator: ast.operator, left: Expr, right: Expr) -> Expr:
+    def _binary(self, node: ast.BinOp, operator: ast.operator, left: _Read, right: _Read) -> _Read:
+        (a, of_a), (b, of_b) = left, right
         match operator:
             case ast.Add():
-                return left + right
+                bound = self._held(of_a + of_b)
+                return a + b, bound
             case ast.Sub():
-                return left - right
+                bound = self._held(of_a + of_b)
+                return a - b, bound
             case ast.Mult():
-                return left * right
+                bound = self._held(of_a * of_b)
+                return a * b, bound
             case ast.Div() | ast.FloorDiv():
-                if right == 0:
-                    raise ArithmeticTextError(f"{self.text!r} divides by zero")
-                quotient = left / right
-                return floor(quotient) if isinstance(operator, ast.FloorDiv) else quotient
+                if expand(b) == 0:
+                    raise ArithmeticTextError(f"{_quoted(self.text)} divides by zero")
+                bound = self._held(of_a * of_b.inverse())
+                if isinstance(operator, ast.Div):
+                    return a / b, bound
+                bound = self._held(Bound.call(ast.dump(node), [bound]))
+                return floor(a / b), bound
             case ast.Pow():
-                if not (isinstance(right, Integer) and 0 <= int(right) <= MAX_EXPONENT):
+                if not (isinstance(b, Integer) and 0 <= int(b) <= MAX_EXPONENT):
                     raise ArithmeticTextError(
-                        f"the exponent {right} is not a whole number from 0 to {MAX_EXPONENT}, in {self.text!r}"
+                        f"the exponent {_quoted(str(b))[1:-1]} is not a whole number from 0 to {MAX_EXPONENT}, "
+                        f"in {_quoted(self.text)}"
                     )
-                return left ** Integer(right)
-        raise ArithmeticTextError(f"{self.text!r} uses an operator that is not read: + - * / // ** are")
+                bound = self._held(of_a ** int(b))
+                return a ** Integer(b), bound
+        raise ArithmeticTextError(f"{_quoted(self.text)} uses an operator that is not read: + - * / // ** are")
+
+    def _held(self, bound: Bound) -> Bound:
+        if bound.excess:
+            raise ArithmeticTextError(f"{_quoted(self.text)} multiplied out can have {bound.excess}")
+        return bound
 
 
 def size(text: str) -> Expr:
@@ -118,11 +148,21 @@ def size(text: str) -> Expr:
     (768, 4*E)
     """
     value = parse(text)
-    if value.is_number:
-        if isinstance(value, Rational) and not isinstance(value, Integer):
-            raise ArithmeticTextError(f"{text} is not a whole number; a size is a positive integer")
-        if not value > 0:
-            raise ArithmeticTextError(f"{text} is not positive; a size is at least 1")
-        if value > MAX_INTEGER:
-            raise ArithmeticTextError(f"{text} is larger than {MAX_INTEGER:,}, the largest size that is read")
+    if wrong := fault(value):
+        raise ArithmeticTextError(f"{text.strip() if len(text) <= 60 else _quoted(text)} {wrong}")
     return value
+
+
+def fault(value: Expr) -> str:
+    """What keeps an expression from ever being a size, for a sentence that starts with it; empty where nothing does."""
+    if not value.is_number:
+        if value.is_integer is False:
+            return "is whole at no sizes; a size is a positive integer"
+        return "is positive at no sizes; a size is at least 1" if value.is_positive is False else ""
+    if not isinstance(value, Rational):
+        return "divides by zero"
+    if not isinstance(value, Integer):
+        return "is not a whole number; a size is a positive integer"
+    if not value > 0:
+        return "is not positive; a size is at least 1"
+    return f"is larger than {MAX_INTEGER:,}, the largest size that is read" if value > MAX_INTEGER else ""

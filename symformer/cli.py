@@ -524,19 +524,27 @@ def census(
 @click.argument("a", shell_complete=_complete_target)
 @click.argument("b", shell_complete=_complete_target)
 @_quantity
-@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="A convention, such as attention=causal.")
+@click.option(
+    "--set", "sets", multiple=True, metavar="NAME=VALUE", help="A size, such as S=1024, of each model that has it."
+)
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A convention, such as attention=causal, or an option of each model that has it, such as tied=false.",
+)
 @_json
-def compare(a: str, b: str, quantity: str, options: tuple[str, ...], as_json: bool) -> None:
+def compare(a: str, b: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
     """Compare two models, part by part.
 
-    Their difference and their ratio follow as formulas, with the terms that grow fastest.
+    Their difference and their ratio follow, as numbers and as formulas, with the terms that grow fastest. A letter that
+    both use with different numbers is two sizes: E_1 is the first model's, E_2 the second's.
     """
     from .algebra.compare import compare as set_side_by_side
     from .notation.text import text
-    from .targets import pairs, resolve
 
-    left, conventions = resolve(a, pairs(options), (), [quantity])
-    right, _ = resolve(b, pairs(options), (), [quantity])
+    left, right, conventions = _pair(a, b, quantity, sets, options)
     found = set_side_by_side(left, right, quantity, **conventions)
     if as_json:
         _print_json(found.to_json())
@@ -544,14 +552,13 @@ def compare(a: str, b: str, quantity: str, options: tuple[str, ...], as_json: bo
     from .terminal import say, table
 
     rows = []
-    for role, one, other in found.rows:
-        values = [("" if side.value is None else f"{side.value:,}") for side in (one, other)]
-        rows.append([role, text(one.expr), text(other.expr), *values])
-    table(["part", left.target, right.target, left.target, right.target], rows, "lllrr", total=True)
-    say(f"\ndifference  {text(found.difference)}")
-    say(f"  leading   {text(found.difference_leading)}")
-    say(f"ratio       {text(found.ratio)}")
-    say(f"  leading   {text(found.ratio_leading)}")
+    for role, *sides in found.rows:
+        values = [("" if side.value is None else f"{side.value:,}") for side in sides]
+        rows.append([role, *(text(side.expr) for side in sides), *values])
+    below = found.lines  # all of it is reckoned before anything is printed
+    table(["part", *(2 * [left.target, right.target])], rows, "lllrr", total=True)
+    for line in ["", *below]:
+        say(line)
 
 
 @cli.command()
@@ -640,7 +647,44 @@ def _formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[s
     from .targets import pairs, resolve
 
     model, conventions = resolve(target, pairs(options), sets, [quantity])
-    return model, model.formula(quantity, **conventions)
+    formula = model.formula(quantity, **conventions)
+    model.asked_by([formula])
+    return model, formula
+
+
+def _pair(
+    a: str, b: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...]
+) -> tuple[Model, Model, dict[str, str]]:
+    """Two models, with options and sizes set in each that has them, and the conventions among the options.
+
+    Raises UnknownNameError and SizeError for what neither has.
+    """
+    from .errors import SizeError, UnknownNameError
+    from .quantities import quantity as find_quantity
+    from .sizes import assignments
+    from .symbols import letter
+    from .targets import pairs, resolve
+
+    given, known = pairs(options), find_quantity(quantity).choices
+    conventions = {name: given.pop(name) for name in list(given) if name in known}
+    models = [resolve(target)[0] for target in (a, b)]
+    choices = [dict.fromkeys(model.component.choices()) for model in models]
+    for name in given:
+        if not any(name in each for each in choices):
+            raise UnknownNameError(f"option of {a} and {b}", name, {**choices[0], **choices[1], **known})
+    for place, target in enumerate((a, b)):
+        if own := {name: value for name, value in given.items() if name in choices[place]}:
+            models[place], _ = resolve(target, own)
+    sizes = assignments(sets)
+    taken = [model.formula(quantity, **conventions).takes for model in models]
+    for name in sizes:
+        if name not in taken[0] | taken[1]:
+            raise SizeError(f"{name}: neither {a} nor {b} has such a size ({letter(name).meaning}) in {quantity}")
+    left, right = (
+        model.set({name: value for name, value in sizes.items() if name in each}) if sizes else model
+        for model, each in zip(models, taken, strict=True)
+    )
+    return left, right, conventions
 
 
 def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
@@ -650,6 +694,7 @@ def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tup
 
     model, given = resolve(target, pairs(options), sets, [quantity])
     found, measure = variants(model, quantity, given), find_quantity(quantity).measure
+    model.asked_by(variant.formula for variant in found if variant.formula is not None)
     if as_json:
         facts = [variant.to_json() for variant in found]
         _print_json({"target": model.target, "quantity": quantity, "unit": measure.unit, "variants": facts})

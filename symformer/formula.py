@@ -7,27 +7,38 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from sympy import Add, Expr, Integer, Mul, Symbol, expand, igcd
+from sympy import Add, Expr, Integer, Mul, Symbol, expand, fraction, igcd
 
 from .account import Line, Measure
-from .arithmetic import parse, size
+from .arithmetic import parse
 from .errors import SizeError, UnknownNameError
+from .ledger import sizes_of
+from .limits import Bound
 from .notation.latex import latex
 from .notation.text import code, text
 from .notation.tree import growth
-from .sizes import Condition, Numbers, Relations, close, evaluate, whole
-from .symbols import RANK, symbol
+from .sizes import Condition, Numbers, Relations, at, close, evaluate, shown, sized, whole
+from .symbols import RANK, letter, symbol
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from .derivation import Derivation
 
+MAX_REPR = 1_000  # characters
+MAX_FORMULA = 10_000  # terms, before they are collected
+
 
 class Source(Protocol):
     """Where a formula's numbers come from: the model it belongs to."""
 
-    def numbers_for(self, spec: object) -> Numbers: ...
+    @property
+    def sizes(self) -> tuple[Symbol, ...]: ...
+
+    @property
+    def known(self) -> Numbers: ...
+
+    def numbers_for(self, spec: object, given: Mapping[Symbol, int]) -> Numbers: ...
 
 
 @dataclass(frozen=True)
@@ -49,8 +60,8 @@ class Leading:
         """The share of the whole that the leading terms leave out, exactly."""
         from fractions import Fraction
 
-        whole = evaluate(self.expr + self.rest, numbers, "the share left out")
-        return Fraction(evaluate(self.rest, numbers, "the share left out"), whole)
+        total = evaluate(self.expr + self.rest, numbers, "the share left out")
+        return Fraction(evaluate(self.rest, numbers, "the share left out"), total) if total else Fraction(0)
 
     def __repr__(self) -> str:
         return code(self.expr)
@@ -73,7 +84,8 @@ class Row:
 class Formula:
     """What one quantity comes to for one model, in closed form.
 
-    ``expr`` is the truth as it adds up, ``expanded`` the polynomial. ``repr`` is plain arithmetic over the alphabet.
+    ``expr`` is the truth as it adds up, ``expanded`` the polynomial. ``repr`` is plain arithmetic over the alphabet, or
+    says how long that is where it fills a screen.
     """
 
     id: str
@@ -83,7 +95,20 @@ class Formula:
     conventions: Mapping[str, str] = field(default_factory=dict)
     constraints: tuple[Condition, ...] = ()
     source: Source | None = None
+    within: Line | None = None  # what the root is a part of, where it is one
     additive: ClassVar[bool] = True  # whether it is the sum of its rows
+
+    def __post_init__(self) -> None:
+        """Hold what comes of putting the relations in to a length that can be multiplied out. Raises SizeError."""
+        known = {target: Bound.of(relation, {}) for target, relation in self.relations.items()}
+        if any(bound.terms > 1 or bound.degree > 2 for bound in known.values()):
+            terms = Bound.of(self.root.each, known).terms
+            if terms > MAX_FORMULA:
+                longest = max(known, key=lambda target: (known[target].terms, str(target)))
+                raise SizeError(
+                    f"{self.id} with {longest} = {shown(self.relations[longest])} can have {terms:,} terms, and at "
+                    f"most {MAX_FORMULA:,} are multiplied out; give {longest} as a number"
+                )
 
     @cached_property
     def expr(self) -> Expr:
@@ -99,6 +124,31 @@ class Formula:
     def symbols(self) -> tuple[Symbol, ...]:
         """The symbols it needs numbers for, in the order of the alphabet."""
         return tuple(sorted(self.expanded.free_symbols, key=RANK.__getitem__))
+
+    @cached_property
+    def asks(self) -> frozenset[Symbol]:
+        """The sizes that change it: those in it and in its conditions, and those that its relations give them by."""
+        shapes = sizes_of((count, line.entry) for count, line in self._whole.leaves() if line.entry is not None)
+        found = {size for size in shapes if letter(size).ranks or not letter(size).run}
+        found |= self._whole.each.free_symbols
+        for constraint in self.constraints:
+            found |= constraint.symbols
+        for target, relation in self.relations.items():
+            if target in found:
+                found = found | relation.free_symbols
+        return frozenset(found)
+
+    @property
+    def takes(self) -> frozenset[Symbol]:
+        """The sizes that it can be given a number for: those it asks for and those of its model."""
+        found = {*self.asks, *self.relations}
+        if self.source is not None:
+            found |= {size for size in self.source.sizes if not letter(size).run} | self.source.known.keys()
+        return frozenset(found)
+
+    @property
+    def _whole(self) -> Line:
+        return self.within or self.root
 
     @cached_property
     def derivation(self) -> Derivation:
@@ -143,33 +193,51 @@ class Formula:
         >>> sf.architecture("gpt2").params.value("gpt2-xl")
         1557611200
         """
-        given = self._numbers(spec, numbers)
-        for target, expr in self.relations.items():
-            if target in given and expr.free_symbols <= given.keys():
-                expected = evaluate(expr, given, str(target))
-                if given[target] != expected:
-                    raise SizeError(
-                        f"{self.id} was simplified with {target} = {text(expr)}, which is {expected} and not "
-                        f"{given[target]}; make the model from those sizes to keep {target} in the formula"
-                    )
+        return self._at(self._complete(self._numbers(spec, numbers)))
+
+    def _complete(self, given: Numbers) -> Numbers:
+        """The numbers with those that the relations give, once every condition between them holds."""
         for constraint in self.constraints:
             constraint.check(given)
-        return self._at(given)
+        numbers = dict(given)
+        for target, relation in self.relations.items():
+            if relation.free_symbols <= given.keys():
+                numbers[target] = at(target, relation, given)
+                if given.get(target, numbers[target]) != numbers[target]:
+                    raise SizeError(
+                        f"{self.id} was simplified with {target} = {text(relation)}, which is {numbers[target]} and "
+                        f"not {given[target]}; make the model from those sizes to keep {target} in the formula"
+                    )
+        for constraint in self.constraints:
+            constraint.check(numbers)
+        return numbers
 
     def _at(self, numbers: Numbers) -> int:
         return evaluate(self.expanded, numbers, self.id)
 
     def _numbers(self, spec: object, extra: Mapping[str, int]) -> Numbers:
+        named: Numbers = {}
         if isinstance(spec, Mapping):
-            numbers: Numbers = {}
-            extra = {**{str(name): number for name, number in spec.items()}, **extra}
-        elif self.source is not None:
-            numbers = dict(self.source.numbers_for(spec))
-        elif spec is None:
-            numbers = {}
-        else:
-            raise SizeError(f"{self.id} belongs to no model, so {spec!r} names no sizes; give a dict of numbers")
-        return numbers | {symbol(name): whole(name, number) for name, number in extra.items()}
+            for name, number in spec.items():
+                size = self._taken(str(name))
+                if named.setdefault(size, whole(str(size), number)) != number:
+                    raise SizeError(f"{size} is given twice, as {named[size]} and as {number}; keep one")
+        given = {self._taken(name): whole(name, number) for name, number in extra.items()}
+        if isinstance(spec, Mapping):
+            return named | given
+        if self.source is not None:
+            return self.source.numbers_for(spec, given)
+        if spec is None:
+            return given
+        raise SizeError(f"{self.id} belongs to no model, so {shown(spec)} names no sizes; give a dict of numbers")
+
+    def _taken(self, name: str) -> Symbol:
+        """The symbol of that name. Raises UnknownNameError, or SizeError where nothing here has such a size."""
+        size = symbol(name)
+        if size not in self.takes:
+            known = ", ".join(map(str, sorted(self.takes, key=RANK.__getitem__)))
+            raise SizeError(f"{self.id} has no size {name} ({letter(size).meaning}); it has {known}")
+        return size
 
     def partial(self, **values: int | str | Expr) -> Formula:
         """The formula with some symbols fixed, to a number or to an expression over the others.
@@ -180,10 +248,13 @@ class Formula:
         """
         relations = dict(self.relations)
         for name, given in values.items():
-            target = symbol(name)
-            relations[target] = given if isinstance(given, Expr) else size(str(given))
+            target = self._taken(name)
+            relations[target] = sized(target, given)
             if relations[target] == target:  # D="D": free again
                 del relations[target]
+        numbers = {target: int(value) for target, value in relations.items() if isinstance(value, Integer)}
+        for constraint in self.constraints:
+            constraint.check(numbers)
         return replace(self, relations=close(relations))
 
     def equals(self, other: Formula | Expr | str) -> bool:
@@ -202,7 +273,7 @@ class Formula:
         if path not in parts:
             raise UnknownNameError("part", path, filter(None, parts))
         line = parts[path]
-        return replace(self, id=f"{self.id}.{path}" if path else self.id, root=line)
+        return replace(self, id=f"{self.id}.{path}" if path else self.id, root=line, within=self._whole)
 
     @property
     def digest(self) -> str:
@@ -235,10 +306,20 @@ class Formula:
         return code(self.expanded)
 
     def __repr__(self) -> str:
-        return self.code()
+        return self.code() if self._short else f"<{self.id}: {self._extent}; code() has it whole>"
 
-    def _repr_latex_(self) -> str:
-        return f"${self.latex()}$"
+    def _repr_latex_(self) -> str | None:
+        return f"${self.latex()}$" if self._short else None
+
+    @cached_property
+    def _short(self) -> bool:
+        return len(self.code()) <= MAX_REPR
+
+    @property
+    def _extent(self) -> str:
+        leading = code(self.leading().expr)
+        terms = f"{len(Add.make_args(self.expanded))} terms"
+        return f"{terms}, led by {leading}" if len(leading) <= MAX_REPR // 2 else terms
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Formula):
@@ -251,7 +332,7 @@ class Formula:
         return hash(self.expanded)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ratio(Formula):
     """One formula over another: FLOPs for each byte. Its rows are ratios too, and do not add up.
 
@@ -270,12 +351,27 @@ class Ratio(Formula):
     @cached_property
     def expr(self) -> Expr:
         """The quotient in lowest terms, as far as whole numbers and powers of single symbols go."""
-        return _lowest(expand(self.root.each.xreplace(self.relations)), self.over.expanded)
+        return lowest(expand(self.root.each.xreplace(self.relations)), self.over.expanded)
 
     @property
     def expanded(self) -> Expr:
         """The quotient."""
         return self.expr
+
+    @cached_property
+    def asks(self) -> frozenset[Symbol]:
+        """The sizes that either side asks for."""
+        return super().asks | self.over.asks
+
+    def partial(self, **values: int | str | Expr) -> Ratio:
+        """The quotient with some symbols fixed on both sides."""
+        fixed = super().partial(**values)
+        return replace(self, relations=fixed.relations, over=replace(self.over, relations=fixed.relations))
+
+    def part(self, path: str) -> Ratio:
+        """The quotient of one copy of a part or of an operation."""
+        root, below = super().part(path), self.over.part(path)
+        return replace(self, id=root.id, root=root.root, within=root.within, over=below)
 
     @property
     def rows(self) -> list[Row]:
@@ -283,16 +379,23 @@ class Ratio(Formula):
         below = {row.path: row for row in self.over.rows}
         rows = super().rows
         return [
-            replace(row, each=_lowest(row.each, below[row.path].each))
+            replace(row, each=lowest(row.each, below[row.path].each))
             for row in rows
             if row.path in below and below[row.path].each != 0
         ]
+
+    @property
+    def _extent(self) -> str:
+        above, below = (len(Add.make_args(side)) for side in fraction(self.expr))
+        return f"{above} terms over {below}"
 
     def of_row(self, row: Row, numbers: Numbers) -> Fraction:
         """A row's own ratio, which is that of each of its copies."""
         return _quotient(row.each, numbers, row.path)
 
     def _at(self, numbers: Numbers) -> Any:
+        if evaluate(self.over.expanded, numbers, self.over.id) == 0:
+            raise SizeError(f"{self.id} is no number: its {self.over.measure.title} are 0")
         return _quotient(self.expr, numbers, self.id)
 
 
@@ -303,7 +406,7 @@ def _quotient(expr: Expr, numbers: Numbers, what: str) -> Fraction:
     return Fraction(evaluate(above, numbers, what), evaluate(below, numbers, what))
 
 
-def _lowest(above: Expr, below: Expr) -> Expr:
+def lowest(above: Expr, below: Expr) -> Expr:
     """A quotient of two polynomials without the whole numbers and powers that every term of both has."""
     terms = [term.as_coeff_Mul() for side in (above, below) for term in Add.make_args(side)]
     if above == 0:

@@ -6,12 +6,12 @@ are written, so a wrong one is refused where it stands, with the operation, the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
-from sympy import Expr, Integer, cancel
+from sympy import Expr, Integer, Symbol, cancel
 
 from .errors import ShapeError
 from .notation.text import text
@@ -176,6 +176,17 @@ class Ledger:
     def weights(self) -> list[tuple[Expr, Weight]]:
         """Each stored weight with its number of copies."""
         return [(count, weight) for count, entry in self for weight in entry.weights]
+
+
+def sizes_of(entries: Iterable[tuple[Expr, Entry]]) -> set[Symbol]:
+    """The symbols of these entries' shapes, windows and numbers of copies."""
+    found: set[Symbol] = set()
+    for count, entry in entries:
+        tensors: list[Tensor | Weight] = [entry.output, *entry.inputs, *entry.weights, *entry.shared]
+        window = (entry.window,) if entry.window is not None else ()
+        for expr in (count, *window, *(dim for each in tensors for dim in each.shape)):
+            found |= expr.free_symbols
+    return found
 
 
 def _walk(scope: Scope, count: Expr) -> Iterator[tuple[Expr, Entry]]:

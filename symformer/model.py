@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,12 +11,12 @@ from sympy import Expr, Integer, Symbol
 from .components.base import Component
 from .errors import SizeError, UnknownNameError
 from .formula import Formula
-from .ledger import Ledger, Tensor, Weight
+from .ledger import Ledger, sizes_of
 from .notation.text import text
 from .provenance import Provenance
 from .quantities import quantity as find_quantity
-from .sizes import Condition, Numbers, Relations, close, evaluate
-from .symbols import RANK, letter
+from .sizes import Condition, Numbers, Relations, at, close, shown, sized, whole
+from .symbols import RANK, SYMBOLS, letter, symbol
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,6 +29,10 @@ class Model:
     relations: Relations = field(default_factory=dict)
     provenance: Provenance = field(default_factory=Provenance)
     read_numbers: Callable[[str], Model] | None = None  # what turns "gpt2-xl" or a path into a model with numbers
+
+    def __post_init__(self) -> None:
+        for name, number in self.numbers.items():
+            whole(str(name), number)
 
     @property
     def ledger(self) -> Ledger:
@@ -53,12 +57,7 @@ class Model:
     @cached_property
     def sizes(self) -> tuple[Symbol, ...]:
         """The symbols of its shapes, in the order of the alphabet."""
-        found: set[Symbol] = set()
-        for count, entry in self.ledger:
-            tensors: list[Tensor | Weight] = [entry.output, *entry.inputs, *entry.weights, *entry.shared]
-            window = (entry.window,) if entry.window is not None else ()
-            for expr in (count, *window, *(dim for each in tensors for dim in each.shape)):
-                found |= expr.free_symbols
+        found = sizes_of(self.ledger)
         for value in self.relations.values():
             found |= value.free_symbols
         for constraint in self.constraints:
@@ -81,15 +80,18 @@ class Model:
         numbers = dict(self.numbers)
         for target, value in self.relations.items():
             if target not in numbers and value.free_symbols <= numbers.keys():
-                numbers[target] = evaluate(value, numbers, str(target))
+                numbers[target] = at(target, value, numbers)
         return {name: numbers[name] for name in sorted(numbers, key=RANK.__getitem__)}
 
-    def numbers_for(self, spec: object) -> Numbers:
-        """The numbers of a preset or config.json of the same architecture; its own for None."""
-        if spec is None:
-            return self.known
+    def numbers_for(self, spec: object, given: Mapping[Symbol, int]) -> Numbers:
+        """The numbers of a preset or config.json of the same architecture, its own for None; those given instead."""
+        model = self if spec is None else self._named(spec)
+        own = {name: Integer(number) for name, number in given.items() if name in model.settable}
+        return {**(model.set(own) if own else model).known, **given}
+
+    def _named(self, spec: object) -> Model:
         if self.read_numbers is None or not isinstance(spec, str):
-            raise SizeError(f"{spec!r} names no sizes of {self.id}; give a dict of numbers")
+            raise SizeError(f"{shown(spec)} names no sizes of {self.id}; give a dict of numbers")
         other = self.read_numbers(spec)
         if other.id != self.id:
             raise SizeError(f"{spec!r} is a {other.id}, not a {self.id}")
@@ -98,30 +100,51 @@ class Model:
             raise SizeError(
                 f"{spec!r} is a {self.id} with {theirs}, and this formula is for {ours}; make the model from it"
             )
-        return other.known
+        return other
 
-    def set(self, values: Mapping[Symbol, Expr]) -> Model:
+    @cached_property
+    def settable(self) -> frozenset[Symbol]:
+        """Its sizes, and every size of a run: which of those a quantity asks for, its formula knows."""
+        return frozenset({*self.sizes, *self.numbers, *(each for each in SYMBOLS.values() if letter(each).run)})
+
+    def set(self, values: Mapping[Symbol | str, Expr | int | str]) -> Model:
         """The model with some sizes set: to a number, or to an expression over the others (``H=4*E``).
 
         A relation that the new numbers break is given up, so that its symbol stays in the formula.
         Raises UnknownNameError for a symbol it does not have, SizeError for sizes that do not fit.
         """
         numbers, relations = dict(self.numbers), dict(self.relations)
-        for name, value in values.items():
-            if name not in self.sizes and not letter(name).run:
+        for name, given in values.items():
+            target = symbol(str(name))
+            if target not in self.settable:
                 raise UnknownNameError(f"symbol of {self.target}", str(name), map(str, self.sizes))
+            value = sized(target, given)
             if isinstance(value, Integer):
-                numbers[name] = int(value)
+                numbers[target] = int(value)
             else:
-                numbers.pop(name, None)
-                relations[name] = value
-        for name, value in list(relations.items()):
-            if name in numbers and not self._holds(value, numbers, numbers[name]):
-                del relations[name]
+                numbers.pop(target, None)
+                relations[target] = value
+        for target, value in list(relations.items()):
+            if target in numbers and not self._holds(value, numbers, numbers[target]):
+                del relations[target]
         return replace(self, numbers=numbers, relations=close(relations)).checked()
 
     def _holds(self, value: Expr, numbers: Numbers, number: int) -> bool:
         return bool(value.free_symbols <= numbers.keys() and value.xreplace(numbers) == number)
+
+    def asked_by(self, formulas: Iterable[Formula]) -> None:
+        """Raise SizeError where a size of the run is set that none of these formulas asks for."""
+        formulas = tuple(formulas)
+        asked = {name for formula in formulas for name in formula.asks}
+        for name in (*self.numbers, *self.relations):
+            if formulas and letter(name).run and name not in asked:
+                value = self.numbers.get(name) or text(self.relations[name])
+                whose = " and ".join(dict.fromkeys(formula.id for formula in formulas))
+                others = ", ".join(str(each) for each in sorted(asked, key=RANK.__getitem__) if letter(each).run)
+                raise SizeError(
+                    f"{name}={value} changes nothing: {whose} has no {name} ({letter(name).meaning}) in it"
+                    + (f"; of a run it has {others}" if others else ", nor any other size of a run")
+                )
 
     def checked(self) -> Model:
         """Itself, once every condition between its sizes holds. Raises SizeError naming the sizes that do not fit."""

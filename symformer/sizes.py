@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 
-from sympy import Expr, Integer, Symbol
+from sympy import Expr, Integer, Rational, Symbol
 
-from .arithmetic import MAX_INTEGER, size
+from .arithmetic import MAX_INTEGER, fault, size
 from .errors import ArithmeticTextError, SizeError, UnknownNameError
+from .limits import Bound, digits
 from .notation.text import text
-from .symbols import letter, symbol
+from .symbols import SYMBOLS, letter, symbol
+
+MAX_TERMS = 100  # of a size that is given by others: a formula has it to a power, beside others
 
 Numbers = dict[Symbol, int]
 Relations = dict[Symbol, Expr]
@@ -35,11 +39,12 @@ class Divides:
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError when both sizes have a number and it does not divide."""
-        divisor, dividend = self.divisor.xreplace(numbers), self.dividend.xreplace(numbers)
-        if isinstance(divisor, int | Integer) and isinstance(dividend, int | Integer) and int(dividend) % int(divisor):
-            by = text(self.divisor) if self.divisor.is_Integer else f"{text(self.divisor)}={int(divisor)}"
+        given = _integers(numbers)
+        divisor, dividend = self.divisor.xreplace(given), self.dividend.xreplace(given)
+        if divisor.is_number and dividend.is_number and (divisor == 0 or not isinstance(dividend / divisor, Integer)):
+            by = text(self.divisor) if self.divisor.is_Integer else f"{text(self.divisor)}={divisor}"
             names = _meaning(self.dividend) + ("" if self.divisor.is_Integer else f", {_meaning(self.divisor)}")
-            raise SizeError(f"{text(self.dividend)}={int(dividend)} is not a multiple of {by} ({names}); {self.remedy}")
+            raise SizeError(f"{text(self.dividend)}={dividend} is not a multiple of {by} ({names}); {self.remedy}")
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ class AtMost:
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError when both have a number and ``low`` is more."""
-        given = {name: Integer(value) for name, value in numbers.items()}
+        given = _integers(numbers)
         low, high = self.low.xreplace(given), self.high.xreplace(given)
         if low.is_number and high.is_number and low > high:
             raise SizeError(f"{_spell(self.high, high)} is less than {_spell(self.low, low)}; {self.because}")
@@ -125,6 +130,10 @@ def _meaning(size: Expr) -> str:
     return letter(size).meaning if isinstance(size, Symbol) else text(size)
 
 
+def _integers(numbers: Mapping[Symbol, int]) -> dict[Symbol, Expr]:
+    return {name: Integer(number) for name, number in numbers.items()}
+
+
 def assignment(argument: str) -> tuple[Symbol, Expr]:
     """NAME=VALUE, as ``--set`` takes it.
 
@@ -133,29 +142,100 @@ def assignment(argument: str) -> tuple[Symbol, Expr]:
     """
     name, equals, value = argument.partition("=")
     if not equals or not name.strip() or not value.strip():
-        raise SizeError(f"{argument!r} is not of the form NAME=VALUE, such as E=768")
+        raise SizeError(f"{shown(argument)} is not of the form NAME=VALUE, such as E=768")
     target = symbol(name.strip())
-    try:
-        return target, size(value)
-    except (ArithmeticTextError, UnknownNameError) as error:
-        raise SizeError(f"{name.strip()}={value.strip()[:60]}: {error}") from None
+    return target, sized(target, value.strip())
+
+
+def assignments(arguments: Iterable[str]) -> Relations:
+    """Every NAME=VALUE. Raises SizeError for a name that is given twice.
+
+    >>> assignments(["E=768", "H=4*E"])
+    {E: 768, H: 4*E}
+    """
+    found: Relations = {}
+    for argument in arguments:
+        target, value = assignment(argument)
+        if target in found:
+            raise SizeError(f"{target} is given twice, as {text(found[target])} and as {text(value)}; keep one")
+        found[target] = value
+    return found
 
 
 def whole(name: str, value: object) -> int:
     """A size given as a Python or JSON value; the sentence of the error names it."""
-    if isinstance(value, bool) or not isinstance(value, int | Integer):
-        raise SizeError(f"{name} is {value!r}, which is not a whole number")
-    if not 1 <= value <= MAX_INTEGER:
-        shown = str(value) if len(str(value)) < 25 else f"a number of {len(str(value))} digits"
-        raise SizeError(f"{name} is {shown}; a size is a whole number from 1 to {MAX_INTEGER:,}")
-    return int(value)
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise SizeError(f"{name} is {shown(value)}, which is not a whole number")
+    number = int(value)
+    if not 1 <= number <= MAX_INTEGER:
+        raise SizeError(f"{name} is {shown(number)}; a size is a whole number from 1 to {MAX_INTEGER:,}")
+    return number
+
+
+def sized(target: Symbol, value: object) -> Expr:
+    """A size given as a whole number, as text, or as an expression over other sizes. Raises SizeError.
+
+    >>> from symformer.symbols import E, H
+    >>> sized(H, "4*E"), sized(H, 4 * E), sized(H, 3072)
+    (4*E, 4*E, 3072)
+    """
+    if isinstance(value, str):
+        try:
+            return size(value)
+        except (ArithmeticTextError, UnknownNameError) as error:
+            raise SizeError(f"{target}={value.strip()[:60]}: {error}") from None
+    if not isinstance(value, Expr) or isinstance(value, Integer):
+        return Integer(whole(str(target), value))
+    for each in value.free_symbols:
+        if SYMBOLS.get(str(each)) != each:
+            raise SizeError(f"{target}={shown(value)}: {each} is not made by symformer.symbols, as every size is")
+    _bound(target, value, {})
+    return _sound(target, value, value)
+
+
+def at(target: Symbol, relation: Expr, numbers: Mapping[Symbol, int]) -> int:
+    """The size that a relation gives, which is held to what every size is held to. Raises SizeError."""
+    return int(_sound(target, relation, relation.xreplace(_integers(numbers)), numbers))
+
+
+def _bound(target: Symbol, value: Expr, known: Mapping[Symbol, Bound]) -> Bound:
+    try:
+        bound = Bound.of(value, known)
+    except ValueError:
+        raise SizeError(f"{target}={shown(value)} is not arithmetic over whole sizes") from None
+    excess = bound.excess
+    if not excess and bound.terms > MAX_TERMS:
+        excess = f"{bound.terms} terms, and a size is read with at most {MAX_TERMS}"
+    if excess:
+        raise SizeError(f"{target}={shown(value)}: multiplied out it can have {excess}")
+    return bound
+
+
+def _sound(target: Symbol, relation: Expr, value: Expr, numbers: Mapping[Symbol, int] | None = None) -> Expr:
+    if wrong := fault(value):
+        which = ""
+        if numbers and isinstance(value, Rational):
+            where = ", ".join(f"{name}={numbers[name]}" for name in sorted(relation.free_symbols, key=str))
+            which = f", which is {shown(value)} for {where} and"
+        raise SizeError(f"{target} = {shown(relation)}{which} {wrong}")
+    return value
+
+
+def shown(value: object) -> str:
+    """A value in a sentence: on one line, and not all of a long one."""
+    if isinstance(value, int) and digits(value) > 24:
+        return f"a number of {digits(value)} digits"
+    spelt = str(value) if isinstance(value, Expr) else " ".join(repr(value).split())
+    return spelt if len(spelt) <= 80 else f"{spelt[:80]}…"
 
 
 def evaluate(expr: Expr, numbers: Mapping[Symbol, int], what: str) -> int:
     """The exact integer of an expression. Raises SizeError naming the symbols that have no number."""
-    result = expr.xreplace({name: Integer(number) for name, number in numbers.items()})
+    result = expr.xreplace(_integers(numbers))
     if missing := sorted(result.free_symbols, key=str):
         raise SizeError(f"{what} needs a number for {', '.join(map(str, missing))}")
+    if not isinstance(result, Rational):
+        raise SizeError(f"{what} divides by zero at these sizes")
     if not isinstance(result, Integer):
         raise SizeError(f"{what} is {result}, which is not whole: the sizes do not divide as {text(expr)} asks")
     return int(result)
@@ -164,15 +244,26 @@ def evaluate(expr: Expr, numbers: Mapping[Symbol, int], what: str) -> int:
 def close(relations: Mapping[Symbol, Expr]) -> Relations:
     """Relations with every symbol that another relation fixes put in, so that one substitution is enough.
 
-    Raises SizeError where a relation comes back to itself.
+    Raises SizeError where a relation comes back to itself, or to what can be no size or is too large to multiply out.
     """
-    closed = {target: Integer(value) if isinstance(value, int) else value for target, value in relations.items()}
-    for _ in range(len(closed) + 1):
-        replaced = {target: value.xreplace(closed) for target, value in closed.items()}
-        if replaced == closed:
-            break
-        closed = replaced
-    for target, value in closed.items():
-        if value.free_symbols & closed.keys():
-            raise SizeError(f"{target}={text(relations[target])} depends on itself")
-    return closed
+    closed: Relations = {}
+    bounds: dict[Symbol, Bound] = {}
+    under_way: set[Symbol] = set()
+
+    def put_in(target: Symbol) -> None:
+        value = relations[target]
+        if target in under_way:
+            raise SizeError(f"{target}={shown(value)} depends on itself")
+        under_way.add(target)
+        others = [name for name in value.free_symbols if name in relations]
+        for name in others:
+            if name not in closed:
+                put_in(name)
+        bounds[target] = _bound(target, value, bounds)
+        closed[target] = _sound(target, value, value.xreplace({name: closed[name] for name in others}))
+        under_way.remove(target)
+
+    for target in relations:
+        if target not in closed:
+            put_in(target)
+    return {target: closed[target] for target in relations}

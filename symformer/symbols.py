@@ -8,7 +8,7 @@ with other assumptions would be another symbol, and substituting it would silent
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Symbol
 
@@ -36,7 +36,7 @@ class Letter:
     @property
     def subscript(self) -> str:
         """What stands below it: ``enc`` of ``L_enc``; empty for a plain letter."""
-        return "" if self.word else self.name.partition("_")[2]
+        return "" if self.word else self.name.partition("_")[2].replace("_", ",")
 
     @property
     def latex(self) -> str:
@@ -124,7 +124,27 @@ def symbol(name: str) -> Symbol:
 
 def letter(size: Symbol) -> Letter:
     """The row of the alphabet that a symbol belongs to."""
-    return LETTERS[size.name]
+    return _NUMBERED.get(size) or LETTERS[size.name]
+
+
+_NUMBERED: dict[Symbol, Letter] = {}
+
+
+def numbered(size: Symbol, number: int) -> Symbol:
+    r"""The same letter with a number below it, for one of several models that each have such a size of their own.
+
+    It stands beside the letter in every order, and is no name that can be asked for.
+
+    >>> numbered(E, 2), letter(numbered(L_enc, 1)).latex
+    (E_2, 'L_{\mathrm{enc,1}}')
+    """
+    own, name = letter(size), f"{size}_{number}"
+    while name in SYMBOLS:
+        name += "_"
+    found = Symbol(name, integer=True, positive=True)
+    _NUMBERED[found] = replace(own, name=name, config=())
+    RANK[found] = (RANK[size][0], name)
+    return found
 
 
 def name_size(field: str) -> Symbol:

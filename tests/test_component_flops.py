@@ -150,7 +150,8 @@ def test_flops_of_a_component(case: Case, quantity: str) -> None:
     counted = counter.get_total_flops()
     assert counted > 0
     formula = component(case.name, **case.options).formula(quantity).partial(**case.partial)
-    assert formula.value(distinct(sizes)) == counted
+    given = {size: number for size, number in distinct(sizes).items() if size in formula.takes}  # no S of a pooler
+    assert formula.value(given) == counted
 
 
 def test_every_component_has_a_row_or_multiplies_nothing() -> None:

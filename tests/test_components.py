@@ -192,7 +192,7 @@ def test_identities() -> None:
 
 
 def test_one_expert_is_its_network_and_a_router() -> None:
-    one, network = (component(name).params.partial(X="1", K="1", H="M") for name in ("moe", "gated-mlp"))
+    one, network = component("moe").params.partial(X="1", K="1"), component("gated-mlp").params.partial(H="M")
     assert (one.expanded - network.expanded - E).expand() == 0
     cost = component("moe").formula("flops")
     # the router, and K experts of three matrices a token: 2*B*S*E*X + 2*B*S*K*3*E*M

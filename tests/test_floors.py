@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "symformer"
 # From the ground up. A module may import from floors below its own, never from its own floor or above.
 FLOORS = [
     ["errors", "target"],
-    ["symbols", "registry"],
+    ["symbols", "registry", "limits"],
     ["arithmetic", "notation"],
     ["shapes", "sizes", "config"],
     ["ledger", "provenance"],

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
-from sympy import Expr, Integer, cancel, expand, fraction
+from sympy import Add, Expr, Integer, Symbol, cancel, expand, fraction
 
 from ..account import Line
-from ..architectures import architecture
+from ..architectures import resolve
 from ..components.base import Component
 from ..errors import OptionError
-from ..formula import Formula, Leading
+from ..formula import Formula, Leading, lowest
 from ..model import Model
-from ..notation.text import code
-from ..notation.tree import Fraction, Tree, tree
-from ..sizes import evaluate
+from ..notation.text import code, text
+from ..notation.tree import Fraction as Quotient
+from ..notation.tree import Tree, tree, value
+from ..sizes import Numbers, evaluate
+from ..symbols import numbered
 
 ROLES = ("embeddings", "attention", "MLP", "norms", "head", "other")
+MAX_PAIRS = 20_000  # of terms, up to which common factors are looked for that are sums
 
 
 @dataclass(frozen=True)
@@ -32,19 +39,29 @@ class Side:
         return {"formula": code(self.expr), "value": self.value}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
-    """Two models, one quantity."""
+    """Two models, one quantity.
+
+    A letter that both use with different numbers is two sizes: ``E_1`` is the left one's, ``E_2`` the right one's.
+    """
 
     left: Model
     right: Model
     formulas: tuple[Formula, Formula]
     rows: tuple[tuple[str, Side, Side], ...]  # by role; the last is the total
+    sizes: tuple[Numbers, Numbers]  # what the symbols of each side's formulas stand for, where there is a number
 
     @property
+    def totals(self) -> tuple[Side, Side]:
+        """The last row."""
+        return self.rows[-1][1:]
+
+    @cached_property
     def difference(self) -> Expr:
         """Left minus right."""
-        return expand(self.formulas[0].expanded - self.formulas[1].expanded)
+        left, right = self.totals
+        return expand(left.expr - right.expr)
 
     @property
     def difference_leading(self) -> Expr:
@@ -52,51 +69,131 @@ class Comparison:
         return Leading.of(self.difference).expr
 
     @property
-    def ratio(self) -> Tree:
-        """Left over right, without common factors."""
-        return _quotient(self.formulas[0].expanded, self.formulas[1].expanded)
+    def difference_value(self) -> int | None:
+        """The difference of the numbers; None where a size has none."""
+        left, right = self.totals
+        return None if left.value is None or right.value is None else left.value - right.value
+
+    @cached_property
+    def ratio(self) -> Tree | None:
+        """Left over right, without common factors; None where the right one is 0 at every size."""
+        left, right = self.totals
+        return _quotient(left.expr, right.expr)
 
     @property
-    def ratio_leading(self) -> Tree:
+    def ratio_leading(self) -> Tree | None:
         """The leading terms of the left over those of the right."""
-        return _quotient(self.formulas[0].leading().expr, self.formulas[1].leading().expr)
+        left, right = self.totals
+        return _quotient(Leading.of(left.expr).expr, Leading.of(right.expr).expr)
+
+    @property
+    def ratio_value(self) -> Fraction | None:
+        """The ratio of the numbers, exactly; None where a size has none, or the right one is 0."""
+        left, right = self.totals
+        return None if left.value is None or not right.value else Fraction(left.value, right.value)
+
+    @property
+    def no_ratio(self) -> str:
+        """Why there is no ratio; empty where there is one."""
+        _, right = self.totals
+        return "the second is 0" if right.expr == 0 or right.value == 0 else ""
+
+    @property
+    def lines(self) -> list[str]:
+        """What stands below the rows: whose sizes are whose, the difference and the ratio."""
+        models = zip((self.left, self.right), self.sizes, strict=True)
+        found = [
+            f"{model.target} has " + ", ".join(f"{size} = {number:,}" for size, number in sizes.items())
+            for model, sizes in models
+            if sizes
+        ]
+        found += [""] * bool(found)
+        difference, ratio, leading = self.difference, self.ratio, self.ratio_leading
+        whole = "" if self.difference_value is None or difference.is_number else f" = {self.difference_value:,}"
+        found += [f"difference  {text(difference)}{whole}", f"  leading   {text(self.difference_leading)}"]
+        if ratio is None or leading is None:
+            return [*found, f"no ratio: {self.no_ratio}"]
+        exact = "" if self.ratio_value is None or value(ratio).is_number else f" = {_spelt(self.ratio_value)}"
+        found += [f"ratio       {text(ratio)}{exact}", f"  leading   {text(leading)}"]
+        return found + [f"no ratio of the numbers: {self.no_ratio}"] * bool(self.no_ratio)
 
     def to_json(self) -> dict[str, Any]:
-        """As ``compare --json`` prints it."""
+        """As ``compare --json`` prints it; a ratio that is not whole is a string of two integers, "p/q"."""
+        ratio, leading, value = self.ratio, self.ratio_leading, self.ratio_value
+        exact = int(value) if value is not None and value.denominator == 1 else value
         return {
             "left": self.left.target,
             "right": self.right.target,
             "quantity": self.formulas[0].measure.name,
             "unit": self.formulas[0].measure.unit,
+            "sizes": {
+                side: {str(size): number for size, number in sizes.items()}
+                for side, sizes in zip(("left", "right"), self.sizes, strict=True)
+            },
             "rows": [
                 {"part": role, "left": left.to_json(), "right": right.to_json()} for role, left, right in self.rows
             ],
             "difference": code(self.difference),
             "difference_leading": code(self.difference_leading),
-            "ratio": code(self.ratio),
-            "ratio_leading": code(self.ratio_leading),
+            "difference_value": self.difference_value,
+            "ratio": None if ratio is None else code(ratio),
+            "ratio_leading": None if leading is None else code(leading),
+            "ratio_value": str(exact) if isinstance(exact, Fraction) else exact,
+            "no_ratio": self.no_ratio or None,
         }
+
+    def __repr__(self) -> str:
+        left, right = (code(side.expr) if side.value is None else f"{side.value:,}" for side in self.totals)
+        return f"<{self.formulas[0].measure.name} of {self.left.target}, {left}, and of {self.right.target}, {right}>"
 
 
 def compare(a: Model | str, b: Model | str, quantity: str = "params", **conventions: str) -> Comparison:
-    """Compare two models over the same letters; each has its own numbers.
+    """Compare two models, each with its own numbers: over the same letters where these are the same.
+
+    Raises OptionError for a quantity that does not add up.
 
     >>> compare("bert-base-uncased", "gpt2").difference_leading
     -8*E**2*L + 2*E*H*L
+    >>> compare("gpt2", "gpt2-xl").difference_leading
+    12*E_1**2*L_1 - 12*E_2**2*L_2
     """
-    left, right = (architecture(each) if isinstance(each, str) else each for each in (a, b))
-    formulas = (left.formula(quantity, **conventions), right.formula(quantity, **conventions))
+    models = [resolve(each) if isinstance(each, str) else each for each in (a, b)]
+    formulas = [model.formula(quantity, **conventions) for model in models]
     if not formulas[0].additive:
         raise OptionError(f"{quantity} is a ratio, which does not add up over parts; compare its two sides")
-    sides = [_by_role(formula) for formula in formulas]
-    for side, formula in zip(sides, formulas, strict=True):
-        side["total"] = formula.expanded
-    rows = [
-        (role, _side(sides[0].get(role, Integer(0)), left), _side(sides[1].get(role, Integer(0)), right))
-        for role in (*ROLES, "total")
-        if any(side.get(role, 0) != 0 for side in sides)
-    ]
-    return Comparison(left, right, formulas, tuple(rows))
+    parts = [{**_by_role(formula), "total": formula.expanded} for formula in formulas]
+    used = [{size for expr in exprs.values() for size in expr.free_symbols} for exprs in parts]
+    left, right = (model.known for model in models)
+    both = [size for size in left if size in used[0] & used[1] & right.keys()]
+    apart = [size for size in both if left[size] != right[size]]
+    own: list[dict[Symbol, Symbol]] = [{size: numbered(size, number) for size in apart} for number in (1, 2)]
+    sides = [_sides(*each) for each in zip(formulas, parts, (left, right), own, strict=True)]
+    none = Side(Integer(0), 0)
+    rows = [(role, sides[0].get(role, none), sides[1].get(role, none)) for role in (*ROLES, "total")]
+    return Comparison(
+        models[0],
+        models[1],
+        (formulas[0], formulas[1]),
+        tuple(row for row in rows if row[0] == "total" or any(side.expr != 0 for side in row[1:])),
+        (_named(left, used[0], own[0]), _named(right, used[1], own[1])),
+    )
+
+
+def _sides(
+    formula: Formula, parts: Mapping[str, Expr], numbers: Numbers, own: Mapping[Symbol, Symbol]
+) -> dict[str, Side]:
+    if set(formula.symbols) <= numbers.keys():
+        formula.value()  # holds them to every condition
+    return {
+        role: Side(
+            expr.xreplace(own), evaluate(expr, numbers, formula.id) if expr.free_symbols <= numbers.keys() else None
+        )
+        for role, expr in parts.items()
+    }
+
+
+def _named(numbers: Numbers, used: set[Symbol], own: Mapping[Symbol, Symbol]) -> Numbers:
+    return {own.get(size, size): number for size, number in numbers.items() if size in used}
 
 
 def _by_role(formula: Formula) -> dict[str, Expr]:
@@ -117,11 +214,17 @@ def _by_role(formula: Formula) -> dict[str, Expr]:
     return found
 
 
-def _side(expr: Expr, model: Model) -> Side:
-    numbers = model.known
-    return Side(expr, evaluate(expr, numbers, model.target) if expr.free_symbols <= numbers.keys() else None)
+def _spelt(ratio: Fraction) -> str:
+    """A ratio exactly, and to four digits where it is not whole."""
+    if ratio.denominator == 1:
+        return f"{ratio.numerator:,}"
+    near = Context(prec=4).divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    return f"{ratio.numerator:,}/{ratio.denominator:,} ≈ {near:f}"
 
 
-def _quotient(above: Expr, below: Expr) -> Tree:
-    numerator, denominator = fraction(cancel(above / below))
-    return tree(expand(numerator)) if denominator == 1 else Fraction(tree(expand(numerator)), tree(expand(denominator)))
+def _quotient(above: Expr, below: Expr) -> Tree | None:
+    if below == 0:
+        return None
+    pairs = len(Add.make_args(above)) * len(Add.make_args(below))
+    numerator, denominator = fraction(cancel(above / below) if pairs <= MAX_PAIRS else lowest(above, below))
+    return tree(expand(numerator)) if denominator == 1 else Quotient(tree(expand(numerator)), tree(expand(denominator)))

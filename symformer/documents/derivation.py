@@ -63,6 +63,7 @@ def document(model: Model, quantities: Sequence[str], version: str, together: st
             if not together:
                 raise
             refused.append((name, str(error)))
+    model.asked_by(formulas)
     blocks: list[Block] = []
     for formula in formulas:
         chapter = _chapter(model, formula)
@@ -446,7 +447,8 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
         sibling = other.formula(formula.measure.name, **formula.conventions)
         spelt = ", ".join(f"{name}={value}" for name, value in other.component.chosen.items()) or "the usual form"
         example = _with_sizes(other, sibling, shown)
-        amount = [f"{sibling.value(dict(example.known)):,}"] if example else []
+        sizes = {size: number for size, number in example.known.items() if size in sibling.takes} if example else {}
+        amount = [f"{sibling.value(sizes):,}"] if example else []
         if example and example.target != shown.target:
             amount.append(f" ({example.target})")
         others.append([[Code(spelt)], [Math.of(sibling.expanded)], amount])

@@ -1,0 +1,113 @@
+"""How large an expression can become once it is multiplied out: known before SymPy is asked to do so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import comb, lcm
+from operator import add, mul
+
+from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Symbol, ceiling, floor
+
+MAX_DEGREE = 48
+MAX_TERMS = 1_000
+MAX_DIGITS = 100
+MAX_PAIRS = 256  # of arguments of max and min, all together: SymPy compares each with each
+
+CALLS: dict[str, type[Expr]] = {"ceil": ceiling, "floor": floor, "max": Max, "min": Min}
+
+Called = frozenset[tuple[object, int]]  # every call, once, with the pairs of its arguments
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What an expression, multiplied out, has at most. The bound of a sum is the sum of the bounds, and so on."""
+
+    degree: int
+    terms: int
+    above: int  # the sum of its coefficients without their signs is at most above/below
+    below: int = 1  # and every coefficient is a whole number of these parts
+    called: Called = frozenset()
+    width: int = 1  # of max and min: how many arguments, where those of one right inside another are its own
+
+    @classmethod
+    def of(cls, expr: Expr, known: Mapping[Symbol, Bound]) -> Bound:
+        """The bound of an expression in which some symbols stand for others. Raises ValueError: not arithmetic."""
+        if isinstance(expr, Rational):
+            return cls.number(expr)
+        if isinstance(expr, Symbol):
+            return known.get(expr, SYMBOL)
+        if isinstance(expr, Add | Mul):
+            return reduce(add if isinstance(expr, Add) else mul, (cls.of(each, known) for each in expr.args))
+        if isinstance(expr, Pow) and isinstance(expr.exp, Integer):
+            base = cls.of(expr.base, known)
+            return base ** int(expr.exp) if expr.exp > 0 else base.inverse() ** -int(expr.exp)
+        if isinstance(expr, ceiling | floor | Max | Min):
+            return cls.call(expr, [cls.of(each, known) for each in expr.args])
+        raise ValueError(f"{expr} is not arithmetic over whole sizes")
+
+    @classmethod
+    def number(cls, value: Rational) -> Bound:
+        """Of a number: exact."""
+        return cls(0, 1, abs(int(value.p)), int(value.q))
+
+    @classmethod
+    def call(cls, call: object, arguments: list[Bound]) -> Bound:
+        """Of ceil, floor, max and min, which may turn out to be one of their arguments and a number."""
+        whole = reduce(add, arguments, Bound(0, 1, 1))
+        width = sum(each.width for each in arguments) if len(arguments) > 1 else 1
+        return replace(whole, called=whole.called | {(call, width**2)}, width=width)
+
+    def __add__(self, other: Bound) -> Bound:
+        below = lcm(self.below, other.below)
+        above = self.above * (below // self.below) + other.above * (below // other.below)
+        terms = self.terms + other.terms
+        return Bound(max(self.degree, other.degree), terms, above, below, self.called | other.called)
+
+    def __mul__(self, other: Bound) -> Bound:
+        return Bound(
+            self.degree + other.degree,
+            self.terms * other.terms,
+            self.above * other.above,
+            self.below * other.below,
+            self.called | other.called,
+        )
+
+    def __pow__(self, exponent: int) -> Bound:
+        if exponent > MAX_DEGREE:  # its coefficients are not worth reckoning
+            return Bound(max(1, self.degree) * exponent, self.terms, self.above, self.below, self.called)
+        terms = comb(self.terms + exponent - 1, exponent)
+        return Bound(self.degree * exponent, terms, self.above**exponent, self.below**exponent, self.called)
+
+    def inverse(self) -> Bound:
+        """Of 1 over it."""
+        if self.degree == 0 and self.terms == 1:
+            return Bound(0, 1, self.below, max(1, self.above), self.called)
+        size = max(1, self.above) * self.below
+        return Bound(self.degree, self.terms, size, size, self.called)
+
+    @property
+    def excess(self) -> str:
+        """What is too much of it, for a sentence; empty where nothing is."""
+        if self.degree > MAX_DEGREE:
+            return f"degree {self.degree:,}, and at most {MAX_DEGREE} is read"
+        if self.terms > MAX_TERMS:
+            return f"{_count(self.terms)} terms, and at most {MAX_TERMS:,} are read"
+        if max(self.above, self.below) >= 10**MAX_DIGITS:
+            return f"coefficients of {digits(max(self.above, self.below)):,} digits, and at most {MAX_DIGITS} are read"
+        if (pairs := sum(each for _, each in self.called)) > MAX_PAIRS:
+            return f"{pairs} pairs of arguments of ceil, floor, max and min, and at most {MAX_PAIRS} are compared"
+        return ""
+
+
+SYMBOL = Bound(1, 1, 1)
+
+
+def digits(number: int) -> int:
+    """How many digits a number has; from 4,000 on, or one more, since Python refuses to write those of larger ones."""
+    return len(str(abs(number))) if number.bit_length() < 13_000 else number.bit_length() * 30_103 // 100_000 + 1
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number < 10**15 else f"more than 10**{digits(number) - 2}"
