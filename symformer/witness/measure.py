@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any, cast
+from typing import Any
 
-import torch
 from sympy import Symbol
 from torch import nn
 
 from ..architectures.base import Architecture
 from ..errors import WitnessError
-
-os.environ.setdefault("HF_HUB_OFFLINE", "1")  # a witness is built from its code alone
+from .session import Session
 
 
 @dataclass(frozen=True)
@@ -46,32 +41,39 @@ def class_path(component: Architecture) -> tuple[str, str]:
     return (module, name) if colon else (component.witness.library, named)
 
 
-def build(component: Architecture, numbers: Mapping[Symbol, int], device: str = "meta") -> nn.Module:
-    """The witness at these sizes; on the meta device it takes no memory, whatever the sizes."""
+def recipe(component: Architecture, numbers: Mapping[Symbol, int]) -> Callable[[], nn.Module]:
+    """What makes the witness at these sizes, on whatever device a session asks for."""
     made_by = witness_class(component)
     config: dict[str, Any] = {**component.fields.write(component, numbers), **component.witness.arguments}
-    with torch.device(device), torch.no_grad(), without_initialisation(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # remarks on speed, from classes that are never run here
-        if component.witness.config:
-            library = import_module(component.witness.library)
-            library.logging.set_verbosity_error()  # its remarks on token ids outside a drawn vocabulary
-            model: Any = made_by(getattr(library, component.witness.config)(**config))
-            model.tie_weights()  # on meta, nothing has tied them yet
-        else:
-            model = made_by(**config)
-    return cast(nn.Module, model)
+
+    def make() -> nn.Module:
+        if not component.witness.config:
+            return made_by(**config)
+        library = import_module(component.witness.library)
+        return made_by(getattr(library, component.witness.config)(**config))
+
+    return make
+
+
+def build(component: Architecture, numbers: Mapping[Symbol, int], device: str = "meta") -> nn.Module:
+    """The witness at these sizes; on the meta device it takes no memory, whatever the sizes."""
+    return Session(recipe(component, numbers)).model(device)
 
 
 def stored_rows(component: Architecture, model: nn.Module, numbers: Mapping[Symbol, int] | None = None) -> list[Stored]:
     """Every unique parameter, once, under the name our ledger gives it; ``numbers`` tell stacks of layers apart."""
-    rows = []
-    for name, parameter in model.named_parameters(remove_duplicate=True):
-        path = name.removeprefix(component.witness.prefix)
-        for theirs, ours in component.witness.rename.items():
-            path = path.replace(theirs, ours)
-        path = _in_its_stack(path, component.witness.stacks, numbers or {})
-        rows.append(Stored(path, tuple(parameter.shape)))
-    return rows
+    return [
+        Stored(our_path(component, name, numbers or {}), tuple(parameter.shape))
+        for name, parameter in model.named_parameters(remove_duplicate=True)
+    ]
+
+
+def our_path(component: Architecture, name: str, numbers: Mapping[Symbol, int]) -> str:
+    """Our name for what torch calls so, a parameter or a module."""
+    path = f"{name}.".removeprefix(component.witness.prefix).rstrip(".")
+    for theirs, ours in component.witness.rename.items():
+        path = path.replace(theirs, ours)
+    return _in_its_stack(path, component.witness.stacks, numbers)
 
 
 def _in_its_stack(path: str, stacks: Mapping[str, Symbol], numbers: Mapping[Symbol, int]) -> str:
@@ -82,7 +84,7 @@ def _in_its_stack(path: str, stacks: Mapping[str, Symbol], numbers: Mapping[Symb
     first = 0
     for stack, size in stacks.items():
         if int(number) < first + numbers[size]:
-            return f"{stack}.{number}.{rest}"
+            return ".".join(filter(None, (stack, number, rest)))
         first += numbers[size]
     return path
 
@@ -98,16 +100,3 @@ def versions(component: Architecture) -> dict[str, str]:
 def releases(*libraries: str) -> dict[str, str]:
     """The versions of libraries that are installed."""
     return {library: version(library).partition("+")[0] for library in libraries}
-
-
-@contextmanager
-def without_initialisation() -> Iterator[None]:
-    """Filling weights with random numbers is most of the time on meta, and tells nothing."""
-    kept = {name: getattr(nn.init, name) for name in dir(nn.init) if name.endswith("_") and not name.startswith("_")}
-    for name in kept:
-        setattr(nn.init, name, lambda tensor, *args, **kwargs: tensor)
-    try:
-        yield
-    finally:
-        for name, function in kept.items():
-            setattr(nn.init, name, function)

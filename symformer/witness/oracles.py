@@ -1,24 +1,23 @@
-"""What torch itself says of a model that runs: FLOPs by its own counter, and the bytes of its own cache.
+"""What torch itself says of an architecture's class at one point: FLOPs by its own counter, bytes of its own tensors.
 
-Everything runs on the meta device or with fake tensors, so sizes cost nothing. Each oracle asserts that it counted
-what it is asked about.
+One session of the class at a point answers every quantity, and what it ran once it does not run again. Each oracle
+asserts that it counted what it is asked about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
 from importlib import import_module
+from math import prod
 from typing import Any
 
 import torch
 from sympy import Symbol
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.autograd.graph import saved_tensors_hooks
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -29,18 +28,37 @@ from ..shapes import shape_line
 from ..sizes import evaluate
 from ..symbols import B, C, N_new, S, V_type
 from .calling import unpadded
-from .measure import build
-from .running import ends
+from .measure import our_path, recipe
+from .session import Run, Session, tensors_of
+from .watching import Keeper, Products
 
 Numbers = Mapping[Symbol, int]
+Parts = Mapping[tuple[str, str], Mapping[int, int]]  # a module of ours and a pass -> what each part of it came to: how often
+FORWARD, BACKWARD = "forward", "backward"
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What torch said of one quantity: the whole, and the parts it is the sum of, where these have names of their own."""
+
+    total: int
+    parts: Parts | None = None
+    ran: frozenset[str] = frozenset()  # our name of every module that may have parts
+
+    def __add__(self, other: Found) -> Found:
+        parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+        for each in (self, other):
+            for key, values in (each.parts or {}).items():
+                parts[key].update(values)
+        return Found(self.total + other.total, parts, self.ran | other.ran)
 
 
 @dataclass(frozen=True)
 class Oracle:
     """What settles one quantity: the conventions under which torch counts, and the count."""
 
-    count: Callable[..., int]  # of an architecture and its numbers, and of what a further way says
+    count: Callable[..., Found]  # of a witness and of what a further way says
     by: str  # what counts, in words
     conventions: Mapping[str, str]
     ways: tuple[Mapping[str, str], ...] = ()  # further conventions, settled for the first variant of an architecture
@@ -48,12 +66,234 @@ class Oracle:
     cached: bool = False  # whether it needs a class that keeps a cache
     needs: Kind | None = None  # an operation without which there is nothing to settle
     library: str = ""  # whether it counts what this library's code does, and no other's
+    added: bool = False  # whether a module's parts are compared by their sum
+    rows: str = ""  # what is compared row by row, in words; nothing where only the whole can be
+    length: Symbol = S  # the tokens it is told of: those that are read, or those in a cache
 
 
-def forward_flops(component: Architecture, numbers: Numbers) -> int:
-    """One forward pass."""
-    model = build(component, numbers).eval()
-    return _counted(component, lambda: _run(component, model, numbers), torch.no_grad())
+@dataclass
+class Prompted:
+    """A cache that a prompt filled, what it held then, and the passes of one token made since."""
+
+    cache: Any
+    read: Found
+    held: Mapping[str, int]  # bytes
+    passes: list[Found] = field(default_factory=list)
+    logits: int = 0  # bytes of those of the first pass
+
+
+class Witness(Session):
+    """The session of an architecture's torch class at some sizes."""
+
+    def __init__(self, component: Architecture, numbers: Numbers) -> None:
+        super().__init__(recipe(component, numbers))
+        self.component, self.numbers = component, numbers
+        self._prompts: dict[int, Prompted] = {}
+        self._kept: dict[tuple[str, ...], Found] = {}
+        self._states: dict[tuple[str, str, bool], tuple[int, int, int]] = {}
+
+    # -- how it is called ----------------------------------------------------------------------------------------
+
+    def call(
+        self,
+        new: int = 0,
+        *,
+        cache: Any = None,
+        implementation: str = "eager",
+        masked: bool = True,
+        last: bool = False,
+    ) -> Run:
+        """What runs the class on as many new tokens, or S, its attention and its experts written out."""
+        component, numbers = self.component, {**self.numbers, S: new or self.numbers[S]}
+
+        def run(model: nn.Module) -> Any:
+            device = next(model.parameters()).device
+            inputs = []
+            for axes in shape_line(component.shapes).inputs:
+                shape = [evaluate(dim, numbers, axes.name) for dim in axes.dims]
+                dtype = torch.long if len(shape) == 2 else torch.float32
+                inputs.append(torch.zeros(shape, dtype=dtype, device=device))
+            if component.witness.library != "transformers":
+                return model(*inputs)
+            config: Any = model.config
+            config._attn_implementation = implementation
+            config._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
+            new = numbers[S]
+            facts: dict[str, Any] = {}
+            if masked:  # on meta no mask can be made
+                kinds: list[str] = getattr(config, "layer_types", None) or [""]
+                masks = {}
+                for kind in set(kinds):  # a window keeps fewer tokens than came before
+                    seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
+                    masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
+                facts["attention_mask"] = masks if len(masks) > 1 else masks[kinds[0]]
+            if masked or not keeps_cache(component):  # else a causal model makes its own
+                facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
+            if V_type in component.fields.sizes:
+                facts["token_type_ids"] = torch.zeros(numbers[B], new, dtype=torch.long, device=device)
+            if keeps_cache(component):
+                facts |= {"use_cache": cache is not None, "past_key_values": cache}
+            if last and hasattr(model, "lm_head"):
+                facts["logits_to_keep"] = 1
+            with unpadded():
+                return model(*inputs, **facts)
+
+        return run
+
+    def empty(self) -> Any:
+        """A cache of the class's own."""
+        if not keeps_cache(self.component):
+            raise WitnessError(f"the torch class of {self.component.name} keeps no cache, so none can be measured")
+        from transformers import DynamicCache
+
+        config: Any = self.model().config
+        return DynamicCache(config=config)
+
+    # -- FLOPs ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def forward(self) -> Found:
+        """One forward pass."""
+        return self.counted(self.call())
+
+    @cached_property
+    def trained(self) -> Found:
+        """One forward and one backward pass."""
+        return self.counted(self.call(), backward=True)
+
+    def prompted(self, length: Symbol) -> Prompted:
+        """A prompt, its keys and values kept."""
+        tokens = self.numbers[length]
+        if tokens not in self._prompts:
+            cache = self.empty()
+            read = self.counted(self.call(tokens, cache=cache))
+            held = {row: tensor.numel() * tensor.element_size() for row, tensor in tensors_of(cache).items()}
+            if not held:
+                raise WitnessError(f"the cache of {self.component.name} is empty: nothing was counted")
+            self._prompts[tokens] = Prompted(cache, read, held)
+        return self._prompts[tokens]
+
+    def decoded(self, length: Symbol, passes: int = 1) -> Prompted:
+        """A prompt, and at least as many passes of one token after it."""
+        prompted = self.prompted(length)
+        while len(prompted.passes) < passes:
+            outputs: list[Any] = []
+            one = self.call(1, cache=prompted.cache)
+            prompted.passes.append(self.counted(lambda model: outputs.append(one(model))))
+            logits = getattr(outputs[0], "logits", None)
+            prompted.logits = logits.untyped_storage().nbytes() if logits is not None else 0
+        return prompted
+
+    @cached_property
+    def prompt_for_one(self) -> Found:
+        """A prompt of which the logits at the last position are wanted."""
+        return self.counted(self.call(cache=self.empty(), last=True))
+
+    def counted(self, run: Run, *, backward: bool = False) -> Found:
+        """The products of a run by torch's own counter, and each of them in the module that ran it."""
+        seen = Products(self.model())
+        # A weight that could be trained is multiplied as it stands; else a linear layer may copy it for each sequence.
+        counter = self.flops(run, seen, backward=backward, train=backward, prepare=trainable)
+        _something(self.component, counter)
+        parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+        for path, sites in seen.tally.times.items():
+            module, _, name = path.rpartition(".")
+            key = (starred(self.ours(module)), BACKWARD if name.endswith("_backward") else FORWARD)
+            for each in sites.values():
+                for factors, times in each.items():
+                    parts[key][2 * prod(factors)] += times
+        total = int(counter.get_total_flops())
+        if (named := sum(value * times for each in parts.values() for value, times in each.items())) != total:
+            raise WitnessError(f"torch counts {total:,} FLOPs of {self.component.name}, and its products are {named:,}")
+        return Found(total, parts, self.named(seen.where.ran))
+
+    # -- names ---------------------------------------------------------------------------------------------------
+
+    def ours(self, path: str) -> str:
+        """Our name for a module."""
+        return our_path(self.component, path, self.numbers)
+
+    def named(self, paths: Iterable[str]) -> frozenset[str]:
+        """Our names of modules, * for the number of a layer."""
+        return frozenset(starred(self.ours(path)) for path in paths)
+
+    # -- bytes ---------------------------------------------------------------------------------------------------
+
+    def held(self) -> Found:
+        """The tensors of the cache after C tokens, each by the attention that it belongs to."""
+        held = self.prompted(C).held
+        layers: dict[int, str] = {}
+        for name, module in self.model().named_modules():
+            if isinstance(place := getattr(module, "layer_idx", None), int):
+                layers[place] = name
+        parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+        for row, size in held.items():
+            path = layers.get(int(row.split(".")[1]))
+            if path is None:
+                raise WitnessError(f"no attention of {self.component.name} says that {row} of the cache is its own")
+            parts[starred(self.ours(path)), FORWARD][size] += 1
+        return Found(sum(held.values()), parts, self.named(layers.values()) | {""})
+
+    def activations(
+        self,
+        implementation: str = "eager",
+        dropout: str = "off",
+        recompute: str = "none",
+        dtype: str = "fp32",
+        device: str = "fake",
+    ) -> Found:
+        """The bytes of every storage that a forward pass keeps for the backward pass, weights left out.
+
+        On the CPU, and fake unless real memory is asked for: the meta device will not do, as a model cannot make its
+        own mask there.
+        """
+        key = (implementation, dropout, recompute, dtype, device)
+        if key not in self._kept:
+
+            def within(model: nn.Module, seen: Keeper) -> AbstractContextManager[None]:
+                for module in model.modules():
+                    if isinstance(module, nn.Dropout):
+                        module.p = 0.1 if dropout == "on" else 0.0
+                return _recomputing(model, recompute, seen.keep)
+
+            run = self.call(implementation=implementation, masked=False)
+            seen = self.kept(run, device=device, dtype=_DTYPES[dtype], train=True, within=within)
+            values: Counter[int] = Counter()
+            for sites in seen.tally.times.values():
+                for each in sites.values():
+                    for factors, times in each.items():
+                        values[prod(factors)] += times
+            total = sum(value * times for value, times in values.items())
+            if not total:
+                raise WitnessError(f"{self.component.name} keeps nothing for the backward pass: nothing was counted")
+            self._kept[key] = Found(total, {("", FORWARD): values}, frozenset([""]))
+        return self._kept[key]
+
+    def states(self, optimizer: str, single: bool, device: str = "meta") -> tuple[int, int, int]:
+        """The bytes of the parameters, of their master copies and of a real optimizer's state after a real step.
+
+        In half precision the step is made on a master copy of the parameters, in single precision.
+        """
+        key = (optimizer, device, single)
+        if key not in self._states:
+            model = Session(self._build).model(device).requires_grad_(True)
+            parameters = list(model.to(torch.float32 if single else torch.bfloat16).parameters())
+            masters = parameters if single else [parameter.detach().to(torch.float32) for parameter in parameters]
+            for master in masters:
+                master.grad = torch.zeros_like(master)
+            makes: dict[str, Callable[[], Any]] = {
+                "adam": lambda: torch.optim.AdamW(masters, foreach=False),
+                "sgd": lambda: torch.optim.SGD(masters, foreach=False),
+                "momentum": lambda: torch.optim.SGD(masters, momentum=0.9, foreach=False),
+                "adafactor": lambda: torch.optim.Adafactor(masters, foreach=False),
+            }
+            stepped = makes[optimizer]()
+            stepped.step()
+            state = [value for each in stepped.state.values() for value in each.values() if isinstance(value, Tensor)]
+            if optimizer != "sgd" and not state:
+                raise WitnessError(f"{optimizer} keeps no state for {self.component.name}: nothing was counted")
+            self._states[key] = (_bytes(parameters), 0 if single else _bytes(masters), _bytes(state))
+        return self._states[key]
 
 
 def train_flops(
@@ -67,19 +307,21 @@ def train_flops(
 
     Torch stops computing again, unless told otherwise, once it has every tensor that the backward pass reads: early.
     """
-    model = build(component, numbers).train().requires_grad_(True)
-    prepare(model)
-    core: AbstractContextManager[Any] = nullcontext()
-    if recompute == "full":
-        enable: Any = getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)
-        enable({"use_reentrant": False})
-        # Transformers then asks for a gradient of the embeddings' output, which only the reentrant checkpoint needs.
-        undo: Any = model.disable_input_require_grads
-        undo()
-    elif recompute == "selective":
-        core = _checkpointed_attention(model)
+    witness = Witness(component, numbers)
+
+    def checkpointed(model: Any) -> None:
+        prepare(model)
+        if recompute == "full":
+            enable: Any = getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)
+            enable({"use_reentrant": False})
+            # Transformers then asks for a gradient of the embeddings' output, which only the reentrant way needs.
+            model.disable_input_require_grads()
+
+    core = _checkpointed_attention(witness.model()) if recompute == "selective" else nullcontext()
     with set_checkpoint_early_stop(early_stop), core:
-        return _counted(component, lambda: _backward(_run(component, model, numbers)), nullcontext())
+        counter = witness.flops(witness.call(), backward=True, train=True, prepare=checkpointed)
+    _something(component, counter)
+    return int(counter.get_total_flops())
 
 
 @contextmanager
@@ -101,80 +343,9 @@ def _checkpointed_attention(model: nn.Module) -> Iterator[None]:
         raise WitnessError(f"{type(model).__name__} ran no attention of its module: nothing was checkpointed")
 
 
-def prefill_flops(component: Architecture, numbers: Numbers) -> int:
-    """A prompt of S tokens, its keys and values kept."""
-    model = build(component, numbers).eval()
-    return _counted(component, lambda: _run(component, model, numbers, cache=_cache(component, model)), torch.no_grad())
-
-
-def decode_flops(component: Architecture, numbers: Numbers) -> int:
-    """One token after C that are in the cache."""
-    model, cache = _filled(component, numbers)
-    one = {**numbers, S: 1}
-    return _counted(component, lambda: _run(component, model, one, cache=cache), torch.no_grad())
-
-
-def generation_flops(component: Architecture, numbers: Numbers) -> int:
-    """A prompt of S tokens, then a pass for each new token but the first, which the prompt's logits give."""
-    model = build(component, numbers).eval()
-    cache = _cache(component, model)
-
-    def generate() -> None:
-        _run(component, model, numbers, cache=cache, last=True)
-        for _ in range(numbers[N_new] - 1):
-            _run(component, model, {**numbers, S: 1}, cache=cache)
-
-    flops = _counted(component, generate, torch.no_grad())
-    held = {layer.keys.shape[2] for layer in cache.layers}
-    if held != {numbers[S] + numbers[N_new] - 1}:
-        raise WitnessError(f"the cache of {component.name} holds {held} tokens after generating: it was not used")
-    return flops
-
-
-def activation_bytes(
-    component: Architecture,
-    numbers: Numbers,
-    implementation: str = "eager",
-    dropout: str = "off",
-    recompute: str = "none",
-    dtype: str = "fp32",
-    fake: bool = True,
-) -> int:
-    """The bytes of every storage that a forward pass keeps for the backward pass, weights left out.
-
-    On the CPU, and fake unless real memory is asked for: a fake tensor goes where a real one would, and has no memory.
-    The meta device will not do: there a layer norm keeps single precision, and a model cannot make its own mask.
-    """
-    with FakeTensorMode() if fake else nullcontext(), unpadded():
-        with _dtype(_DTYPES[dtype]):
-            model = build(component, numbers, "cpu").train().requires_grad_(True)
-        for module in model.modules():
-            if isinstance(module, nn.Dropout):
-                module.p = 0.1 if dropout == "on" else 0.0
-        weights = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
-        kept: dict[int, Tensor] = {}  # holds the tensors too, so that no storage is freed and its place used again
-
-        def keep(tensor: Tensor) -> Tensor:
-            kept.setdefault(tensor.untyped_storage()._cdata, tensor)
-            return tensor
-
-        with _recomputing(model, recompute, keep), saved_tensors_hooks(keep, lambda tensor: tensor):
-            output = _run(component, model, numbers, implementation=implementation, masked=False)
-        total = sum(tensor.untyped_storage().nbytes() for storage, tensor in kept.items() if storage not in weights)
-    if not total or output is None:
-        raise WitnessError(f"{component.name} keeps nothing for the backward pass: nothing was counted")
-    return total
-
-
-@contextmanager
-def _dtype(dtype: torch.dtype) -> Iterator[None]:
-    """Weights that are made here have this precision: fake ones cannot be cast afterwards."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
+def activation_bytes(component: Architecture, numbers: Numbers, fake: bool = True, **way: str) -> int:
+    """The bytes that a forward pass keeps for the backward pass, with fake tensors or real ones."""
+    return Witness(component, numbers).activations(**way, device="fake" if fake else "cpu").total
 
 
 @contextmanager
@@ -207,79 +378,54 @@ def _recomputing(model: Any, recompute: str, keep: Callable[[Tensor], Tensor]) -
         yield
     finally:
         interface.get_interface = find
+        for module in model.modules() if recompute == "full" else ():
+            if hasattr(module, "gradient_checkpointing"):
+                module.gradient_checkpointing = False
     if not times and recompute != "none":
         raise WitnessError("no layer was checkpointed: nothing was counted")
 
 
-def train_bytes(
-    component: Architecture,
-    numbers: Numbers,
+def train_bytes(component: Architecture, numbers: Numbers, device: str = "meta", **way: str) -> int:
+    """Parameters, gradients and the optimizer's own state after a real step; and the activations, if asked for."""
+    return train_memory(Witness(component, numbers), device=device, **way).total
+
+
+def train_memory(
+    witness: Witness,
     recipe: str = "fp32",
     optimizer: str = "adam",
     implementation: str = "none",
     recompute: str = "none",
     device: str = "meta",
-) -> int:
-    """Parameters, gradients and the optimizer's own state after a real step; and the activations, if asked for.
-
-    In half precision the step is made on a master copy of the parameters, in single precision.
-    """
+) -> Found:
     single = recipe == "fp32"
-    model = build(component, numbers, device).train().requires_grad_(True)
-    parameters = list(model.to(torch.float32 if single else torch.bfloat16).parameters())
-    masters = parameters if single else [parameter.detach().to(torch.float32) for parameter in parameters]
-    for master in masters:
-        master.grad = torch.zeros_like(master)
-    makes: dict[str, Callable[[], Any]] = {
-        "adam": lambda: torch.optim.AdamW(masters, foreach=False),
-        "sgd": lambda: torch.optim.SGD(masters, foreach=False),
-        "momentum": lambda: torch.optim.SGD(masters, momentum=0.9, foreach=False),
-        "adafactor": lambda: torch.optim.Adafactor(masters, foreach=False),
-    }
-    stepped = makes[optimizer]()
-    stepped.step()
-    states = [value for state in stepped.state.values() for value in state.values() if isinstance(value, Tensor)]
-    if optimizer != "sgd" and not states:
-        raise WitnessError(f"{optimizer} keeps no state for {component.name}: nothing was counted")
-    given = [torch.zeros_like(parameter) for parameter in parameters] if recipe == "bf16" else []
-    gradients = given or [master.grad for master in masters if master.grad is not None]
-    copies = [] if single else masters
-    total: int = sum(tensor.untyped_storage().nbytes() for tensor in (*parameters, *gradients, *copies, *states))
-    if implementation == "none":
-        return total
-    dtype = "fp32" if single else "bf16"
-    way = {"implementation": implementation, "recompute": recompute, "dtype": dtype}
-    return total + activation_bytes(component, numbers, **way, fake=device == "meta")
+    parameters, masters, state = witness.states(optimizer, single, device)
+    gradients = parameters if single or recipe == "bf16" else masters
+    total = parameters + masters + gradients + state
+    if implementation != "none":
+        dtype, where = "fp32" if single else "bf16", "fake" if device == "meta" else device
+        total += witness.activations(implementation, recompute=recompute, dtype=dtype, device=where).total
+    return Found(total)
 
 
-def inference_bytes(component: Architecture, numbers: Numbers) -> int:
+def generation_flops(witness: Witness, new: int) -> Found:
+    """A prompt of S tokens, then a pass for each new token but the first, which the prompt's logits give."""
+    prompted = witness.decoded(S, new - 1)
+    held = {tensor.shape[2] for tensor in tensors_of(prompted.cache).values()}
+    if held != {witness.numbers[S] + len(prompted.passes)}:
+        raise WitnessError(f"the cache of {witness.component.name} holds {held} tokens after generating: it is not used")
+    return sum(prompted.passes[: new - 1], start=witness.prompt_for_one)
+
+
+def inference_memory(witness: Witness) -> Found:
     """Parameters, the cache after C tokens, and the logits of one more."""
-    model, cache = _filled(component, numbers)
-    held = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
-    before = _bytes_of(cache)
-    with torch.no_grad():
-        output = _run(component, model, {**numbers, S: 1}, cache=cache)
-    logits = getattr(output, "logits", None)
-    return held + before + (logits.untyped_storage().nbytes() if logits is not None else 0)
+    parameters = _bytes(list(witness.model().parameters()))
+    return Found(parameters + witness.held().total + witness.decoded(C).logits)
 
 
-def _bytes_of(cache: Any) -> int:
-    tensors = [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]
-    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-
-
-def cache_bytes(component: Architecture, numbers: Numbers) -> int:
-    """The bytes of the model's own cache object after C tokens."""
-    _, cache = _filled(component, numbers)
-    total = _bytes_of(cache)
-    if not total:
-        raise WitnessError(f"the cache of {component.name} is empty: nothing was counted")
-    return total
-
-
-def active_elements(component: Architecture, numbers: Numbers) -> int:
+def active_elements(witness: Witness) -> Found:
     """Every unique parameter, but of the experts' tables only what the experts of one token hold."""
-    model: Any = build(component, numbers)
+    model: Any = witness.model()
     total, experts = sum(int(parameter.numel()) for parameter in model.parameters()), 0
     for module in model.modules():
         tables = [weight for weight in module.parameters(recurse=False) if weight.dim() == 3]
@@ -288,21 +434,81 @@ def active_elements(component: Architecture, numbers: Numbers) -> int:
             idle = module.num_experts - model.config.num_experts_per_tok
             total -= sum(int(weight.numel()) // int(weight.shape[0]) * int(idle) for weight in tables)
     if not experts:
-        raise WitnessError(f"the torch class of {component.name} has no experts: nothing was counted")
-    return total
+        raise WitnessError(f"the torch class of {witness.component.name} has no experts: nothing was counted")
+    return Found(total)
+
+
+def trainable(model: nn.Module) -> None:
+    """Every weight may have a gradient."""
+    model.requires_grad_(True)
+
+
+def keeps_cache(component: Architecture) -> bool:
+    """Whether the witness has a cache of its own and attention that can use one."""
+    masks = {entry.mask for _, entry in component.ledger if entry.kind in (Kind.SCORES, Kind.MIX)}
+    return component.witness.library == "transformers" and masks == {"causal"}
+
+
+@cache
+def starred(path: str) -> str:
+    """A path of ours, * for the number of a layer."""
+    return ".".join("*" if word.isdigit() else word for word in path.split("."))
+
+
+def _something(component: Architecture, counter: FlopCounterMode) -> None:
+    """Raise WitnessError where a part of a model counted nothing in silence."""
+    by_module = counter.get_flop_counts()
+    counts = {str(name): count for name, count in by_module["Global"].items()}
+    kinds = {entry.kind for _, entry in component.ledger}
+    if Kind.SCORES in kinds and not counts.get("aten.bmm"):
+        raise WitnessError(f"the attention of {component.name} counted no FLOPs: {counts}")
+    experts = (sum(each.values()) for name, each in by_module.items() if name.endswith(".experts"))
+    if Kind.EXPERTS in kinds and not any(experts):
+        raise WitnessError(f"the experts of {component.name} counted no FLOPs: {counts}")
+    if not (counts.get("aten.mm") or counts.get("aten.addmm")):
+        raise WitnessError(f"the linear layers of {component.name} counted no FLOPs: {counts}")
+
+
+def _bytes(tensors: Iterable[Tensor]) -> int:
+    return sum(tensor.untyped_storage().nbytes() for tensor in tensors)
 
 
 _COUNTER = "the total, by torch's FlopCounterMode"
+_EACH = "each product in the module that ran it"
 _PRODUCTS = {"embedding": "lookup", "count": "contractions"}
 
 ORACLES: dict[str, Oracle] = {
-    "flops": Oracle(forward_flops, _COUNTER, {**_PRODUCTS, "attention": "full", "logits": "all"}),
-    "train-flops": Oracle(
-        train_flops, _COUNTER, {"attention": "full", "embedding": "lookup", "train": "all", "recompute": "none"}
+    "flops": Oracle(
+        lambda witness: witness.forward,
+        _COUNTER,
+        {**_PRODUCTS, "attention": "full", "logits": "all"},
+        rows=_EACH,
     ),
-    "prefill-flops": Oracle(prefill_flops, _COUNTER, {**_PRODUCTS, "attention": "full", "logits": "all"}, cached=True),
-    "decode-flops": Oracle(decode_flops, _COUNTER, _PRODUCTS, cached=True),
-    "generation-flops": Oracle(generation_flops, _COUNTER, {**_PRODUCTS, "attention": "full"}, once=True, cached=True),
+    "train-flops": Oracle(
+        lambda witness: witness.trained,
+        _COUNTER,
+        {"attention": "full", "embedding": "lookup", "train": "all", "recompute": "none"},
+        rows=f"{_EACH}, forward and for each gradient",
+    ),
+    "prefill-flops": Oracle(
+        lambda witness: witness.prompted(S).read,
+        _COUNTER,
+        {**_PRODUCTS, "attention": "full", "logits": "all"},
+        cached=True,
+        rows=_EACH,
+    ),
+    "decode-flops": Oracle(
+        lambda witness: witness.decoded(C).passes[0], _COUNTER, _PRODUCTS, cached=True, rows=_EACH, length=C
+    ),
+    "generation-flops": Oracle(
+        lambda witness: generation_flops(witness, witness.numbers[N_new]),
+        _COUNTER,
+        {**_PRODUCTS, "attention": "full"},
+        once=True,
+        cached=True,
+        added=True,
+        rows="the products of each module, added up over the passes",
+    ),
     "active-params": Oracle(
         active_elements,
         "the elements of the parameters, less those of the experts that a token does not go to",
@@ -310,8 +516,8 @@ ORACLES: dict[str, Oracle] = {
         needs=Kind.EXPERTS,
     ),
     "activations": Oracle(
-        activation_bytes,
-        "the bytes of every unique storage that torch's saved_tensors_hooks and its checkpoint are given",
+        Witness.activations,
+        "the total of every unique storage that torch's saved_tensors_hooks and its checkpoint are given",
         {"implementation": "eager", "dropout": "off", "recompute": "none", "dtype": "fp32"},
         (
             {"dropout": "on"},
@@ -323,9 +529,10 @@ ORACLES: dict[str, Oracle] = {
             {"implementation": "sdpa", "dtype": "bf16", "recompute": "full"},
         ),
         library="transformers",
+        rows="each storage by its bytes, wherever it is kept",
     ),
     "train-memory": Oracle(
-        train_bytes,
+        train_memory,
         "the bytes of the parameters, of their gradients and of a real optimizer's state after a real step; and of the "
         "activations, as saved_tensors_hooks and torch's checkpoint are given them",
         {"recipe": "fp32", "optimizer": "adam", "implementation": "none", "dropout": "off", "recompute": "none"},
@@ -339,100 +546,18 @@ ORACLES: dict[str, Oracle] = {
         ),
     ),
     "inference-memory": Oracle(
-        inference_bytes,
+        inference_memory,
         "the bytes of the parameters, of the model's own cache and of the logits it returns",
         {"weights": "fp32", "cache": "fp32", "window": "needed", "latent": "compressed", "logits": "fp32"},
         cached=True,
+        length=C,
     ),
     "kv-cache": Oracle(
-        cache_bytes,
-        "the bytes of the model's own cache after a forward pass",
+        Witness.held,
+        "the total of the model's own cache after a forward pass",
         {"dtype": "fp32", "window": "needed", "latent": "compressed"},
         cached=True,
+        rows="each tensor of the cache by the attention that it belongs to",
+        length=C,
     ),
 }
-
-
-def _counted(component: Architecture, run: Callable[[], object], grad: AbstractContextManager[Any]) -> int:
-    counter = FlopCounterMode(display=False)
-    # The fused attention kernels count nothing in silence; the plain one is asked for.
-    with grad, sdpa_kernel(SDPBackend.MATH), counter:
-        run()
-    counts = {str(name): count for name, count in counter.get_flop_counts()["Global"].items()}
-    kinds = {entry.kind for _, entry in component.ledger}
-    if Kind.SCORES in kinds and not counts.get("aten.bmm"):
-        raise WitnessError(f"the attention of {component.name} counted no FLOPs: {counts}")
-    by_module = counter.get_flop_counts().items()
-    if Kind.EXPERTS in kinds and not any(sum(each.values()) for name, each in by_module if name.endswith(".experts")):
-        raise WitnessError(f"the experts of {component.name} counted no FLOPs: {counts}")
-    if not (counts.get("aten.mm") or counts.get("aten.addmm")):
-        raise WitnessError(f"the linear layers of {component.name} counted no FLOPs: {counts}")
-    return int(counter.get_total_flops())
-
-
-def _filled(component: Architecture, numbers: Numbers) -> tuple[nn.Module, Any]:
-    model = build(component, numbers).eval()
-    cache = _cache(component, model)
-    with torch.no_grad():
-        _run(component, model, {**numbers, S: numbers[C]}, cache=cache)
-    return model, cache
-
-
-def _cache(component: Architecture, model: Any) -> Any:
-    if not keeps_cache(component):
-        raise WitnessError(f"the torch class of {component.name} keeps no cache, so none can be measured")
-    from transformers import DynamicCache
-
-    return DynamicCache(config=model.config)
-
-
-def keeps_cache(component: Architecture) -> bool:
-    """Whether the witness has a cache of its own and attention that can use one."""
-    masks = {entry.mask for _, entry in component.ledger if entry.kind in (Kind.SCORES, Kind.MIX)}
-    return component.witness.library == "transformers" and masks == {"causal"}
-
-
-def _run(
-    component: Architecture,
-    model: nn.Module,
-    numbers: Numbers,
-    *,
-    cache: Any = None,
-    implementation: str = "eager",
-    masked: bool = True,
-    last: bool = False,
-) -> Any:
-    device = next(model.parameters()).device
-    inputs = []
-    for axes in shape_line(component.shapes).inputs:
-        shape = [evaluate(dim, numbers, axes.name) for dim in axes.dims]
-        dtype = torch.long if len(shape) == 2 else torch.float32
-        inputs.append(torch.zeros(shape, dtype=dtype, device=device))
-    if component.witness.library != "transformers":
-        return model(*inputs)
-    config: Any = model.config
-    config._attn_implementation = implementation
-    config._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
-    new = numbers[S]
-    facts: dict[str, Any] = {}
-    if masked:  # on meta no mask can be made
-        kinds: list[str] = getattr(config, "layer_types", None) or [""]
-        masks = {}
-        for kind in set(kinds):  # a window keeps fewer tokens than came before
-            seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
-            masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
-        facts["attention_mask"] = masks if len(masks) > 1 else masks[kinds[0]]
-    if masked or not keeps_cache(component):  # else a causal model makes its own
-        facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
-    if V_type in component.fields.sizes:
-        facts["token_type_ids"] = torch.zeros(numbers[B], new, dtype=torch.long, device=device)
-    if keeps_cache(component):
-        facts |= {"use_cache": cache is not None, "past_key_values": cache}
-    if last and hasattr(model, "lm_head"):
-        facts["logits_to_keep"] = 1
-    return model(*inputs, **facts)
-
-
-def _backward(output: Any) -> None:
-    """Backward from a number that depends on everything the model is for, so that every gradient is asked for."""
-    torch.autograd.backward([tensor.sum() for tensor in ends(output)])

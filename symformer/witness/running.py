@@ -1,82 +1,35 @@
-"""What torch says of a model at one point: the rows it stores, and the rows of what it does when it runs.
-
-Everything stands on the meta device, so a size costs nothing. A run's rows are its matrix products: for each the
-module it ran in, how often, and the sizes multiplied. They are read below autograd, from the operations that torch
-really dispatches, and their total is held against torch's own FlopCounterMode.
-"""
+"""The measures of a trace: what a session of somebody's model says at each point that it is asked at."""
 
 from __future__ import annotations
 
-import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from types import CodeType, FrameType
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
-import torch
-from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.autograd.graph import saved_tensors_hooks
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode
+from torch import nn
 
-from ..errors import WitnessError
 from .fitting import Point
-from .measure import without_initialisation
+from .session import Session
 from .tracing import Measure, Rows
 
 Build = Callable[[Point], nn.Module]
 Call = Callable[[nn.Module, Point], Any]  # runs a model on inputs of a point's sizes, and gives its output
-Factors = tuple[int, ...]
-Site = tuple[tuple[CodeType, int], ...]  # functions, and how far each had come
-aten = torch.ops.aten
+
+
+def session(build: Build, point: Point) -> Session:
+    """The session of a build at a point."""
+    return Session(lambda: build(point))
 
 
 def stored(build: Build) -> Measure:
     """The measure of a build: the shape of every unique parameter, by its path."""
-
-    def rows(point: Point) -> Rows:
-        model = _build(build, point)
-        return {name: tuple(map(int, each.shape)) for name, each in model.named_parameters(remove_duplicate=True)}
-
-    return rows
-
-
-def _build(build: Build, point: Point, device: str = "meta") -> nn.Module:
-    with torch.device(device), torch.no_grad(), without_initialisation(), _without_old_constructors():
-        model = build(point)
-        if hasattr(model, "tie_weights"):
-            cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
-    return model
-
-
-class _FloatTensor:
-    """A constructor older than devices, which takes real memory on any: as one that asks which device is meant."""
-
-    def __new__(cls, *sizes: Any) -> Any:
-        return torch.empty(*sizes)
-
-
-@contextmanager
-def _without_old_constructors() -> Iterator[None]:
-    before, torch.FloatTensor = torch.FloatTensor, _FloatTensor  # type: ignore[misc, assignment]
-    try:
-        yield
-    finally:
-        torch.FloatTensor = before  # type: ignore[misc]
+    return lambda point: session(build, point).stored()
 
 
 def products(build: Build, call: Call, backward: bool = False) -> Measure:
     """The measure of a run: every matrix product, forward or both ways, by the path of the module it ran in."""
 
     def rows(point: Point) -> Rows:
-        model = _build(build, point).eval()
-        seen = Products(model)
-        _run(model, call, point, backward, seen)
-        return seen.tally.rows
+        return session(build, point).products(lambda model: call(model, point), backward=backward).tally.rows
 
     return rows
 
@@ -85,240 +38,22 @@ def counted(build: Build, call: Call, backward: bool = False) -> Callable[[Point
     """What torch's FlopCounterMode says of the same run."""
 
     def total(point: Point) -> int:
-        counter = FlopCounterMode(display=False)
-        _run(_build(build, point).eval(), call, point, backward, counter, Unmasked())  # type: ignore[no-untyped-call]
+        counter = session(build, point).flops(lambda model: call(model, point), backward=backward)
         return int(counter.get_total_flops())
 
     return total
 
 
 def dispatched(build: Build, call: Call, point: Point) -> int:
-    """How many operations of any kind a run has: where it grows with a length, the code loops over the tokens."""
-    counter = Counter()
-    _run(_build(build, point).eval(), call, point, False, counter)
-    return counter.times
-
-
-def _run(model: nn.Module, call: Call, point: Point, backward: bool, *modes: Any) -> None:
-    model.requires_grad_(backward)
-    # The fused attention kernels are read by no counter in silence; the plain one is asked for.
-    with torch.device("meta"), sdpa_kernel(SDPBackend.MATH), torch.set_grad_enabled(backward), ExitStack() as entered:
-        for mode in modes:
-            entered.enter_context(mode)
-        output = call(model, point)
-        if backward:
-            torch.autograd.backward([each.sum() for each in ends(output)])
-
-
-def ends(output: Any) -> list[Tensor]:
-    """The tensors a model is for: its logits where it has some, else the first it gives."""
-    if isinstance(output, Tensor):
-        return [output]
-    names = ("logits", "prediction_logits", "seq_relationship_logits", "pooler_output")
-    return [each for name in names if isinstance(each := getattr(output, name, None), Tensor)] or [output[0]]
+    """How many operations of any kind a run has."""
+    return session(build, point).operations(lambda model: call(model, point))
 
 
 def kept(build: Build, call: Call) -> Measure:
-    """The measure of what autograd keeps of a forward pass, weights left out: each storage where it is first kept.
-
-    With fake tensors, which go where the CPU's would: on meta a layer norm keeps other things.
-    """
-
-    def rows(point: Point) -> Rows:
-        with FakeTensorMode():
-            model = _build(build, point, "cpu").eval()
-            seen = Keeper(model)
-            with seen, Unmasked(), saved_tensors_hooks(seen.keep, lambda tensor: tensor):  # type: ignore[no-untyped-call]
-                call(model, point)
-        return seen.tally.rows
-
-    return rows
+    """The measure of what autograd keeps of a forward pass, weights left out: each storage where it is first kept."""
+    return lambda point: session(build, point).kept(lambda model: call(model, point)).tally.rows
 
 
 def cached(build: Build, call: Call) -> Measure:
     """The measure of the cache that a model fills by itself: the shape of each of its tensors."""
-
-    def rows(point: Point) -> Rows:
-        model = _build(build, point).eval()
-        with torch.device("meta"), torch.no_grad(), Unmasked():  # type: ignore[no-untyped-call]
-            cache = getattr(call(model, point), "past_key_values", None)
-        return {
-            f"{stack}layers.{place}.{name}": tuple(tensor.shape)
-            for stack, each in _stacks(cache)
-            for place, layer in enumerate(each.layers)
-            for name, tensor in vars(layer).items()
-            if isinstance(tensor, Tensor) and tensor.is_floating_point() and tensor.numel()
-        }
-
-    return rows
-
-
-def _stacks(cache: Any) -> list[tuple[str, Any]]:
-    if cache is None:
-        raise WitnessError("the model gives back no cache")
-    if hasattr(cache, "cross_attention_cache"):
-        return [("self.", cache.self_attention_cache), ("cross.", cache.cross_attention_cache)]
-    return [("", cache)]
-
-
-class Where:
-    """Which module of a model is running."""
-
-    def __init__(self, model: nn.Module) -> None:
-        self.modules = dict(model.named_modules())  # held, so that none that the model puts in is taken for another
-        self.names = {id(module): name for name, module in reversed(self.modules.items())}
-        self.open = [""]
-
-    def __enter__(self) -> Any:
-        self.hooks = [
-            register_module_forward_pre_hook(self._enter),
-            register_module_forward_hook(self._leave, always_call=True),
-        ]
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        for hook in self.hooks:
-            hook.remove()
-
-    def _enter(self, module: nn.Module, inputs: object) -> None:
-        self.open.append(self.names.get(id(module), self.open[-1]))
-
-    def _leave(self, module: nn.Module, inputs: object, output: object) -> None:
-        self.open.pop()
-
-    @property
-    def now(self) -> str:
-        """The path of the module."""
-        return self.open[-1]
-
-
-class Tally:
-    """How often each shape was seen, by a path and the places in the code that lead to it."""
-
-    def __init__(self) -> None:
-        self.times: dict[str, dict[Site, dict[Factors, int]]] = defaultdict(
-            lambda: defaultdict(lambda: defaultdict(int))
-        )
-
-    def add(self, module: str, name: str, factors: Factors, site: Site = ()) -> None:
-        """One more."""
-        self.times[f"{module}.{name}" if module else name][site][factors] += 1
-
-    @property
-    def rows(self) -> Rows:
-        """A row for each shape at a path, each place in the code by itself: how often, and the shape."""
-        found: Rows = {}
-        for path, sites in self.times.items():
-            for number, each in enumerate(sites.values(), 1):
-                for other, (factors, times) in enumerate(each.items(), 1):
-                    found[path + f"-{number}" * (number > 1 or other > 1) + f"-{other}" * (other > 1)] = (
-                        times,
-                        *factors,
-                    )
-        return found
-
-
-def _site() -> Site:
-    """The places in the code, from the innermost out, that lead from a module's forward to the operation it runs."""
-    frame: FrameType | None = sys._getframe(1)
-    found = []
-    while frame is not None and frame.f_code.co_name != "_call_impl":
-        found.append((frame.f_code, frame.f_lasti))
-        frame = frame.f_back
-    return tuple(found)
-
-
-class Keeper(Where):
-    """Every storage that autograd keeps, by the module in which it is first kept."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__(model)
-        weights = (*model.parameters(), *model.buffers())
-        self.weights = {parameter.untyped_storage()._cdata for parameter in weights}
-        self.tally = Tally()
-        self.held: dict[int, Tensor] = {}  # the tensors too, so that no storage is freed and its place used again
-
-    def keep(self, tensor: Tensor) -> Tensor:
-        """What saved_tensors_hooks call."""
-        storage = tensor.untyped_storage()
-        if storage._cdata not in self.held and storage._cdata not in self.weights:
-            self.held[storage._cdata] = tensor
-            whole = tensor.numel() * tensor.element_size() == storage.nbytes()
-            factors = (*tensor.shape, tensor.element_size()) if whole else (storage.nbytes(),)
-            self.tally.add(self.now, "kept", tuple(map(int, factors)))
-        return tensor
-
-
-class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """What a model asks of a mask is whether it masks nothing; no token here is padding."""
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is aten._local_scalar_dense.default and args[0].dtype is torch.bool:
-            return True
-        return func(*args, **(kwargs or {}))
-
-
-class Counter(Unmasked):
-    """How many operations are dispatched while it is on."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.times = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.times += 1
-        return super().__torch_dispatch__(func, types, args, kwargs)
-
-
-class Products(Unmasked):
-    """Every matrix product that is dispatched while it is on, by the module that ran it."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.where, self.tally = Where(model), Tally()
-        # The number that torch gives an operation's gradient -> the module it ran in, and the places that led to it.
-        self.makers: dict[int, tuple[str, Site]] = {}
-
-    def __enter__(self) -> Any:
-        self.where.__enter__()
-        return super().__enter__()  # type: ignore[no-untyped-call]
-
-    def __exit__(self, *error: Any) -> None:
-        self.where.__exit__()
-        super().__exit__(*error)  # type: ignore[no-untyped-call]
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = super().__torch_dispatch__(func, types, args, kwargs)
-        packet = func.overloadpacket
-        if packet in FACTORS:
-            node = torch._C._current_autograd_node()
-            if node is None:
-                module, site = self.makers[torch._C._autograd._get_sequence_nr() - 1] = self.where.now, _site()
-            else:
-                module, site = self.makers.get(node._sequence_nr(), ("", ()))
-            name = str(packet).removeprefix("aten.") + ("_backward" if node is not None else "")
-            for factors in FACTORS[packet](args, out):
-                self.tally.add(module, name, factors, site)
-        return out
-
-
-def _convolution(x: Tensor, weight: Tensor, out: Tensor, transposed: bool) -> Factors:
-    return (x.shape[0], *(x if transposed else out).shape[2:], *weight.shape)
-
-
-def _convolution_backward(args: Any, out: Any) -> list[Factors]:
-    """Each gradient of a convolution is a product of as many factors as the convolution itself."""
-    gradient, x, weight, transposed = args[0], args[1], args[2], args[7]
-    return [_convolution(x, weight, gradient, transposed) for side in out[:2] if side is not None]
-
-
-# The sizes that each operation multiplies: an output's, and what is summed over. Two FLOPs for each product.
-FACTORS: Mapping[Any, Callable[[Any, Any], list[Factors]]] = {
-    aten.mm: lambda args, out: [(*args[0].shape, args[1].shape[1])],
-    aten.addmm: lambda args, out: [(*args[1].shape, args[2].shape[1])],
-    aten.bmm: lambda args, out: [(*args[0].shape, args[1].shape[2])],
-    aten.baddbmm: lambda args, out: [(*args[1].shape, args[2].shape[2])],
-    aten._grouped_mm: lambda args, out: [(*args[0].shape, args[1].shape[2])],
-    aten.convolution: lambda args, out: [_convolution(args[0], args[1], out, args[6])],
-    aten.convolution_backward: _convolution_backward,
-}
+    return lambda point: session(build, point).cached(lambda model: call(model, point))

@@ -1,0 +1,197 @@
+"""Where a formula and a class are compared: points that settle a polynomial, with the bound that they leave.
+
+All formulas of a model whose sizes are drawn alike share their points, so that one session at a point answers all.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations, product
+from itertools import count as counting
+
+from sympy import Expr, Integer, Min, Mul, Poly, Symbol, expand
+
+from ..errors import WitnessError
+from ..formula import Formula
+from ..ledger import Kind
+from ..model import Model
+from ..notation.text import text
+from ..sizes import AtMost, Divides, Numbers
+from ..symbols import RANK, C, N_new, P, S
+
+TARGET = Fraction(1, 10**12)
+_ELEMENTS = 2**58  # of one tensor: its bytes still fit a signed 64-bit integer
+_LARGEST = 2**20
+
+Factors = tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where points are drawn: at one depth, and on one side of every min, where a formula is a polynomial."""
+
+    depth: Numbers
+    sides: tuple[AtMost, ...]
+    sizes: Mapping[Symbol, Expr]  # widths, heads and lengths, in fresh variables
+
+    @property
+    def new(self) -> tuple[int, ...]:
+        """Three numbers of new tokens, none of them a depth."""
+        small = (number for number in counting(2) if number not in self.depth.values())
+        return (1, next(small), next(small))
+
+    def spell(self, formula: Formula) -> list[str]:
+        """How a certificate names it: once, or once for each number of new tokens."""
+        new = self.new if N_new in formula.expanded.free_symbols else (0,)
+        depth = [f"{name}={number}" for name, number in self.depth.items()]
+        sides = [f"{text(side.high)} ≥ {text(side.low)}" for side in self.sides]
+        return [", ".join([*depth, *([f"{N_new}={number}"] if number else []), *sides]) for number in new]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How sizes are drawn: each size is a product of fresh variables, so that what must divide does."""
+
+    places: tuple[Place, ...]
+    fresh: tuple[Symbol, ...]
+    largest: int
+    points: int  # at each place: so many that every formula's bound is TARGET or less
+    degrees: Mapping[str, int]  # of each formula, by its digest
+    once: Mapping[str, Fraction]  # the bound that one point leaves, by its digest
+
+    def bound(self, formula: Formula, points: int) -> float:
+        """The probability that a formula which differs passes so many points by luck."""
+        return float(f"{float(self.once[formula.digest] ** points):.2e}")
+
+    def draw(self, source: random.Random, place: Place) -> Numbers:
+        """Sizes that are all different, uniformly among those that are.
+
+        But S and C: a cache is filled by the prompt of S tokens that is read anyway, and no formula has both.
+        """
+        while True:
+            values = {name: Integer(source.randint(1, self.largest)) for name in self.fresh}
+            numbers = {size: int(expr.xreplace(values)) for size, expr in place.sizes.items()} | place.depth
+            if P in numbers:  # a position for every token; no formula of a run has P in it
+                numbers[P] += sum(numbers.get(length, 0) for length in (S, C)) + max(place.new)
+            if len({*numbers.values(), *place.new}) == len(numbers) + len(place.new):
+                if C in numbers:
+                    numbers[S] = numbers[C]
+                return {size: numbers[size] for size in sorted(numbers, key=RANK.__getitem__)}
+
+
+def sides_of(formula: Formula) -> tuple[tuple[AtMost, ...], ...]:
+    """Every choice of one side of each min of a formula; formulas that have the same share their points."""
+    return tuple(_sides(_products(formula)))
+
+
+def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | AtMost, ...]) -> Plan:
+    """One plan for formulas that are on the same sides. The model runs: its batch, lengths and activations count."""
+    entries = list(model.ledger)
+    # What costs time to run, layers and passes, takes a few small values that settle it; the rest is drawn.
+    depths = sorted({name for count, _ in entries for name in count.free_symbols}, key=RANK.__getitem__)
+    for formula in formulas:
+        _settled(formula, depths)
+    products = [factors for formula in formulas for factors in _products(formula)]
+    weights = [weight.shape for _, weight in model.ledger.weights]
+    shapes = [tensor.shape for _, entry in entries for tensor in (*entry.inputs, entry.output)]
+    tensors = [*weights, *shapes]  # and a matrix for each expert that a token goes to, gathered
+    tensors += [(*entry.output.shape, entry.inputs[0].width) for _, entry in entries if entry.kind is Kind.EXPERTS]
+    needed = {name for dims in (*products, *weights, *shapes) for dim in dims for name in dim.free_symbols}
+    needed |= {name for condition in conditions for name in condition.symbols}
+    if C in needed:
+        needed -= {S}  # they are the same tokens
+        tensors = [tuple(dim.xreplace({S: C}) for dim in shape) for shape in tensors]
+        products = [tuple(dim.xreplace({S: C}) for dim in factors) for factors in products]
+    widths = sorted(needed - {*depths, N_new}, key=RANK.__getitem__)
+    fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
+    sides = _sides(products)
+    drawn = [_parametrise(fresh, (*conditions, *side)) for side in sides]
+    largest = min(_LARGEST, int(_ELEMENTS ** (1 / max(_degree(shape, sizes) for sizes in drawn for shape in tensors))))
+    # A draw in which two sizes coincide is thrown away; that makes the rest likelier by no more than this.
+    pairs = len(list(combinations(range(len(fresh) + len(depths) + 3), 2)))
+    degrees, once = {}, {}
+    for formula in formulas:
+        degree = max(
+            _degree([factor.xreplace({**side, S: C} if C in needed else side) for factor in factors], sizes)
+            for side, sizes in zip(_sides(_products(formula)).values(), drawn, strict=True)
+            for factors in _products(formula)
+        )
+        degrees[formula.digest] = degree
+        once[formula.digest] = Fraction(degree, largest) / (1 - Fraction(pairs * degree, largest))
+    points = 1
+    while max(once.values()) ** points > TARGET:
+        points += 1
+    grid = _grid(depths)
+    places = tuple(Place(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid)
+    return Plan(places, tuple(fresh.values()), largest, points, degrees, once)
+
+
+def _products(formula: Formula) -> list[Factors]:
+    return [term.factors for _, line in formula.root.leaves() for term in line.terms]
+
+
+def _settled(formula: Formula, depths: Sequence[Symbol]) -> None:
+    """Raise WitnessError where a few depths, and three numbers of new tokens, do not settle a formula."""
+    if depths and Poly(formula.expanded, *depths).total_degree() > 1:
+        raise WitnessError(f"{formula.id} is not affine in its depths, so two of each do not settle it")
+    if N_new in formula.expanded.free_symbols and Poly(formula.expanded, N_new).degree() > 2:
+        raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three of them do not settle it")
+
+
+def _grid(depths: Sequence[Symbol]) -> tuple[Numbers, ...]:
+    """Values of the depths that settle a count: two of each that it is affine in, one depth changed at a time.
+
+    All values of a place differ, to keep them apart; they are small, as each layer is run, and two at least, so that
+    a first layer and a last are not the same.
+    """
+    first = {name: 2 + place for place, name in enumerate(depths)}
+    return (first, *({**first, name: 2 + len(depths)} for name in depths))
+
+
+def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[AtMost, ...], dict[Expr, Expr]]:
+    """Every choice of one side of each min: the condition it holds under, and what the min is there."""
+    found = sorted({least for factors in products for each in factors for least in each.atoms(Min)}, key=str)
+    choices = []
+    for least in found:
+        x, y = sorted(least.args, key=lambda arg: not isinstance(arg, Symbol))
+        ahead = [name for name in y.free_symbols if y - name in (0, -1)]
+        if not (isinstance(x, Symbol) and ahead):
+            raise WitnessError(f"{text(least)} has sides that sizes cannot be drawn on")
+        (size,) = ahead
+        # y is the size, or one less; on the second side x is no less than the size, and what is left is on the first.
+        choices.append([(AtMost(x + size - y, size), {least: x}), (AtMost(size, x), {least: y})])
+    sides = {}
+    for choice in product(*choices):
+        sides[tuple(side for side, _ in choice)] = {key: each for _, branch in choice for key, each in branch.items()}
+    return sides
+
+
+def _parametrise(fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtMost, ...]) -> dict[Symbol, Expr]:
+    """Each size as a fresh variable times everything that must divide it, and above everything it must not be under."""
+
+    def expr(size: Symbol) -> Expr:
+        result: Expr = fresh[size]
+        for condition in conditions:
+            if isinstance(condition, Divides) and condition.dividend == size:
+                result = result * _put(condition.divisor)
+        for condition in conditions:
+            if isinstance(condition, AtMost) and condition.high == size:
+                result = result + _put(condition.low) - 1
+        return result
+
+    def _put(bound: Expr) -> Expr:
+        return bound.xreplace({name: expr(name) for name in bound.free_symbols})
+
+    return {size: expr(size) for size in fresh}
+
+
+def _degree(shape: Sequence[Expr], sizes: Mapping[Symbol, Expr]) -> int:
+    drawn = expand(Mul(*shape).xreplace(dict(sizes)))
+    # in what is drawn; a share of the copies of a layer has the depth below the line
+    variables = [name for name in drawn.free_symbols if any(name in size.free_symbols for size in sizes.values())]
+    return int(Poly(drawn, *variables).total_degree()) if variables else 0
+
+

@@ -1,0 +1,201 @@
+"""Row by row: what a ledger stores or runs against what torch does, and which row differs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+from sympy import Expr, Integer, Rational, Symbol
+
+from ..account import Term
+from ..errors import WitnessError
+from ..formula import Formula
+from ..ledger import Entry
+from ..model import Model
+from ..notation.text import text
+from ..sizes import Numbers, evaluate
+from .measure import Stored
+from .oracles import BACKWARD, FORWARD, Found, starred
+
+Key = tuple[str, str]  # a module and a pass
+TABLES = Integer(2)
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A row in which the formula and the model differ, and at which sizes."""
+
+    path: str
+    ours: str
+    theirs: str
+    numbers: Numbers
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{name}={number}" for name, number in self.numbers.items())
+        return f"{self.path}: formula {self.ours}, torch {self.theirs} (at {sizes})"
+
+
+def compare_rows(model: Model, formula: Formula, numbers: Numbers, rows: list[Stored]) -> list[Mismatch]:
+    """The rows that differ: missing on either side, another shape, or another number of copies; then the total."""
+    if not rows:
+        raise WitnessError(f"the torch model of {model.id} has no parameters: nothing was checked")
+    differences: list[Mismatch] = []
+    theirs: dict[str, list[Stored]] = {}
+    patterns = {weight.path: _pattern(weight.path) for _, weight in model.ledger.weights}
+    for row in rows:
+        owners = [path for path, pattern in patterns.items() if pattern.fullmatch(row.path)]
+        if len(owners) != 1:
+            differences.append(Mismatch(row.path, "has no such row", f"stores {_spell(row.shape)}", numbers))
+        else:
+            theirs.setdefault(owners[0], []).append(row)
+    for count, weight in model.ledger.weights:
+        copies = evaluate(count, numbers, weight.path)
+        shape = tuple(evaluate(dim, numbers, weight.path) for dim in weight.shape)
+        symbolic = " × ".join(text(dim) for dim in weight.shape)
+        ours = f"{copies} of {symbolic} = {_spell(shape)}"
+        found = theirs.get(weight.path, [])
+        if len(found) != copies or any(sorted(row.shape) != sorted(shape) for row in found):
+            spelt = Counter(_spell(row.shape) for row in found)
+            stored = " and ".join(f"{times} of {shown}" for shown, times in spelt.items()) or "stores none"
+            differences.append(Mismatch(weight.path, ours, stored, numbers))
+    total = sum(prod(row.shape) for row in rows)
+    if not differences and (value := evaluate(formula.expanded, numbers, formula.id)) != total:
+        differences.append(Mismatch("total", f"{value:,}", f"{total:,}", numbers))
+    return differences
+
+
+@dataclass(frozen=True)
+class Part:
+    """One product or tensor that a formula counts: what one comes to, and how many there are in the whole."""
+
+    path: str  # of its entry
+    label: str
+    joins: tuple[int, str]  # what torch may run as one: terms of the same name, of entries that read the same tensor
+    value: int
+    times: Fraction
+
+
+def compare_parts(formula: Formula, numbers: Numbers, found: Found, added: bool = False) -> list[Mismatch]:
+    """The parts that differ, each named by its entry; then the total.
+
+    Torch's parts are told apart by the module they ran in; an entry that is no module, or one that torch never calls,
+    ran in the one around it. Where several entries ran in one, their parts are compared as a collection; where they
+    are ``added``, by their sum.
+    """
+    ours: dict[Key, list[Part]] = defaultdict(list)
+    for part in _parts(formula, numbers):
+        phase = BACKWARD if "(gradient of " in part.label else FORWARD
+        ours[_home(part.path, found.ran), phase].append(part)
+    theirs: dict[Key, Counter[int]] = defaultdict(Counter)
+    homes = {home for home, _ in ours}
+    for (module, phase), values in (found.parts or {}).items():  # an attention may keep its core in a module of its own
+        theirs[next((home for home in _around(module) if home in homes), module), phase].update(values)
+    differences: list[Mismatch] = []
+    for key in dict.fromkeys((*ours, *theirs)):
+        compare = _sums if added else _collections
+        differences += compare(key, ours.get(key, []), theirs.get(key, {}), numbers)
+    total = evaluate(formula.expanded, numbers, formula.id)
+    if not differences and total != found.total:
+        differences.append(Mismatch("total", f"{total:,}", f"{found.total:,}", numbers))
+    return differences
+
+
+def _parts(formula: Formula, numbers: Numbers) -> list[Part]:
+    """Every term of a formula with its number of copies; a factor that is no whole number is a share of the copies."""
+    given: dict[Symbol, Expr] = {name: Integer(number) for name, number in numbers.items()}
+    found = []
+    for count, line in formula.root.leaves():
+        copies = evaluate(count, numbers, line.path)
+        for term in line.terms:
+            factors = [_number(factor.xreplace(given), term) for factor in term.factors]
+            share = prod((factor for factor in factors if factor.denominator != 1), start=Fraction(copies))
+            value = prod(int(factor) for factor in factors if factor.denominator == 1)
+            if line.entry is not None and line.entry.function == "rotary" and term.factors[0] == TABLES:
+                value, share = value // 2, 2 * share  # cosines and sines, each a tensor
+            if value and share:
+                label = term.label.removeprefix(line.path)
+                found.append(Part(line.path, term.label, (_source(line.entry), label), value, share))
+    return found
+
+
+def _number(factor: Expr, term: Term) -> Fraction:
+    if not isinstance(factor, Rational):
+        raise WitnessError(f"{term.label}: {text(factor)} is no number, so this row cannot be compared")
+    return Fraction(int(factor.p), int(factor.q))
+
+
+def _source(entry: Entry | None) -> int:
+    """What the entry reads; one that reads several tensors shares them with no other."""
+    return id(entry.inputs[0]) if entry is not None and len(entry.inputs) == 1 else id(entry)
+
+
+def _home(path: str, modules: frozenset[str]) -> str:
+    return next(home for home in _around(starred(path)) if home in modules)
+
+
+def _around(path: str) -> Iterator[str]:
+    """A path and those of the modules around it, from the innermost out to the model itself."""
+    words = path.split(".")
+    return (".".join(words[:length]) for length in range(len(words), -1, -1))
+
+
+def _sums(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers: Numbers) -> list[Mismatch]:
+    mine, other = (
+        sum((part.value * part.times for part in ours), start=Fraction(0)),
+        sum(value * times for value, times in theirs.items()),
+    )
+    if mine == other:
+        return []
+    return [Mismatch(_named(key, ours), f"{mine:,}", f"{other:,}", numbers)]
+
+
+def _collections(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers: Numbers) -> list[Mismatch]:
+    """Nothing where the same numbers stand on both sides as often, torch's apart or in one as it may run them."""
+    joined: dict[tuple[int, str], list[Part]] = defaultdict(list)
+    for part in ours:
+        joined[part.joins].append(part)
+    as_one = [_one(parts) for parts in joined.values()]
+    if any(_tally(parts) == theirs for parts in (ours, as_one)):
+        return []
+    left = {value: Fraction(times) for value, times in theirs.items()}
+    differences, unmatched = [], []
+    for part in ours:
+        if left.get(part.value, 0) >= part.times:
+            left[part.value] -= part.times
+        else:
+            unmatched.append(part)
+    over = [f"{times} of {value:,}" for value, times in left.items() if times]
+    spelt = " and ".join(over) or "none such"
+    for part in unmatched:
+        differences.append(Mismatch(part.label, f"{part.times} of {part.value:,}", spelt, numbers))
+    return differences or [Mismatch(_named(key, []), "has no such row", spelt, numbers)]
+
+
+def _one(parts: list[Part]) -> Part:
+    first = parts[0]
+    same = all(part.times == first.times for part in parts)
+    return Part(first.path, first.label, first.joins, sum(part.value for part in parts), first.times) if same else first
+
+
+def _tally(parts: list[Part]) -> Mapping[int, Fraction]:
+    found: dict[int, Fraction] = defaultdict(Fraction)
+    for part in parts:
+        found[part.value] += part.times
+    return found
+
+
+def _named(key: Key, ours: list[Part]) -> str:
+    paths = " and ".join(dict.fromkeys(part.path for part in ours)) or key[0] or "the model itself"
+    return f"{paths} (gradients)" if key[1] == BACKWARD else paths
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(r"\.".join(r"\d+" if word == "*" else re.escape(word) for word in path.split(".")))
+
+
+def _spell(shape: tuple[int, ...]) -> str:
+    return " × ".join(f"{dim:,}" for dim in shape)

@@ -1,0 +1,245 @@
+"""One model at one point, and what torch says of it as named rows: stored, products, kept, cached.
+
+Every model that torch builds or runs here is built and run by a session: on the meta device, or with fake tensors that
+go where a CPU's would, so a size costs nothing; and in silence, since the code is somebody else's, and what it prints
+or logs is no part of an answer.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from typing import Any, cast
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # a model is built from its code alone
+
+import torch
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.autograd.graph import saved_tensors_hooks
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from ..errors import WitnessError
+from .watching import Counter, Keeper, Products, Rows, Unmasked
+
+Run = Callable[[nn.Module], Any]  # calls a model, and gives its output
+
+
+class Session:
+    """One model at one point. It is built once for each device that it is asked on, and may run there often."""
+
+    def __init__(self, build: Callable[[], nn.Module]) -> None:
+        self._build = build
+        self._models: dict[tuple[str, torch.dtype], nn.Module] = {}
+        self.fake = FakeTensorMode()
+
+    def model(self, device: str = "meta", dtype: torch.dtype = torch.float32) -> nn.Module:
+        """The model on a device: meta, cpu, or fake, which is the CPU without its memory."""
+        key = (device, dtype)
+        if key not in self._models:
+            with self._on(device), _dtype(dtype):
+                self._models[key] = built(self._build, "meta" if device == "meta" else "cpu")
+        return self._models[key]
+
+    def stored(self) -> Rows:
+        """The shape of every unique parameter, by its path."""
+        named = self.model().named_parameters(remove_duplicate=True)
+        return {name: tuple(map(int, parameter.shape)) for name, parameter in named}
+
+    def products(self, run: Run, *, backward: bool = False, train: bool = False) -> Products:
+        """Every matrix product of a run, forward or both ways, by the module it ran in."""
+        seen = Products(self.model())
+        self.run(run, seen, backward=backward, train=train)
+        return seen
+
+    def flops(self, run: Run, *modes: Any, **how: Any) -> FlopCounterMode:
+        """What torch's own counter says of a run; other modes may watch the same one."""
+        counter = FlopCounterMode(display=False)
+        self.run(run, *modes, counter, Unmasked(), **how)  # type: ignore[no-untyped-call]
+        return counter
+
+    def operations(self, run: Run) -> int:
+        """How many operations of any kind a run has: where it grows with a length, the code loops over the tokens."""
+        counter = Counter()
+        self.run(run, counter)
+        return counter.times
+
+    def run(
+        self,
+        run: Run,
+        *modes: Any,
+        backward: bool = False,
+        train: bool = False,
+        prepare: Callable[[nn.Module], object] = lambda model: None,
+    ) -> Any:
+        """The output of a run on meta, under modes that watch it."""
+        model = self.model().train(train).requires_grad_(backward)
+        prepare(model)
+        # The fused attention kernels are read by no counter in silence; the plain one is asked for.
+        plain = sdpa_kernel(SDPBackend.MATH)
+        with silence(), torch.device("meta"), plain, torch.set_grad_enabled(backward), ExitStack() as entered:
+            for mode in modes:
+                entered.enter_context(mode)
+            output = run(model)
+            if backward:
+                torch.autograd.backward([each.sum() for each in ends(output)])
+        return output
+
+    def kept(
+        self,
+        run: Run,
+        *,
+        device: str = "fake",
+        dtype: torch.dtype = torch.float32,
+        train: bool = False,
+        within: Callable[[nn.Module, Keeper], AbstractContextManager[Any]] = lambda model, seen: nullcontext(),
+    ) -> Keeper:
+        """What autograd keeps of a forward pass, weights left out: each storage by where it is first kept.
+
+        With fake tensors unless real memory is asked for: on meta a layer norm keeps other things.
+        """
+        model = self.model(device, dtype).train(train).requires_grad_(True)
+        seen = Keeper(model)
+        hooks = saved_tensors_hooks(seen.keep, lambda tensor: tensor)  # type: ignore[no-untyped-call]
+        with silence(), self._on(device), within(model, seen), seen, _unmasked(device), hooks:
+            output = run(model)
+        if output is None:
+            raise WitnessError(f"{type(model).__name__} gives nothing back: nothing was counted")
+        return seen
+
+    def cached(self, run: Run) -> Rows:
+        """The shape of every tensor of the cache that a model fills by itself and gives back."""
+        output = self.run(run, Unmasked())  # type: ignore[no-untyped-call]
+        return {row: tuple(tensor.shape) for row, tensor in tensors_of(getattr(output, "past_key_values", None)).items()}
+
+    def _on(self, device: str) -> AbstractContextManager[Any]:
+        return self.fake if device == "fake" else nullcontext()
+
+
+def _unmasked(device: str) -> AbstractContextManager[Any]:
+    """A real mask says itself whether it masks anything."""
+    return nullcontext() if device == "cpu" else Unmasked()  # type: ignore[no-untyped-call]
+
+
+def built(build: Callable[[], nn.Module], device: str = "meta") -> nn.Module:
+    """A model, made in silence on a device, its weights as they come."""
+    with silence(), torch.device(device), torch.no_grad(), _without_initialisation(), _without_old_constructors():
+        model = build()
+        if hasattr(model, "tie_weights"):
+            cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
+    return model
+
+
+def ends(output: Any) -> list[Tensor]:
+    """The tensors a model is for: its logits where it has some, else the first it gives."""
+    if isinstance(output, Tensor):
+        return [output]
+    names = ("logits", "prediction_logits", "seq_relationship_logits", "pooler_output")
+    return [each for name in names if isinstance(each := getattr(output, name, None), Tensor)] or [output[0]]
+
+
+def tensors_of(cache: Any) -> dict[str, Tensor]:
+    """Every tensor of a cache that holds numbers, layer by layer."""
+    return {
+        f"{stack}layers.{place}.{name}": tensor
+        for stack, each in _stacks(cache)
+        for place, layer in enumerate(each.layers)
+        for name, tensor in vars(layer).items()
+        if isinstance(tensor, Tensor) and tensor.is_floating_point() and tensor.numel()
+    }
+
+
+def _stacks(cache: Any) -> list[tuple[str, Any]]:
+    if cache is None:
+        raise WitnessError("the model gives back no cache")
+    if hasattr(cache, "cross_attention_cache"):
+        return [("self.", cache.self_attention_cache), ("cross.", cache.cross_attention_cache)]
+    return [("", cache)]
+
+
+_silent = 0  # how many silences are inside one another
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Nothing that somebody else's code prints, warns or logs comes out; afterwards everything is as it was.
+
+    Python's streams and the files below them both: a logger may hold an old stream, and C++ knows of none.
+    """
+    global _silent
+    if _silent:
+        yield
+        return
+    streams, disabled = (sys.stdout, sys.stderr), logging.root.manager.disable
+    files: list[tuple[int, int]] = []
+    _silent += 1
+    with open(os.devnull, "w") as nowhere, warnings.catch_warnings():
+        try:
+            _flush(*streams)
+            for number in (1, 2):
+                with suppress(OSError):  # closed: then nothing comes out of it
+                    files.append((os.dup(number), number))
+                    os.dup2(nowhere.fileno(), number)
+            sys.stdout = sys.stderr = nowhere
+            logging.disable(logging.CRITICAL)
+            warnings.simplefilter("ignore")
+            yield
+        finally:
+            _flush(*streams)
+            for kept, number in files:
+                os.dup2(kept, number)
+                os.close(kept)
+            sys.stdout, sys.stderr = streams
+            logging.disable(disabled)
+            _silent -= 1
+
+
+def _flush(*streams: Any) -> None:
+    for stream in streams:
+        with suppress(Exception):  # none, closed, or one of the caller's own
+            stream.flush()
+
+
+@contextmanager
+def _dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Weights that are made here have this precision: fake ones cannot be cast afterwards."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+class _FloatTensor:
+    """A constructor older than devices, which takes real memory on any: as one that asks which device is meant."""
+
+    def __new__(cls, *sizes: Any) -> Any:
+        return torch.empty(*sizes)
+
+
+@contextmanager
+def _without_old_constructors() -> Iterator[None]:
+    before, torch.FloatTensor = torch.FloatTensor, _FloatTensor  # type: ignore[misc, assignment]
+    try:
+        yield
+    finally:
+        torch.FloatTensor = before  # type: ignore[misc]
+
+
+@contextmanager
+def _without_initialisation() -> Iterator[None]:
+    """Filling weights with random numbers is most of the time on meta, and tells nothing."""
+    kept = {name: getattr(nn.init, name) for name in dir(nn.init) if name.endswith("_") and not name.startswith("_")}
+    for name in kept:
+        setattr(nn.init, name, lambda tensor, *args, **kwargs: tensor)
+    try:
+        yield
+    finally:
+        for name, function in kept.items():
+            setattr(nn.init, name, function)

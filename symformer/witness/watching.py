@@ -1,0 +1,187 @@
+"""Watching a model run: which module runs, which matrix products torch dispatches in it, and which tensors are kept.
+
+Products are read below autograd, from the operations that torch really dispatches, forward and backward.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.utils._python_dispatch import TorchDispatchMode
+
+Rows = dict[str, tuple[int, ...]]
+Factors = tuple[int, ...]
+Site = tuple[tuple[CodeType, int], ...]  # functions, and how far each had come
+aten = torch.ops.aten
+
+
+class Where:
+    """Which module of a model is running."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.modules = dict(model.named_modules())  # held, so that none that the model puts in is taken for another
+        self.names = {id(module): name for name, module in reversed(self.modules.items())}
+        self.open = [""]
+        self.ran = {""}  # every module whose forward was called; of others only the weights may have been read
+
+    def __enter__(self) -> Any:
+        self.hooks = [
+            register_module_forward_pre_hook(self._enter),
+            register_module_forward_hook(self._leave, always_call=True),
+        ]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for hook in self.hooks:
+            hook.remove()
+
+    def _enter(self, module: nn.Module, inputs: object) -> None:
+        self.open.append(self.names.get(id(module), self.open[-1]))
+        self.ran.add(self.now)
+
+    def _leave(self, module: nn.Module, inputs: object, output: object) -> None:
+        self.open.pop()
+
+    @property
+    def now(self) -> str:
+        """The path of the module."""
+        return self.open[-1]
+
+
+class Tally:
+    """How often each shape was seen, by a path and the places in the code that lead to it."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, dict[Site, dict[Factors, int]]] = defaultdict(
+            lambda: defaultdict(lambda: defaultdict(int))
+        )
+
+    def add(self, module: str, name: str, factors: Factors, site: Site = ()) -> None:
+        """One more."""
+        self.times[f"{module}.{name}" if module else name][site][factors] += 1
+
+    @property
+    def rows(self) -> Rows:
+        """A row for each shape at a path, each place in the code by itself: how often, and the shape."""
+        found: Rows = {}
+        for path, sites in self.times.items():
+            for number, each in enumerate(sites.values(), 1):
+                for other, (factors, times) in enumerate(each.items(), 1):
+                    found[path + f"-{number}" * (number > 1 or other > 1) + f"-{other}" * (other > 1)] = (
+                        times,
+                        *factors,
+                    )
+        return found
+
+
+def _site() -> Site:
+    """The places in the code, from the innermost out, that lead from a module's forward to the operation it runs."""
+    frame: FrameType | None = sys._getframe(1)
+    found = []
+    while frame is not None and frame.f_code.co_name != "_call_impl":
+        found.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found)
+
+
+class Keeper(Where):
+    """Every storage that autograd keeps, by the module in which it is first kept."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__(model)
+        weights = (*model.parameters(), *model.buffers())
+        self.weights = {parameter.untyped_storage()._cdata for parameter in weights}
+        self.tally = Tally()
+        self.held: dict[int, Tensor] = {}  # the tensors too, so that no storage is freed and its place used again
+
+    def keep(self, tensor: Tensor) -> Tensor:
+        """What saved_tensors_hooks call."""
+        storage = tensor.untyped_storage()
+        if storage._cdata not in self.held and storage._cdata not in self.weights:
+            self.held[storage._cdata] = tensor
+            whole = tensor.numel() * tensor.element_size() == storage.nbytes()
+            factors = (*tensor.shape, tensor.element_size()) if whole else (storage.nbytes(),)
+            self.tally.add(self.now, "kept", tuple(map(int, factors)))
+        return tensor
+
+
+class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """What a model asks of a mask is whether it masks nothing; no token here is padding."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is aten._local_scalar_dense.default and args[0].dtype is torch.bool:
+            return True
+        return func(*args, **(kwargs or {}))
+
+
+class Counter(Unmasked):
+    """How many operations are dispatched while it is on."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.times = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.times += 1
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+class Products(Unmasked):
+    """Every matrix product that is dispatched while it is on, by the module that ran it."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.where, self.tally = Where(model), Tally()
+        # The number that torch gives an operation's gradient -> the module it ran in, and the places that led to it.
+        self.makers: dict[int, tuple[str, Site]] = {}
+
+    def __enter__(self) -> Any:
+        self.where.__enter__()
+        return super().__enter__()  # type: ignore[no-untyped-call]
+
+    def __exit__(self, *error: Any) -> None:
+        self.where.__exit__()
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = super().__torch_dispatch__(func, types, args, kwargs)
+        packet = func.overloadpacket
+        if packet in FACTORS:
+            node = torch._C._current_autograd_node()
+            if node is None:
+                module, site = self.makers[torch._C._autograd._get_sequence_nr() - 1] = self.where.now, _site()
+            else:
+                module, site = self.makers.get(node._sequence_nr(), ("", ()))
+            name = str(packet).removeprefix("aten.") + ("_backward" if node is not None else "")
+            for factors in FACTORS[packet](args, out):
+                self.tally.add(module, name, factors, site)
+        return out
+
+
+def _convolution(x: Tensor, weight: Tensor, out: Tensor, transposed: bool) -> Factors:
+    return (x.shape[0], *(x if transposed else out).shape[2:], *weight.shape)
+
+
+def _convolution_backward(args: Any, out: Any) -> list[Factors]:
+    """Each gradient of a convolution is a product of as many factors as the convolution itself."""
+    gradient, x, weight, transposed = args[0], args[1], args[2], args[7]
+    return [_convolution(x, weight, gradient, transposed) for side in out[:2] if side is not None]
+
+
+# The sizes that each operation multiplies: an output's, and what is summed over. Two FLOPs for each product.
+FACTORS: Mapping[Any, Callable[[Any, Any], list[Factors]]] = {
+    aten.mm: lambda args, out: [(*args[0].shape, args[1].shape[1])],
+    aten.addmm: lambda args, out: [(*args[1].shape, args[2].shape[1])],
+    aten.bmm: lambda args, out: [(*args[0].shape, args[1].shape[2])],
+    aten.baddbmm: lambda args, out: [(*args[1].shape, args[2].shape[2])],
+    aten._grouped_mm: lambda args, out: [(*args[0].shape, args[1].shape[2])],
+    aten.convolution: lambda args, out: [_convolution(args[0], args[1], out, args[6])],
+    aten.convolution_backward: _convolution_backward,
+}
