@@ -114,13 +114,14 @@ class Entry:
     output: Tensor
     weights: tuple[Weight, ...] = ()  # stored here
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
-    function: str = ""  # which activation, norm, table or collective; a softmax's precision; the quantity of a trace
+    function: str = ""  # which activation, norm, table or collective; a softmax's precision
     mask: Mask = "none"  # which query-key pairs the attention needs
     window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
     recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)
+    measured: str = ""  # the one quantity that it was read off torch for; an operation answers every quantity
     share: Tensor | None = None  # of keys or values that came from all ranks, those that are this rank's own
     summed: Shape | None = None  # of a sum over ranks, what is left to this rank, and a bias is added to
 

@@ -53,7 +53,7 @@ class _Observed:
     def __init__(self, kind: Kind) -> None:
         output = Tensor("h.*.mm", (B, S, E))
         weights = (Weight("h.*.w", (E, E)),) if kind is Kind.STORED else ()
-        entry = Entry(kind, "h.*.mm", (), output, weights=weights, function="flops")
+        entry = Entry(kind, "h.*.mm", (), output, weights=weights, measured="flops")
         self.ledger = Ledger(Scope("", self, items=[entry]), None)
 
     def answering(self, question, given):

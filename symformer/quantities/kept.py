@@ -175,7 +175,7 @@ def _only(entry: Entry, functions: tuple[str, ...]) -> Saves:
 
 def observed(entry: Entry, conventions: Conventions) -> Saves:
     """What torch was seen to keep."""
-    if entry.function != "activations":
+    if entry.measured != "activations":
         unseen(entry, conventions)
     return Saves(makes=(Term(entry.path, entry.output.shape),))
 

@@ -47,7 +47,7 @@ def measured(quantity: str, terms: Rule) -> Rule:
     """The rule of what a run of torch was seen to do, which answers the quantity that the run was made for."""
 
     def rule(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-        if entry.function != quantity:
+        if entry.measured != quantity:
             unseen(entry, conventions)
         return terms(entry, conventions)
 
@@ -56,7 +56,7 @@ def measured(quantity: str, terms: Rule) -> Rule:
 
 def unseen(entry: Entry, conventions: Conventions) -> Any:
     """The rule of what a trace saw, for every quantity that it did not see it for. Raises RuleError."""
-    raise RuleError(f"{entry.path}: a trace saw this for {entry.function}, and knows nothing else of what it is for")
+    raise RuleError(f"{entry.path}: a trace saw this for {entry.measured}, and knows nothing else of what it is for")
 
 
 def rows(rule: R, *kinds: Kind) -> dict[Kind, R]:

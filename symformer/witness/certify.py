@@ -168,9 +168,7 @@ class Claim:
         return 1 if self.rests else planned.points
 
 
-def _compared(
-    model: Model, claims: Sequence[Claim], planned: Plan, seed: int
-) -> list[tuple[Claim, list[Mismatch]]]:
+def _compared(model: Model, claims: Sequence[Claim], planned: Plan, seed: int) -> list[tuple[Claim, list[Mismatch]]]:
     """Each claim with the rows that differ at the first point at which any do."""
     component = model.component
     assert isinstance(component, Architecture)

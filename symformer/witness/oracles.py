@@ -33,7 +33,9 @@ from .session import Run, Session, tensors_of
 from .watching import Keeper, Products
 
 Numbers = Mapping[Symbol, int]
-Parts = Mapping[tuple[str, str], Mapping[int, int]]  # a module of ours and a pass -> what each part of it came to: how often
+Parts = Mapping[
+    tuple[str, str], Mapping[int, int]
+]  # a module of ours and a pass -> what each part of it came to: how often
 FORWARD, BACKWARD = "forward", "backward"
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -413,7 +415,9 @@ def generation_flops(witness: Witness, new: int) -> Found:
     prompted = witness.decoded(S, new - 1)
     held = {tensor.shape[2] for tensor in tensors_of(prompted.cache).values()}
     if held != {witness.numbers[S] + len(prompted.passes)}:
-        raise WitnessError(f"the cache of {witness.component.name} holds {held} tokens after generating: it is not used")
+        raise WitnessError(
+            f"the cache of {witness.component.name} holds {held} tokens after generating: it is not used"
+        )
     return sum(prompted.passes[: new - 1], start=witness.prompt_for_one)
 
 

@@ -193,5 +193,3 @@ def _degree(shape: Sequence[Expr], sizes: Mapping[Symbol, Expr]) -> int:
     # in what is drawn; a share of the copies of a layer has the depth below the line
     variables = [name for name in drawn.free_symbols if any(name in size.free_symbols for size in sizes.values())]
     return int(Poly(drawn, *variables).total_degree()) if variables else 0
-
-

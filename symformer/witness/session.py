@@ -115,7 +115,9 @@ class Session:
     def cached(self, run: Run) -> Rows:
         """The shape of every tensor of the cache that a model fills by itself and gives back."""
         output = self.run(run, Unmasked())  # type: ignore[no-untyped-call]
-        return {row: tuple(tensor.shape) for row, tensor in tensors_of(getattr(output, "past_key_values", None)).items()}
+        return {
+            row: tuple(tensor.shape) for row, tensor in tensors_of(getattr(output, "past_key_values", None)).items()
+        }
 
     def _on(self, device: str) -> AbstractContextManager[Any]:
         return self.fake if device == "fake" else nullcontext()

@@ -82,7 +82,7 @@ class Traced(Component):
         if self.kind is not Kind.STORED:
             for (path, shape), counts in self.counts.items():
                 output = Tensor(path, tuple(dim for dim in shape if dim != 1), grad=ONE)
-                seen = Entry(self.kind, path, (), output, function=self.quantity)
+                seen = Entry(self.kind, path, (), output, measured=self.quantity)
                 tree.scope(path.split("."), counts).items.append(seen)
             return Ledger(tree.root, None)
         modules: dict[tuple[str, tuple[Expr, ...]], list[Weight]] = defaultdict(list)
@@ -91,7 +91,7 @@ class Traced(Component):
         for (module, counts), weights in modules.items():
             nowhere = Tensor(module or "weights", ())
             held = tuple(weights)
-            entry = Entry(self.kind, nowhere.name, (), nowhere, weights=held, function=self.quantity, module=True)
+            entry = Entry(self.kind, nowhere.name, (), nowhere, weights=held, measured=self.quantity, module=True)
             tree.scope(module.split("."), counts).items.append(entry)
         return Ledger(tree.root, None)
 
