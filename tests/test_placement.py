@@ -37,8 +37,8 @@ import symformer as sf
 from symformer.arithmetic import parse
 from symformer.components.base import Component
 from symformer.errors import OptionError, RuleError, SizeError
-from symformer.ledger import Operations, Tensor
-from symformer.placement import Cut
+from symformer.ledger import Kind, Operations, Tensor
+from symformer.placement import REDUCED, Cut
 from symformer.sizes import evaluate
 from symformer.symbols import B, H, N_cp, N_tp, S, X, symbol
 
@@ -462,6 +462,7 @@ class Divided(Component):
 )
 @pytest.mark.parametrize("quantity", ["communication", "flops", "params"])
 def test_what_needs_all_of_a_divided_axis_is_refused(done: str, reason: str, quantity: str) -> None:
+    assert set(REDUCED) == set(Kind)  # whoever adds an operation says what it adds up
     assert Divided(done=done).formula("params") != 0
     with pytest.raises(RuleError, match=reason):
         Divided(done=done).formula(quantity, tensor="on")
