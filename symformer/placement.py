@@ -241,7 +241,7 @@ class _RankOperations(Operations):
 
         Each rank then has a part of the gradient of the weights.
         """
-        partial = id(x) in self._partial
+        partial = _of(self._partial, x)
         if self.placement.expert == "on":
             x = self._move(name, "all-to-all", x, x.shape, None)
         y = super().combine(name, x, self._brought(name, weights) if partial else weights)
@@ -290,7 +290,7 @@ class _RankOperations(Operations):
         """
         path = self._path(name)
         for x in inputs:
-            if id(x) in self._partial and kind is not Kind.COMBINE:
+            if _of(self._partial, x) and kind is not Kind.COMBINE:
                 raise RuleError(f"{path} reads a part of a sum over ranks, {x.name}, and is not known of parts")
         axis = REDUCED[kind]
         if axis is not None and inputs[0].shape[axis].free_symbols & {N_tp, N_cp, N_ep}:
@@ -307,13 +307,9 @@ class _RankOperations(Operations):
 
     def _meeting(self, name: str, like: Tensor, x: Tensor) -> Tensor:
         """What every rank has whole and meets what is divided: each rank then has a part of its gradient."""
-        if self.placement.tensor != "on" or x.grad == 0 or _divided(x) or not _divided(like) or self._spread(x):
+        if self.placement.tensor != "on" or x.grad == 0 or _divided(x) or not _divided(like) or _of(self._summing, x):
             return x
         return self._brought(name, x)
-
-    def _spread(self, x: Tensor) -> bool:
-        """Whether its gradient is summed on the way back: it was brought, or it is a view of what was."""
-        return id(x) in self._summing or (x.base is not None and self._spread(x.base))
 
     def _move(self, name: str, function: str, x: Tensor, shape: Shape, base: Tensor | None) -> Tensor:
         path = self._path(".".join(filter(None, (name, function.replace("-", "_")))))
@@ -352,6 +348,11 @@ class _RankOperations(Operations):
         self._shares[id(whole)] = k
         self._scopes[-1].items.append(Entry(Kind.MOVE, path, (k,), whole, function="ring"))
         return whole
+
+
+def _of(marked: Mapping[int, Tensor], x: Tensor) -> bool:
+    """Whether a tensor is one of those marked, or a view of one."""
+    return id(x) in marked or (x.base is not None and _of(marked, x.base))
 
 
 def _divided(x: Tensor) -> bool:

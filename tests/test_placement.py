@@ -444,7 +444,8 @@ class Divided(Component):
         hidden = ops.linear("up", x, self.hidden)
         if self.done == "experts":
             each = ops.experts("experts", hidden, ops.index("chosen", B, S, 2), X, x.width)
-            return ops.combine("combine", ops.activation("act", each, "relu"), ops.index("shares", B, S, 2))
+            (view,) = ops.split(each, (x.width,))
+            return ops.combine("combine", ops.activation("act", view, "relu"), ops.index("shares", B, S, 2))
         if self.done == "linear":
             return ops.linear("down", ops.linear("across", hidden, self.hidden), x.width)
         y = ops.norm("norm", hidden, "rms", bias=False) if self.done == "norm" else ops.softmax("softmax", hidden)
