@@ -21,15 +21,19 @@ from .sizes import AtMost, Condition, Divides
 from .symbols import RANK, A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S, S_enc, V
 
 PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
-# The axis of its first input that an operation adds up, or weighs one against another: no rank has it all by itself
-# where it is divided. A linear by rows leaves a sum over the ranks behind, and so do experts.
-REDUCED: Mapping[Kind, int] = {
+# The axis of its first input that an operation adds up, or weighs one against another: where ranks divide that axis no
+# rank can do it alone. None: it works element by element, or its own method below says how ranks do it together.
+REDUCED: Mapping[Kind, int | None] = {
     Kind.NORM: -1,
     Kind.SOFTMAX: -1,
     Kind.ROUTE: -1,
     Kind.SCORES: -1,
     Kind.MIX: -1,
     Kind.COMBINE: -2,
+    **dict.fromkeys((Kind.LOOKUP, Kind.LINEAR, Kind.EXPERTS, Kind.SELECT, Kind.MOVE, Kind.PARAMETER), None),
+    **dict.fromkeys((Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE), None),
+    **dict.fromkeys((Kind.POSITIONS, Kind.JOIN), None),
+    **dict.fromkeys((Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED), None),  # of a trace, which has no ranks
 }
 
 # Each kind of parallelism is a convention; the first value is the whole model on one rank.
@@ -53,7 +57,8 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
     },
     "expert": {
         "off": "every rank has all experts",
-        "on": "the experts of a layer are divided among N_ep ranks",
+        "on": "the experts of a layer are divided among N_ep ranks, each of which has B sequences of its own, and is "
+        "sent as many tokens as it sends",
     },
     "vocab": {
         "stored": "the vocabulary as the model stores it",
@@ -237,7 +242,7 @@ class _RankOperations(Operations):
 
         Each rank then has a part of the gradient of the weights.
         """
-        partial = id(x) in self._partial
+        partial = _of(self._partial, x)
         if self.placement.expert == "on":
             x = self._move(name, "all-to-all", x, x.shape, None)
         y = super().combine(name, x, self._brought(name, weights) if partial else weights)
@@ -286,11 +291,12 @@ class _RankOperations(Operations):
         """
         path = self._path(name)
         for x in inputs:
-            if id(x) in self._partial and kind is not Kind.COMBINE:
+            if _of(self._partial, x) and kind is not Kind.COMBINE:
                 raise RuleError(f"{path} reads a part of a sum over ranks, {x.name}, and is not known of parts")
-        if kind in REDUCED and inputs[0].shape[REDUCED[kind]].free_symbols & {N_tp, N_cp, N_ep}:
-            axis = inputs[0].shape[REDUCED[kind]]
-            raise RuleError(f"{path}: {kind.value} is over an axis of which a rank has only {text(axis)}, a share")
+        axis = REDUCED[kind]
+        if axis is not None and inputs[0].shape[axis].free_symbols & {N_tp, N_cp, N_ep}:
+            share = text(inputs[0].shape[axis])
+            raise RuleError(f"{path}: {kind.value} is over an axis of which a rank has only {share}, a share")
         if kind is not Kind.EXPERTS:  # which tokens go to which expert has no gradient
             like = Tensor(path, shape)
             inputs = tuple(self._meeting(name, like, x) for x in inputs)
@@ -302,13 +308,9 @@ class _RankOperations(Operations):
 
     def _meeting(self, name: str, like: Tensor, x: Tensor) -> Tensor:
         """What every rank has whole and meets what is divided: each rank then has a part of its gradient."""
-        if self.placement.tensor != "on" or x.grad == 0 or _divided(x) or not _divided(like) or self._spread(x):
+        if self.placement.tensor != "on" or x.grad == 0 or _divided(x) or not _divided(like) or _of(self._summing, x):
             return x
         return self._brought(name, x)
-
-    def _spread(self, x: Tensor) -> bool:
-        """Whether its gradient is summed on the way back: it was brought, or it is a view of what was."""
-        return id(x) in self._summing or (x.base is not None and self._spread(x.base))
 
     def _move(self, name: str, function: str, x: Tensor, shape: Shape, base: Tensor | None) -> Tensor:
         path = self._path(".".join(filter(None, (name, function.replace("-", "_")))))
@@ -347,6 +349,11 @@ class _RankOperations(Operations):
         self._shares[id(whole)] = k
         self._scopes[-1].items.append(Entry(Kind.MOVE, path, (k,), whole, function="ring"))
         return whole
+
+
+def _of(marked: Mapping[int, Tensor], x: Tensor) -> bool:
+    """Whether a tensor is one of those marked, or a view of one."""
+    return id(x) in marked or (x.base is not None and _of(marked, x.base))
 
 
 def _divided(x: Tensor) -> bool:

@@ -37,8 +37,8 @@ import symformer as sf
 from symformer.arithmetic import parse
 from symformer.components.base import Component
 from symformer.errors import OptionError, RuleError, SizeError
-from symformer.ledger import Operations, Tensor
-from symformer.placement import Cut
+from symformer.ledger import Kind, Operations, Tensor
+from symformer.placement import REDUCED, Cut
 from symformer.sizes import evaluate
 from symformer.symbols import B, H, N_cp, N_tp, S, X, symbol
 
@@ -182,7 +182,7 @@ def test_tokens_go_to_their_experts_and_come_back() -> None:
     # norm of 4096: 1,605,636,096 weights, of 2 bytes, 2·7/8 times. Experts: over N_dp = 1.
     summed = mixtral.formula("communication", expert="on", data="replicated")
     weights = [row for row in summed.rows if "experts" not in row.path]
-    numbers = {**mixtral.numbers_for("mixtral-8x7b"), **{symbol(k): v for k, v in (("N_ep", 8), ("N_dp", 1))}}
+    numbers = {**sf.architecture("mixtral-8x7b").known, **{symbol(k): v for k, v in (("N_ep", 8), ("N_dp", 1))}}
     assert sum(evaluate(row.total, numbers, row.path) for row in weights if "combine" not in row.path) == 5_619_726_336
 
 
@@ -271,7 +271,7 @@ def test_zero_3_against_fsdp2(mesh: DeviceMesh) -> None:
 def test_weights_are_gathered_in_a_forward_pass_too() -> None:
     llama = sf.architecture("llama-2-7b")
     forward = llama.formula("communication", step="forward", data="zero3")
-    assert forward.value(B=1, S=4096, N_dp=8) == 6_738_415_616 * 2 * 7 // 8  # every weight, of 2 bytes, from 7 others
+    assert forward.value(N_dp=8) == 6_738_415_616 * 2 * 7 // 8  # every weight, of 2 bytes, from 7 others
     for data in ("off", "replicated", "zero1", "zero2"):
         assert llama.formula("communication", step="forward", data=data) == 0
 
@@ -444,7 +444,8 @@ class Divided(Component):
         hidden = ops.linear("up", x, self.hidden)
         if self.done == "experts":
             each = ops.experts("experts", hidden, ops.index("chosen", B, S, 2), X, x.width)
-            return ops.combine("combine", ops.activation("act", each, "relu"), ops.index("shares", B, S, 2))
+            (view,) = ops.split(each, (x.width,))
+            return ops.combine("combine", ops.activation("act", view, "relu"), ops.index("shares", B, S, 2))
         if self.done == "linear":
             return ops.linear("down", ops.linear("across", hidden, self.hidden), x.width)
         y = ops.norm("norm", hidden, "rms", bias=False) if self.done == "norm" else ops.softmax("softmax", hidden)
@@ -462,6 +463,7 @@ class Divided(Component):
 )
 @pytest.mark.parametrize("quantity", ["communication", "flops", "params"])
 def test_what_needs_all_of_a_divided_axis_is_refused(done: str, reason: str, quantity: str) -> None:
+    assert set(REDUCED) == set(Kind)  # whoever adds an operation says what it adds up
     assert Divided(done=done).formula("params") != 0
     with pytest.raises(RuleError, match=reason):
         Divided(done=done).formula(quantity, tensor="on")

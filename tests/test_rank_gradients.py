@@ -17,6 +17,7 @@ from torch import Tensor
 
 from symformer.components.base import Component
 from symformer.components.latent_attention import LatentAttention
+from symformer.components.mlp import MLP
 from symformer.components.moe import MoE
 from symformer.components.self_attention import SelfAttention
 
@@ -177,3 +178,161 @@ def test_every_sum_that_a_gradient_needs_and_no_other(name: str) -> None:
     _, part, sizes, _ = CASES[name]
     moved = part.formula("communication", tensor="on", count="payload", dtype="symbolic")
     assert moved.value(**sizes, W=1, N_tp=RANKS) == sum(between.elements.values())
+
+
+# -- ranks that have tokens of their own ------------------------------------------------------------------------------
+
+
+class Exchange(torch.autograd.Function):
+    """What goes to other ranks as it is, and its gradient back; counted once each, where they are asked for."""
+
+    @staticmethod
+    def forward(ctx: Any, moved: list[int], x: Tensor) -> Tensor:
+        ctx.moved = moved
+        moved.append(x.numel())
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor]:
+        ctx.moved.append(grads[0].numel())
+        return None, grads[0]
+
+
+class Gather(torch.autograd.Function):
+    """Every rank has what all ranks have; the sum of their gradients, each rank its own tokens' share."""
+
+    @staticmethod
+    def forward(ctx: Any, moved: list[int], *shares: Tensor) -> tuple[Tensor, ...]:
+        ctx.moved = moved
+        whole = torch.cat(shares, 1)
+        moved.append(whole.numel())
+        return tuple(whole.clone() for _ in shares)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
+        ctx.moved.append(grads[0].numel())
+        return None, *sum(grads[1:], start=grads[0]).chunk(len(grads), 1)
+
+
+class Scatter(torch.autograd.Function):
+    """The sum of the ranks' parts, each rank its own tokens' share; every rank has all of the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, moved: list[int], *parts: Tensor) -> tuple[Tensor, ...]:
+        ctx.moved = moved
+        moved.append(parts[0].numel())
+        return tuple(share.clone() for share in sum(parts[1:], start=parts[0]).chunk(len(parts), 1))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
+        whole = torch.cat(grads, 1)
+        ctx.moved.append(whole.numel())
+        return None, *(whole for _ in grads)
+
+
+def experts_apart(ranks: list[Weights], inputs: list[Tensor], moved: list[int]) -> list[Tensor]:
+    """Each rank has a batch of its own and its share of the experts; all send as the first does, which is counted."""
+    outputs = []
+    for rank, (w, x) in enumerate(zip(ranks, inputs, strict=True)):
+        counted: list[int] = moved if rank == 0 else []
+        route = torch.topk(torch.softmax(x @ w["gate"], -1), 3)
+        up, down = (torch.cat([each[name] for each in ranks])[route.indices] for name in ("up", "down"))
+        sent = Exchange.apply(counted, x.unsqueeze(2).expand(-1, -1, 3, -1))
+        hidden = torch.nn.functional.silu(torch.einsum("bske,bskeh->bskh", sent, up))
+        back = Exchange.apply(counted, torch.einsum("bskh,bskhe->bske", hidden, down))
+        outputs.append((back * route.values.unsqueeze(-1)).sum(2))
+    return outputs
+
+
+def sequence_apart(ranks: list[Weights], inputs: list[Tensor], moved: list[int]) -> list[Tensor]:
+    """Each rank has a piece of every sequence; keys and values go round. 3 of them for 6 heads, of width 4."""
+    keys = Gather.apply(moved, *(x @ w["k"] for w, x in zip(ranks, inputs, strict=True)))
+    values = Gather.apply(moved, *(x @ w["v"] for w, x in zip(ranks, inputs, strict=True)))
+    outputs, start = [], 0
+    for w, x, k, v in zip(ranks, inputs, keys, values, strict=True):
+        grouped = [heads(each, 4).repeat_interleave(2, 1) for each in (k, v)]
+        later = torch.arange(k.shape[1])[None, :] > torch.arange(start, start + x.shape[1])[:, None]
+        scores = (heads(x @ w["q"], 4) @ grouped[0].transpose(-1, -2)).masked_fill(later, float("-inf"))
+        outputs.append((torch.softmax(scores, -1) @ grouped[1]).transpose(1, 2).flatten(2) @ w["o"])
+        start += x.shape[1]
+    return outputs
+
+
+def between_apart(ranks: list[Weights], inputs: list[Tensor], moved: list[int]) -> list[Tensor]:
+    """tensor=sequence: gathered before the columns, scattered after the rows, whose bias is added to a share."""
+    read = Gather.apply(moved, *inputs)
+    parts = [torch.relu(x @ w["up"] + w["up_bias"]) @ w["down"] for w, x in zip(ranks, read, strict=True)]
+    return [y + w["down_bias"] for w, y in zip(ranks, Scatter.apply(moved, *parts), strict=True)]
+
+
+# The layer, our part, its placement and sizes, the axis along which ranks share the tokens, the weights, and of which
+# of them the gradient is a sum over ranks that have seen other tokens.
+APART: dict[str, tuple[Callable[..., list[Tensor]], Component, dict[str, str], dict[str, int], int, Any, set[str]]] = {
+    "experts": (
+        experts_apart,
+        MoE(),
+        {"expert": "on"},
+        {"B": 5, "S": 7, "E": 6, "X": 8, "K": 3, "M": 11, "N_ep": RANKS},
+        0,
+        {"gate": ((6, 8), None), "up": ((8, 6, 11), 0), "down": ((8, 11, 6), 0)},
+        {"gate"},
+    ),
+    "context": (
+        sequence_apart,
+        SelfAttention(bias=False, output_bias=False),
+        {"context": "on"},
+        {"B": 5, "S": 14, "E": 24, "A": 6, "G": 3, "D": 4, "N_cp": RANKS},
+        1,
+        {"q": ((24, 24), None), "k": ((24, 12), None), "v": ((24, 12), None), "o": ((24, 24), None)},
+        {"q", "k", "v", "o"},
+    ),
+    "sequence": (
+        between_apart,
+        MLP(activation="relu"),
+        {"tensor": "sequence"},
+        {"B": 5, "S": 14, "E": 6, "H": 8, "N_tp": RANKS},
+        1,
+        {"up": ((6, 8), 1), "up_bias": ((8,), 0), "down": ((8, 6), 0), "down_bias": ((6,), None)},
+        {"down_bias"},
+    ),
+}
+
+
+FREE = {"context": {"G": "G", "D": "D"}}  # grouped queries, whose heads are as wide as we say
+
+
+@pytest.mark.parametrize("name", APART)
+def test_gradients_of_what_other_tokens_see(name: str) -> None:
+    layer, part, placement, sizes, axis, shapes, summed = APART[name]
+    torch.manual_seed(1)
+    whole = {key: torch.randn(shape, dtype=torch.float64) for key, (shape, _) in shapes.items()}
+    batch = sizes["B"] * (RANKS if axis == 0 else 1)
+    x = torch.randn(batch, sizes["S"], sizes["E"], dtype=torch.float64)
+
+    def gradients(ranks: int) -> tuple[dict[str, list[Tensor]], list[int]]:
+        held = [
+            {key: (value if cut is None else value.chunk(ranks, cut)[rank]).clone().requires_grad_()
+             for (key, value), (_, cut) in zip(whole.items(), shapes.values(), strict=True)}
+            for rank in range(ranks)
+        ]  # fmt: skip
+        moved: list[int] = []
+        outputs = layer(held, list(x.chunk(ranks, axis)), moved)
+        torch.autograd.backward([(y**2).sum() for y in outputs])
+        return {key: [each[key].grad for each in held if each[key].grad is not None] for key in whole}, moved
+
+    (theirs, _), (ours, moved) = gradients(1), gradients(RANKS)
+    elements = sum(moved)
+    for key, (_, cut) in shapes.items():
+        assert len(ours[key]) == RANKS
+        if cut is None:
+            assert torch.allclose(ours[key][0] + ours[key][1], theirs[key][0]), f"{key} is not a sum over ranks"
+            assert key in summed
+            elements += whole[key].numel()
+        else:
+            assert torch.allclose(torch.cat(ours[key], cut), theirs[key][0]), f"{key} needs more than its slice"
+            assert key not in summed
+    facts = {"count": "payload", "dtype": "symbolic", "gather": "once"}
+    assert (
+        part.formula("communication", **placement, **facts).partial(**FREE.get(name, {})).value(**sizes, W=1)
+        == elements
+    )
