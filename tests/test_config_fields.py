@@ -492,3 +492,94 @@ def test_a_long_value_is_cut(tmp_path: Path) -> None:
     assert isinstance(refusal, str)
     assert len(refusal) - len(str(tmp_path)) < 300
     assert "remove it to count the model before it was quantised" in refusal
+
+
+# The fields that the released configs have beside their sizes; and the numel of the released checkpoints, summed, as in
+# test_architectures.
+LLAMA_3 = {
+    **{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336},
+    **{"num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "vocab_size": 128256},
+    **{"attention_bias": False, "attention_dropout": 0.0, "bos_token_id": 128000, "eos_token_id": [128001, 128009]},
+    **{"hidden_act": "silu", "initializer_range": 0.02, "max_position_embeddings": 131072, "mlp_bias": False},
+    **{"pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_theta": 500000.0, "tie_word_embeddings": False},
+    "rope_scaling": {**LLAMA3, "original_max_position_embeddings": 8192},
+    **{"torch_dtype": "bfloat16", "transformers_version": "4.43.0.dev0", "use_cache": True},
+}
+GPT_2 = {
+    **{"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "activation_function": "gelu_new"},
+    **{"attn_pdrop": 0.1, "bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256, "initializer_range": 0.02},
+    **{"layer_norm_epsilon": 1e-05, "n_ctx": 1024, "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024},
+    **{"resid_pdrop": 0.1, "summary_activation": None, "summary_first_dropout": 0.1, "summary_proj_to_labels": True},
+    **{"summary_type": "cls_index", "summary_use_proj": True, "vocab_size": 50257},
+    "task_specific_params": {"text-generation": {"do_sample": True, "max_length": 50}},
+}
+BERT_MULTILINGUAL = {
+    **{"model_type": "bert", "architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1},
+    **{"directionality": "bidi", "gradient_checkpointing": False, "hidden_act": "gelu", "hidden_dropout_prob": 0.1},
+    **{"initializer_range": 0.02, "layer_norm_eps": 1e-12, "pad_token_id": 0, "pooler_fc_size": 768},
+    **{"pooler_num_attention_heads": 12, "pooler_num_fc_layers": 3, "pooler_size_per_head": 128, "vocab_size": 30522},
+    **{"pooler_type": "first_token_transform", "position_embedding_type": "absolute", "type_vocab_size": 2},
+}
+DEEPSEEK = {
+    **{"model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"], "attention_bias": False},
+    **{"auto_map": {"AutoConfig": "configuration_deepseek.DeepseekV3Config"}, "aux_loss_alpha": 0.001, "ep_size": 1},
+    **{"first_k_dense_replace": 3, "moe_layer_freq": 1, "n_group": 8, "norm_topk_prob": True, "topk_group": 4},
+    **{"num_key_value_heads": 128, "num_nextn_predict_layers": 1, "rope_theta": 10000, "routed_scaling_factor": 2.5},
+    **{"scoring_func": "sigmoid", "seq_aux": True, "topk_method": "noaux_tc", "torch_dtype": "bfloat16"},
+    "rope_scaling": {
+        **{"beta_fast": 32, "beta_slow": 1, "factor": 40, "mscale": 1.0, "mscale_all_dim": 1.0, "type": "yarn"},
+        "original_max_position_embeddings": 4096,
+    },
+}
+GEMMA_2 = {
+    **{"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"], "attn_logit_softcapping": 50.0},
+    **{"cache_implementation": "hybrid", "final_logit_softcapping": 30.0, "hidden_act": "gelu_pytorch_tanh"},
+    **{"hidden_activation": "gelu_pytorch_tanh", "query_pre_attn_scalar": 256, "torch_dtype": "float32"},
+}
+MIXTRAL = {
+    **{"model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "output_router_logits": False},
+    **{"router_aux_loss_coef": 0.02, "sliding_window": None, "rope_theta": 1000000.0, "attention_dropout": 0.0},
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "total"),
+    [
+        (GPT_2, 124_439_808),
+        (BERT_MULTILINGUAL, 109_514_298),
+        (LLAMA_3, 8_030_261_248),
+        (DEEPSEEK, 671_026_419_200 - 58 * 256),
+        (GEMMA_2, 2_614_341_888),
+        (MIXTRAL, 46_702_792_704),
+    ],
+    ids=lambda value: value["model_type"] if isinstance(value, dict) else "",
+)
+def test_what_is_published_is_read(config: Config, total: int, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
+    assert from_config(str(tmp_path / "config.json")).params.value() == total
+
+
+def test_a_function_without_a_rule_is_refused_where_it_counts(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**base("gpt2"), "activation_function": "mish"}), "utf-8")
+    model = from_config(str(path))
+    sizes = {str(name): number for name, number in model.known.items()} | RUN
+    gelu_new = from_config(str(_written(base("gpt2"), tmp_path)))
+    for quantity, conventions in (("params", {}), ("flops", {}), ("train-memory", {"implementation": "none"})):
+        same = gelu_new.formula(quantity, **conventions).value(sizes)
+        assert model.formula(quantity, **conventions).value(sizes) == same > 0
+    for quantity, conventions, sentence in (
+        ("activations", {}, "h.*.mlp.act: activations has no rule for the function 'mish'"),
+        ("activations", {"implementation": "megatron"}, "is for gelu and gelu_new, and this is mish"),
+        ("train-memory", {}, "no rule for the function 'mish'"),
+        ("flops", {"count": "all"}, "no count of FLOPs is stated for 'mish'"),
+    ):
+        with pytest.raises(SymformerError) as caught:
+            model.formula(quantity, **conventions)
+        assert sentence in str(caught.value)
+
+
+def _written(config: Config, folder: Path) -> Path:
+    path = folder / "other.json"
+    path.write_text(json.dumps(config), "utf-8")
+    return path
