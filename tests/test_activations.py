@@ -10,7 +10,7 @@ from sympy import Integer
 from symformer import SymformerError, architecture
 from symformer.architectures.base import Architecture
 from symformer.symbols import SYMBOLS, A, B, E, H, L, S, W
-from symformer.witness.oracles import activation_bytes
+from symformer.witness.oracles import activation_bytes, train_bytes
 
 WAYS = [
     (implementation, dropout, recompute, dtype)
@@ -137,6 +137,58 @@ def test_a_group_of_wide_heads_is_refused() -> None:
     assert formula.value({**sizes, "D": 256}) > 0
     with pytest.raises(SymformerError, match=r"256 is less than D=258 \(width of one head\); transformers then copies"):
         formula.value({**sizes, "D": 258})
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+@pytest.mark.parametrize("recompute", ["none", "selective", "full"])
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+def test_a_window_on_both_sides_of_the_tokens(implementation: str, recompute: str, dtype: str) -> None:
+    """The fused kernel is given a mask from S = C_win on, and keeps it: what is answered below would be too little."""
+    mistral = architecture("mistral")
+    assert isinstance(mistral.component, Architecture)
+    way = {"implementation": implementation, "recompute": recompute, "dtype": dtype}
+    formula = mistral.formula("activations", **way)
+    sizes = {"B": 3, "S": 11, "V": 31, "L": 5, "A": 4, "G": 2, "D": 6, "H": 10, "E": 20}
+    for window in (7, 11, 12, 15):
+        numbers = {SYMBOLS[name]: number for name, number in {**sizes, "C_win": window}.items()}
+        theirs = activation_bytes(mistral.component, numbers, **way)
+        if implementation == "eager" or window > sizes["S"]:
+            assert formula.value({**sizes, "C_win": window}) == theirs
+        else:
+            assert formula.expanded.xreplace(numbers) < theirs
+            with pytest.raises(SymformerError, match=f"C_win - 1={window - 1} is less than S=11 .* then makes a mask"):
+                formula.value({**sizes, "C_win": window})
+
+
+def test_the_memory_of_training_knows_of_the_window() -> None:
+    mistral = architecture("mistral")
+    assert isinstance(mistral.component, Architecture)
+    formula = mistral.formula("train-memory", implementation="sdpa")
+    sizes = {"B": 3, "S": 11, "V": 31, "L": 5, "A": 4, "G": 2, "D": 6, "H": 10, "E": 20}
+    numbers = {SYMBOLS[name]: number for name, number in {**sizes, "C_win": 12}.items()}
+    assert formula.value({**sizes, "C_win": 12}) == train_bytes(mistral.component, numbers, implementation="sdpa")
+    for way in ({}, {"recompute": "selective"}, {"recompute": "full"}, {"dropout": "on"}):
+        with pytest.raises(SymformerError, match="then makes a mask, which every layer keeps"):
+            mistral.formula("train-memory", implementation="sdpa", **way).value({**sizes, "C_win": 11})
+    assert mistral.formula("train-memory").value({**sizes, "C_win": 11}) > 0
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+@pytest.mark.parametrize("recompute", ["none", "selective", "full"])
+@pytest.mark.parametrize("target", ["llama", "mistral"])
+def test_dropout_of_attention_weights_that_a_config_asks_for(target: str, recompute: str, dtype: str) -> None:
+    sizes = draw(target, 2)
+    model = architecture(target, attention_dropout=True)
+    assert isinstance(model.component, Architecture)
+    numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
+    way = {"dropout": "on", "recompute": recompute, "dtype": dtype}
+    theirs = activation_bytes(model.component, numbers, **way)
+    assert model.formula("activations", **way).value(sizes) == theirs
+    # By hand, where nothing is computed again, for each of B·A·S² weights in L layers: the noise, and in single
+    # precision what it gives; in another one that takes the place of the weights that were cast to it.
+    without = architecture(target).formula("activations", **way).value(sizes)
+    weights = sizes["B"] * sizes["A"] * sizes["S"] ** 2 * sizes["L"] if recompute == "none" else 0
+    assert theirs - without == {"fp32": 4 + 4, "bf16": 2}[dtype] * weights
 
 
 @pytest.mark.parametrize("recompute", ["selective", "full"])

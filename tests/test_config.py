@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -241,6 +244,67 @@ def test_files_that_are_no_config(tmp_path: Path) -> None:
             path.mkdir()
         with pytest.raises(SymformerError, match=sentence):
             from_config(str(path))
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much it holds, and however long it would take: a device without an end, and a pipe without a writer."""
+    monkeypatch.setattr("symformer.config.PATIENCE", 0.05)
+    (tmp_path / "zero.json").symlink_to("/dev/zero")
+    (tmp_path / "null.json").symlink_to("/dev/null")
+    (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
+    os.mkfifo(tmp_path / "pipe.json")
+    for name, sentence in [
+        ("zero.json", "is neither a file nor a pipe"),
+        ("null.json", "is neither a file nor a pipe"),
+        ("loop.json", "cannot be read"),
+        ("pipe.json", "is a pipe that nobody writes to"),
+        ("x" * 300 + ".json", "cannot be read: File name too long"),
+        ("zero\0.json", "is no path: embedded null byte"),
+    ]:
+        with pytest.raises(SymformerError, match=sentence):
+            from_config(str(tmp_path / name))
+
+
+@pytest.mark.parametrize(("wide", "sentence"), [(16_000_000, "is larger than 16,000,000 bytes"), (0, "")])
+def test_a_pipe_is_read_to_its_end_and_no_further_than_the_limit(wide: int, sentence: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+
+    def write() -> None:
+        with suppress(BrokenPipeError), (tmp_path / "pipe.json").open("w", encoding="utf-8") as pipe:
+            pipe.write(json.dumps(GPT2)[:9])
+            pipe.flush()
+            pipe.write(json.dumps(GPT2)[9:] + " " * wide)
+
+    writer = Thread(target=write)
+    writer.start()
+    if sentence:
+        with pytest.raises(SymformerError, match=sentence):
+            from_config(str(tmp_path / "pipe.json"))
+    else:
+        assert from_config(str(tmp_path / "pipe.json")).known[SYMBOLS["E"]] == 12
+    writer.join(10)
+
+
+def test_a_config_of_three_megabytes_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**GPT2, "id2label": {str(index): "x" * 90 for index in range(30_000)}}), "utf-8")
+    assert path.stat().st_size > 3_000_000
+    assert from_config(str(path)).known[SYMBOLS["E"]] == 12
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"model_type": "gpt2", "n_embd": 12, "n_embd": 768}',
+        '{"model_type": "gpt2", "id2label": {"n_embd": 1, "n_embd": 1}}',
+        '{"model_type": "gpt2", "n_embd": 12, "n_\\u0065mbd": 12}',
+    ],
+)
+def test_a_key_that_stands_twice_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(text, "utf-8")
+    with pytest.raises(SymformerError, match="has the key 'n_embd' twice in one object; keep one"):
+        from_config(str(path))
 
 
 def test_a_config_keeps_a_width_of_its_own(tmp_path: Path) -> None:

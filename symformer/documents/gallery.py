@@ -12,8 +12,12 @@ from ..architectures import architecture, names
 from ..arithmetic import parse
 from ..model import Model
 from ..notation.latex import latex
+<<<<<<< HEAD
 from ..symbols import B, C, N_dp, N_new, N_pp, N_tp, S, S_enc
 from .blocks import Document
+=======
+from ..symbols import B, C, N_dp, N_new, N_pp, N_tp, P, S, S_enc
+>>>>>>> configs
 from .derivation import document, with_numbers
 from .render import picture, render
 
@@ -92,7 +96,12 @@ def documents(version: str) -> dict[str, Document]:
 
 def example(name: str) -> Model:
     """An architecture at its first preset, or with no sizes of its own, in a run of one sequence."""
-    return with_numbers(architecture(name)).set(RUN)
+    model = with_numbers(architecture(name))
+    rows = model.known.get(P)
+    if rows is None:
+        return model.set(RUN)
+    half, eighth = Integer(min(1024, rows // 2)), Integer(min(128, rows // 8))  # as far as its positions reach
+    return model.set({**RUN, S: half, C: half, N_new: eighth})
 
 
 def _published() -> str:

@@ -1,0 +1,585 @@
+"""Every field of a config.json is read, or changes nothing that is counted, or is refused: held against torch.
+
+Torch's side is built from the JSON itself, by transformers' own classes, and never by what is read here.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import torch
+import transformers
+from sympy import Expr, Symbol
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.flop_counter import FlopCounterMode
+
+from symformer import SymformerError, from_config
+from symformer.architectures import architecture_class
+from symformer.components.base import Component
+from symformer.fields import FIXED, INERT, QUANTISED, ROTARY
+from symformer.formula import Formula
+from symformer.ledger import Activation
+from symformer.model import Model
+from symformer.witness.calling import unpadded
+from symformer.witness.measure import without_initialisation
+
+Config = dict[str, Any]
+RUN = {"B": 5, "S": 8, "C": 9}
+# Small configs in which no two sizes are the same, nor the same as one of the run; and the classes that read them.
+TYPES: dict[str, tuple[str, Config, tuple[str, ...]]] = {
+    "gpt2": (
+        "gpt2",
+        {"vocab_size": 29, "n_positions": 13, "n_embd": 12, "n_layer": 2, "n_head": 3, "n_inner": 7},
+        ("GPT2LMHeadModel", "GPT2Model"),
+    ),
+    "bert": (
+        "bert",
+        {
+            **{"vocab_size": 29, "max_position_embeddings": 13, "hidden_size": 12, "num_hidden_layers": 2},
+            **{"num_attention_heads": 3, "intermediate_size": 7, "type_vocab_size": 4},
+        },
+        ("BertForMaskedLM", "BertModel", "BertForPreTraining"),
+    ),
+    "llama": (
+        "llama",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
+        },
+        ("LlamaForCausalLM", "LlamaModel"),
+    ),
+    "mistral": (
+        "mistral",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10, "sliding_window": 4},
+        },
+        ("MistralForCausalLM", "MistralModel"),
+    ),
+    "mixtral": (
+        "mixtral",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
+            **{"num_local_experts": 11, "num_experts_per_tok": 4},
+        },
+        ("MixtralForCausalLM", "MixtralModel"),
+    ),
+    "deepseek_v3": (
+        "deepseek-v3",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "first_k_dense_replace": 1},
+            **{"num_attention_heads": 6, "num_key_value_heads": 6, "intermediate_size": 7},
+            **{"moe_intermediate_size": 11, "n_routed_experts": 20, "n_shared_experts": 2, "num_experts_per_tok": 3},
+            **{"q_lora_rank": 19, "kv_lora_rank": 14, "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 13},
+            **{"n_group": 2, "topk_group": 1},
+        },
+        ("DeepseekV3ForCausalLM", "DeepseekV3Model"),
+    ),
+    "gemma2": (
+        "gemma2",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 3, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10, "sliding_window": 4},
+        },
+        ("Gemma2ForCausalLM", "Gemma2Model"),
+    ),
+}
+# Our quantities, with the conventions under which torch counts.
+ASKED: dict[str, tuple[str, Mapping[str, str]]] = {
+    "params": ("params", {}),
+    "flops": ("flops", {}),
+    "cache": ("kv-cache", {"dtype": "fp32"}),
+    "kept": ("activations", {"dropout": "on"}),
+}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Of a few numbers, sharing them out among threads is most of the time."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def base(model_type: str, name: str = "") -> Config:
+    _, config, classes = TYPES[model_type]
+    return {"model_type": model_type, "architectures": [name or classes[0]], **config}
+
+
+def by_torch(config: Config, implementation: str = "eager", given: bool = True) -> dict[str, int]:
+    """What torch counts of the class that a config names: in training, each dropout as the config has it."""
+    made_by = getattr(transformers, config["architectures"][0])
+    bert = config["model_type"] == "bert"
+    length = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
+    kept: dict[int, torch.Tensor] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        kept.setdefault(tensor.untyped_storage()._cdata, tensor)
+        return tensor
+
+    with unpadded():  # in real memory: of a few numbers, that is faster than none
+        with without_initialisation():
+            model = made_by(made_by.config_class.from_dict(json.loads(json.dumps(config))))
+            model.tie_weights()
+        model.train().config._attn_implementation = implementation
+        model.config._experts_implementation = "batched_mm"
+        weights = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
+        found = {"params": sum(parameter.numel() for parameter in model.parameters())}
+        facts: dict[str, Any] = {} if bert else {"use_cache": False}
+        if bert and given:
+            facts = {"position_ids": length[:1].clone(), "token_type_ids": length.clone()}
+        counter = FlopCounterMode(display=False)
+        with saved_tensors_hooks(keep, lambda tensor: tensor), counter:
+            model(length, **facts)
+        found["flops"] = counter.get_total_flops()
+        found["kept"] = sum(
+            tensor.untyped_storage().nbytes() for storage, tensor in kept.items() if storage not in weights
+        )
+        if not bert:
+            cache = transformers.DynamicCache(config=model.config)
+            tokens = torch.zeros(RUN["B"], RUN["C"], dtype=torch.long)
+            with torch.no_grad():
+                model.eval()(tokens, use_cache=True, past_key_values=cache)
+            found["cache"] = sum(
+                tensor.numel() * tensor.element_size()
+                for layer in cache.layers
+                for tensor in (layer.keys, layer.values)
+            )
+    return found
+
+
+class UntakenError(Exception):
+    """Torch's class has no model for a config, or its model does not run: there is nothing to compare with."""
+
+
+FORMULAS: dict[tuple[Component, tuple[tuple[Symbol, Expr], ...], str], Formula] = {}
+
+
+def by_us(config: Config, path: Path) -> dict[str, int | str]:
+    """What is answered of a config: numbers, or the sentences by which they are refused."""
+    path.write_text(json.dumps(config), "utf-8")
+    try:
+        model = from_config(str(path))
+    except SymformerError as error:
+        return {name: str(error) for name in ASKED}
+    return {name: _answer(model, *asked) for name, asked in ASKED.items()}
+
+
+def _answer(model: Model, quantity: str, conventions: Mapping[str, str]) -> int | str:
+    key = (model.component, tuple(sorted(model.relations.items(), key=str)), quantity)
+    try:
+        if key not in FORMULAS:
+            FORMULAS[key] = model.formula(quantity, **conventions)
+        return FORMULAS[key].value({str(name): number for name, number in model.known.items()}, **RUN)
+    except SymformerError as error:
+        return str(error)
+
+
+def differences(config: Config, path: Path) -> dict[str, Any]:
+    """Where an answer is not what torch counts; torch is not asked about what is refused altogether."""
+    ours = by_us(config, path)
+    if all(isinstance(answer, str) for answer in ours.values()):
+        return {}
+    try:
+        theirs = by_torch(config)
+    except Exception as error:
+        raise UntakenError from error
+    assert all(theirs.values()), f"torch counted nothing: {theirs}"
+    return {
+        name: (ours[name], number)
+        for name, number in theirs.items()
+        if isinstance(ours[name], int) and ours[name] != number
+    }
+
+
+def read_by(model_type: str) -> set[str]:
+    """The fields that fill a size or an option."""
+    fields = architecture_class(TYPES[model_type][0]).fields
+    read = {name for place in fields.sizes.values() for name in place.names}
+    read |= {each.name for each in fields.options.values()}
+    return read | ({fields.layers.name, *fields.layers.depth.names} if fields.layers else set())
+
+
+@cache
+def written(model_type: str) -> Config:
+    """Every field that transformers writes of a small config."""
+    config = base(model_type)
+    made_by = getattr(transformers, config["architectures"][0]).config_class
+    loaded: Config = json.loads(made_by.from_dict(config).to_json_string(use_diff=False))
+    return loaded
+
+
+def held(model_type: str) -> dict[str, tuple[Any, ...]]:
+    """The fields that are known at some values only."""
+    fields = architecture_class(TYPES[model_type][0]).fields
+    return {name: known for name, known in FIXED.items() if name not in read_by(model_type)} | dict(fields.fixed)
+
+
+def others(value: Any) -> list[Any]:
+    """Further values of the kind that a field has."""
+    match value:
+        case bool():
+            return [not value]
+        case int():
+            return [2 * value or 1]  # what divides or is divided still does
+        case float():
+            return [value / 2 + 0.125, 0.0]
+        case str():
+            return ["relu", "x"]
+        case None:
+            return [1, True, 0.5, "x"]
+        case list():
+            return [value[::-1], value[:1] * len(value)]
+    return [{}]
+
+
+def taken(model_type: str, name: str, values: list[Any]) -> Any:
+    """The first of some values that the class takes."""
+    made_by = getattr(transformers, TYPES[model_type][2][0]).config_class
+    for value in values:
+        try:
+            made_by.from_dict({name: value})
+        except Exception:  # noqa: S112
+            continue
+        return value
+    raise AssertionError(f"no value of {name} is taken")
+
+
+LINEAR = {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4}
+YARN = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16, "mscale": 1.0, "beta_fast": 32}
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "rope_theta": 5e5}
+HALF = {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4, "partial_rotary_factor": 0.5}
+# What published configs say, whether the class still knows it or not.
+PUBLISHED: dict[str, list[Any]] = {
+    "n_ctx": [7], "gradient_checkpointing": [True, False], "torch_dtype": ["bfloat16"], "dtype": ["float16"],
+    "_attn_implementation": ["eager"], "task_specific_params": [{"text-generation": {"max_length": 50}}],
+    "pretraining_tp": [2], "rope_scaling": [LINEAR, YARN, HALF, {**LLAMA3, "original_max_position_embeddings": 16}],
+    "rope_parameters": [LINEAR, HALF, {"rope_type": "default", "rope_theta": 7.0}, {"rope_type": "longrope"}],
+    "rope_theta": [5.0, 1_000_000], "partial_rotary_factor": [0.5, 1.0], "auto_map": [{"AutoModel": "x.Y"}],
+    "layer_types": [["full_attention"] * 2, ["sliding_attention", "full_attention"], ["sliding_attention"] * 2],
+    "sliding_window": [3, None], "is_decoder": [True], "use_cache": [False], "is_causal": [False],
+    "hidden_act": ["relu"], "hidden_activation": ["relu"], "activation_function": ["relu"],
+    "attention_bias": [True, False], "mlp_bias": [True, False], "chunk_size_feed_forward": [2, 0],
+    "tie_encoder_decoder": [True], "torchscript": [True], "pruned_heads": [{"0": [1]}, {}],
+    "add_cross_attention": [True], "position_embedding_type": ["relative_key", "absolute"],
+    "scoring_func": ["softmax"], "topk_method": ["greedy"], "moe_layer_freq": [2, 1], "num_labels": [5],
+    "output_hidden_states": [True], "output_attentions": [True], "qk_head_dim": [5], "head_dim": [6],
+    "num_key_value_heads": [1, 2, 6], "cache_implementation": ["hybrid"], "max_window_layers": [1],
+    "quantization_config": [{"quant_method": "fp8"}, None], "use_sliding_window": [True, False],
+    "reorder_and_upcast_attn": [True], "scale_attn_by_inverse_layer_idx": [True], "attention_dropout": [0.3],
+    "embedding_size": [5], "n_mtp": [1], "bias": [False], "id2label": [{"0": "a", "1": "b", "2": "c"}],
+    "max_position_embeddings": [50], "num_experts": [7], "finetuning_task": ["x"], "use_bfloat16": [True],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model_type", TYPES)
+def test_fields_that_change_nothing_change_nothing(model_type: str, tmp_path: Path) -> None:
+    """All of them at once, with other values than the class has; and those that must have one value, with that."""
+    fields = architecture_class(TYPES[model_type][0]).fields
+    names = [name for name in (*INERT, *fields.inert, *(ROTARY if fields.rotary else ())) if name not in fields.fixed]
+    values = {name: others(value) for name, value in written(model_type).items()} | PUBLISHED
+    changed = {name: taken(model_type, name, values[name]) for name in names if name in values}
+    changed.pop("return_dict")  # its own forward cannot do without
+    assert len(changed) > 20
+    changed |= {name: known[0] for name, known in held(model_type).items()}
+    assert differences({**base(model_type), **changed}, tmp_path / "config.json") == {}
+    ours = by_us({**base(model_type), **changed}, tmp_path / "config.json")
+    assert isinstance(ours["params"], int), ours
+    assert ours == by_us(base(model_type), tmp_path / "config.json")
+
+
+@pytest.mark.parametrize("model_type", TYPES)
+def test_each_field_changed_alone(model_type: str, tmp_path: Path) -> None:
+    """What the answer is, torch counts: each field of the class and of published configs, one at a time."""
+    fields = architecture_class(TYPES[model_type][0]).fields
+    inert = {*INERT, *fields.inert} - fields.fixed.keys()  # held above, all at once, as are accepted values of these
+    values = {name: others(value) for name, value in written(model_type).items() if name != "model_type"}
+    values |= PUBLISHED | {"architectures": [[name] for name in TYPES[model_type][2]]}
+    answered = refused = 0
+    for name in sorted(values.keys() - inert):
+        for value in values[name]:
+            config = {**base(model_type), name: value}
+            if name in held(model_type):
+                refusal = by_us(config, tmp_path / "config.json")["params"]
+                assert isinstance(refusal, int) == any(value == known for known in held(model_type)[name]), (
+                    name,
+                    value,
+                )
+                refused += isinstance(refusal, str)
+                continue
+            try:
+                assert differences(config, tmp_path / "config.json") == {}, (name, value)
+            except UntakenError:
+                continue
+            ours = by_us(config, tmp_path / "config.json")
+            answered += isinstance(ours["params"], int)
+            refused += isinstance(ours["params"], str)
+    assert answered >= 15, (answered, refused)
+    assert refused >= 20, (answered, refused)
+
+
+def test_a_random_field_in_a_random_config(tmp_path: Path) -> None:
+    """200 configs of random sizes, in each of which a field is changed that fills no size and no option."""
+    draw = random.Random(7)  # noqa: S311
+    answered = refused = unbuilt = 0
+    for index in range(200):
+        model_type = list(TYPES)[index % len(TYPES)]
+        config = base(model_type, draw.choice(TYPES[model_type][2]))
+        for name in read_by(model_type) & config.keys():
+            if name in ("intermediate_size", "n_inner", "vocab_size", "kv_lora_rank", "q_lora_rank", "v_head_dim"):
+                config[name] += draw.randint(0, 20)
+        pool: dict[str, list[Any]] = {name: others(value) for name, value in written(model_type).items()}
+        pool |= {name: pool.get(name, []) + values for name, values in PUBLISHED.items()}
+        names = sorted(pool.keys() - read_by(model_type) - {"model_type", "architectures"})
+        name = draw.choice([*names, *QUANTISED, f"field_{index}", *FIXED.keys() - read_by(model_type)])
+        config[name] = draw.choice(pool.get(name) or [1, True, "x", {"quant_method": "gptq"}])
+        try:
+            assert differences(config, tmp_path / "config.json") == {}, config
+        except UntakenError:
+            unbuilt += 1
+            continue
+        ours = by_us(config, tmp_path / "config.json")
+        answered += isinstance(ours["params"], int)
+        refused += isinstance(ours["params"], str)
+    assert answered >= 60, (answered, refused, unbuilt)
+    assert refused >= 30, (answered, refused, unbuilt)
+    assert unbuilt <= 20, (answered, refused, unbuilt)
+
+
+@pytest.mark.parametrize("model_type", TYPES)
+def test_null_is_what_the_class_makes_of_it(model_type: str, tmp_path: Path) -> None:
+    """The class takes null, and then torch counts what is answered; or it takes none, and it is refused here too."""
+    made_by = getattr(transformers, TYPES[model_type][2][0]).config_class
+    fields = architecture_class(TYPES[model_type][0]).fields
+    taken = 0
+    for name in sorted(read_by(model_type)):
+        config = {**base(model_type), name: None}
+        ours = by_us(config, tmp_path / "config.json")
+        if name in getattr(made_by, "attribute_map", {}):
+            assert all(isinstance(answer, str) for answer in ours.values()), name
+            continue
+        try:
+            made_by.from_dict(config)
+        except Exception:
+            assert all(isinstance(answer, str) and repr(name) in answer for answer in ours.values()), (name, ours)
+        else:
+            if name == "first_k_dense_replace" or isinstance(ours["params"], str):
+                assert all(isinstance(answer, str) for answer in ours.values())
+                continue
+            assert differences(config, tmp_path / "config.json") == {}, name
+            taken += 1
+    assert taken == sum(place.null for place in fields.sizes.values()) + len(fields.nullable) + bool(fields.layers)
+
+
+@pytest.mark.parametrize("model_type", ["gpt2", "llama"])
+def test_the_function_between_matrices_is_read(model_type: str, tmp_path: Path) -> None:
+    """Bytes as torch keeps them for the functions that have a rule; for the rest they alone are refused."""
+    field = architecture_class(model_type).fields.options["activation"].name
+    exact = []
+    for function in (*get_args(Activation), "swish"):
+        config = {**base(model_type), field: function}
+        ours = by_us(config, tmp_path / "config.json")
+        assert isinstance(ours["params"], int)
+        assert isinstance(ours["flops"], int)
+        if isinstance(ours["kept"], str):
+            assert f"the function {function!r}" in ours["kept"]
+            continue
+        assert differences(config, tmp_path / "config.json") == {}
+        exact.append(function)
+    assert {"gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "silu", "swish", "tanh", "sigmoid"} == set(exact)
+    for function in ("prelu", "xielu", "geglu", 7, None):  # the first two have weights of their own
+        refusal = by_us({**base(model_type), field: function}, tmp_path / "config.json")["params"]
+        assert isinstance(refusal, str)
+        assert f"{field!r} is {function!r} in the config" in refusal
+
+
+def test_relu_keeps_less_than_gelu_new(tmp_path: Path) -> None:
+    """By hand: relu keeps its output alone, which the next matrix reads; gelu_new its input and three more, in L."""
+    kept = {
+        function: by_us({**base("gpt2"), "activation_function": function}, tmp_path / "config.json")["kept"]
+        for function in ("gelu_new", "relu")
+    }
+    assert kept["gelu_new"] - kept["relu"] == 2 * 4 * (4 * RUN["B"] * RUN["S"] * 7)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+@pytest.mark.parametrize("model_type", ["gpt2", "bert", "llama", "mistral"])
+def test_a_dropout_of_nothing_keeps_no_noise(model_type: str, implementation: str, tmp_path: Path) -> None:
+    fields = architecture_class(model_type).fields
+    chances = [each.name for option, each in fields.options.items() if option.endswith("dropout")]
+    path = tmp_path / "config.json"
+    found = set()
+    for off in ((), *((name,) for name in chances), tuple(chances)):
+        config = {**base(model_type), **{name: 0 if name in off else 0.25 for name in chances}}
+        if model_type == "mistral":
+            config["sliding_window"] = 20  # above what is read, so that the fused kernel can be told of it
+        path.write_text(json.dumps(config))
+        model = from_config(str(path))
+        formula = model.formula("activations", dropout="on", implementation=implementation)
+        ours = formula.value({str(name): number for name, number in model.known.items()}, **RUN)
+        assert ours == by_torch(config, implementation)["kept"], off
+        found.add(ours)
+    assert len(found) == len(chances) + (2 if len(chances) > 1 else 1)
+    for value in (1, 1.5, -0.1, True, "0.1", None, float("nan")):
+        path.write_text(json.dumps({**base(model_type), chances[0]: value}))
+        with pytest.raises(SymformerError, match="a probability of dropout is from 0 to less than 1"):
+            from_config(str(path))
+
+
+def test_indices_that_bert_makes_for_itself_are_other_bytes() -> None:
+    """The formula is for indices that are given: 8 bytes for each of B·S segments and S positions. Left out, torch
+    holds one row of S segments for all sequences, and the model's buffer of P positions.
+    """
+    config = {**base("bert"), "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    given, made = (by_torch(config, given=way)["kept"] for way in (True, False))
+    assert given - made == 8 * (RUN["B"] * RUN["S"] + RUN["S"]) - 8 * (RUN["S"] + config["max_position_embeddings"])
+
+
+@pytest.mark.parametrize(
+    ("model_type", "fields", "sentence"),
+    [
+        ("gpt2", {"kv_groups": 3}, "the field 'kv_groups' = 3 is not known here; remove it if it changes nothing"),
+        ("llama", {"a\x1b[31m": None}, r"the field 'a\x1b[31m' = None is not known here"),
+        ("llama", {"quantization_config": {"quant_method": "fp8"}}, "'quantization_config' is {'quant_method': 'fp8'}"),
+        ("llama", {"sliding_window": 4}, "'sliding_window' is 4 in the config; that changes what is counted"),
+        ("llama", {"layer_types": ["full_attention"]}, "only 2 layers of 'full_attention' are known here"),
+        ("mistral", {"layer_types": ["full_attention"] * 2}, "only 2 layers of 'sliding_attention' are known here"),
+        ("bert", {"is_decoder": True}, "'is_decoder' is True in the config; that changes what is counted"),
+        (
+            "bert",
+            {"hidden_size": None},
+            "'hidden_size' is null in the config, and E (embedding (model) width) is a whole",
+        ),
+        ("gpt2", {"n_embd": None}, "'n_embd' is null in the config"),
+        ("gpt2", {"gradient_checkpointing": True}, "'gradient_checkpointing' is True in the config"),
+        ("gemma2", {"sliding_window": None}, "'sliding_window' is null in the config"),
+        (
+            "gemma2",
+            {"layer_types": ["sliding_attention", "full_attention"]},
+            "'layer_types' has 2 layers in the config",
+        ),
+        ("deepseek_v3", {"num_key_value_heads": 3}, "'num_key_value_heads' is 3 in the config, and A is 6"),
+        ("deepseek_v3", {"head_dim": 6}, "'head_dim' is 6 in the config, and D_rope is 4"),
+        ("llama", {"rope_scaling": HALF}, "'rope_scaling' has 'partial_rotary_factor' = 0.5 in the config"),
+        ("llama", {"rope_scaling": {"type": "su"}}, "'rope_scaling' is of the type 'su' in the config"),
+        ("llama", {"rope_scaling": {"type": "linear"}}, "of the type 'linear' in the config, which asks for 'factor'"),
+        ("llama", {"rope_scaling": [2]}, "it should be an object or null"),
+        ("llama", {"rope_theta": "10000"}, "'rope_theta' is '10000' in the config; it should be a number above 0"),
+        ("gpt2", {"architectures": 0}, "'architectures' is 0 in the config; it should be a list of one class name"),
+    ],
+)
+def test_a_field_is_refused_by_its_name(
+    model_type: str, fields: Mapping[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    refusal = by_us({**base(model_type), **fields}, tmp_path / "config.json")["params"]
+    assert isinstance(refusal, str)
+    assert sentence in refusal
+    assert "\n" not in refusal
+
+
+def test_a_long_value_is_cut(tmp_path: Path) -> None:
+    config = {**base("llama"), "quantization_config": {"modules_to_not_convert": ["model.layers.1"] * 200_000}}
+    refusal = by_us(config, tmp_path / "config.json")["params"]
+    assert (tmp_path / "config.json").stat().st_size > 3_000_000
+    assert isinstance(refusal, str)
+    assert len(refusal) - len(str(tmp_path)) < 300
+    assert "remove it to count the model before it was quantised" in refusal
+
+
+# The fields that the released configs have beside their sizes; and the numel of the released checkpoints, summed, as in
+# test_architectures.
+LLAMA_3 = {
+    **{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336},
+    **{"num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "vocab_size": 128256},
+    **{"attention_bias": False, "attention_dropout": 0.0, "bos_token_id": 128000, "eos_token_id": [128001, 128009]},
+    **{"hidden_act": "silu", "initializer_range": 0.02, "max_position_embeddings": 131072, "mlp_bias": False},
+    **{"pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_theta": 500000.0, "tie_word_embeddings": False},
+    "rope_scaling": {**LLAMA3, "original_max_position_embeddings": 8192},
+    **{"torch_dtype": "bfloat16", "transformers_version": "4.43.0.dev0", "use_cache": True},
+}
+GPT_2 = {
+    **{"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "activation_function": "gelu_new"},
+    **{"attn_pdrop": 0.1, "bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256, "initializer_range": 0.02},
+    **{"layer_norm_epsilon": 1e-05, "n_ctx": 1024, "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024},
+    **{"resid_pdrop": 0.1, "summary_activation": None, "summary_first_dropout": 0.1, "summary_proj_to_labels": True},
+    **{"summary_type": "cls_index", "summary_use_proj": True, "vocab_size": 50257},
+    "task_specific_params": {"text-generation": {"do_sample": True, "max_length": 50}},
+}
+BERT_MULTILINGUAL = {
+    **{"model_type": "bert", "architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1},
+    **{"directionality": "bidi", "gradient_checkpointing": False, "hidden_act": "gelu", "hidden_dropout_prob": 0.1},
+    **{"initializer_range": 0.02, "layer_norm_eps": 1e-12, "pad_token_id": 0, "pooler_fc_size": 768},
+    **{"pooler_num_attention_heads": 12, "pooler_num_fc_layers": 3, "pooler_size_per_head": 128, "vocab_size": 30522},
+    **{"pooler_type": "first_token_transform", "position_embedding_type": "absolute", "type_vocab_size": 2},
+}
+DEEPSEEK = {
+    **{"model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"], "attention_bias": False},
+    **{"auto_map": {"AutoConfig": "configuration_deepseek.DeepseekV3Config"}, "aux_loss_alpha": 0.001, "ep_size": 1},
+    **{"first_k_dense_replace": 3, "moe_layer_freq": 1, "n_group": 8, "norm_topk_prob": True, "topk_group": 4},
+    **{"num_key_value_heads": 128, "num_nextn_predict_layers": 1, "rope_theta": 10000, "routed_scaling_factor": 2.5},
+    **{"scoring_func": "sigmoid", "seq_aux": True, "topk_method": "noaux_tc", "torch_dtype": "bfloat16"},
+    "rope_scaling": {
+        **{"beta_fast": 32, "beta_slow": 1, "factor": 40, "mscale": 1.0, "mscale_all_dim": 1.0, "type": "yarn"},
+        "original_max_position_embeddings": 4096,
+    },
+}
+GEMMA_2 = {
+    **{"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"], "attn_logit_softcapping": 50.0},
+    **{"cache_implementation": "hybrid", "final_logit_softcapping": 30.0, "hidden_act": "gelu_pytorch_tanh"},
+    **{"hidden_activation": "gelu_pytorch_tanh", "query_pre_attn_scalar": 256, "torch_dtype": "float32"},
+}
+MIXTRAL = {
+    **{"model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "output_router_logits": False},
+    **{"router_aux_loss_coef": 0.02, "sliding_window": None, "rope_theta": 1000000.0, "attention_dropout": 0.0},
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "total"),
+    [
+        (GPT_2, 124_439_808),
+        (BERT_MULTILINGUAL, 109_514_298),
+        (LLAMA_3, 8_030_261_248),
+        (DEEPSEEK, 671_026_419_200 - 58 * 256),
+        (GEMMA_2, 2_614_341_888),
+        (MIXTRAL, 46_702_792_704),
+    ],
+    ids=lambda value: value["model_type"] if isinstance(value, dict) else "",
+)
+def test_what_is_published_is_read(config: Config, total: int, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
+    assert from_config(str(tmp_path / "config.json")).params.value() == total
+
+
+def test_a_function_without_a_rule_is_refused_where_it_counts(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**base("gpt2"), "activation_function": "mish"}), "utf-8")
+    model = from_config(str(path))
+    sizes = {str(name): number for name, number in model.known.items()} | RUN
+    gelu_new = from_config(str(_written(base("gpt2"), tmp_path)))
+    for quantity, conventions in (("params", {}), ("flops", {}), ("train-memory", {"implementation": "none"})):
+        same = gelu_new.formula(quantity, **conventions).value(sizes)
+        assert model.formula(quantity, **conventions).value(sizes) == same > 0
+    for quantity, conventions, sentence in (
+        ("activations", {}, "h.*.mlp.act: "),
+        ("activations", {"implementation": "megatron"}, "this is mish"),
+        ("train-memory", {}, "the function 'mish'"),
+        ("flops", {"count": "all"}, "no count of FLOPs is stated for 'mish'"),
+    ):
+        with pytest.raises(SymformerError) as caught:
+            model.formula(quantity, **conventions)
+        assert sentence in str(caught.value)
+
+
+def _written(config: Config, folder: Path) -> Path:
+    path = folder / "other.json"
+    path.write_text(json.dumps(config), "utf-8")
+    return path
