@@ -136,7 +136,9 @@ class Table:
 
     @property
     def _longest(self) -> list[int]:
-        return [max(sum(map(_length, cell)) for cell in column) for column in zip(*(self.rows or [self.head]), strict=True)]
+        return [
+            max(sum(map(_length, cell)) for cell in column) for column in zip(*(self.rows or [self.head]), strict=True)
+        ]
 
 
 @dataclass(frozen=True)

@@ -291,11 +291,12 @@ def _about(line: AccountLine, formula: Formula) -> list[Piece]:
 def _parts(model: Model, formula: Formula) -> list[Block]:
     question = find_quantity(formula.measure.name)
     sections = list(formula.derivation)
-    blocks: list[Block] = [Heading(1, ["The parts"])]
+    blocks: list[Block] = []
     for section in sections[:-1]:
         if not section.composite and section.chain is not None:
             blocks += _part(formula, section, question.columns)
     blocks += _silent(formula)
+    blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
     composites = [section for section in sections[:-1] if section.composite]
     for section in composites:
         if section.chain is None:
