@@ -264,7 +264,7 @@ def test_what_stands_in_print_is_true(stem: str) -> None:
 
 def test_there_are_sums_to_bracket() -> None:
     crossed = [shown for shown in formulas_in(made("deepseek-v3-costs").blocks) if isinstance(shown, Cross)]
-    assert sum(isinstance(factor, Sum) for shown in crossed for factor in shown.factors) > 50
+    assert sum(isinstance(factor, Sum) for shown in crossed for factor in shown.factors) > 20
 
 
 @pytest.mark.parametrize("extension", FORMATS)

@@ -256,7 +256,8 @@ def _conditions(model: Model, formula: Formula) -> list[Block]:
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
         elif isinstance(constraint, AtMost):
-            notes.append([Math.of(constraint.low), " is at most ", Math.of(constraint.high)])
+            low, high = Math.of(constraint.low), Math.of(constraint.high)
+            notes.append([high, " is at least ", low] if constraint.low.is_number else [low, " is at most ", high])
         elif isinstance(constraint, Differs):
             notes.append([Math.of(constraint.left), " differs from ", Math.of(constraint.right)])
         else:
