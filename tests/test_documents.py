@@ -217,6 +217,17 @@ def test_long_sums_are_broken_into_lines() -> None:
     assert {sign for sign, _ in rows[1:]} == {"+"}
 
 
+@pytest.mark.parametrize("key", [True, False])
+def test_an_equation_longer_than_a_page_goes_on_over_the_next(key: bool) -> None:
+    """Some 40 rows stand on a page; 120 rows on one page would be cut off at its foot, the result with them."""
+    shown = Sum(tuple(tree(E**6 * H**5 * L**number) for number in range(2, 800)))
+    long = Equation(Chain((Label("N", "", E),), (shown,)), key=key)
+    assert len(long.rows) > 120
+    printed = typst.compile(spell(Document("", "", [long]), "typ").encode(), format="png", ppi=20)
+    assert len(printed) > 2
+    assert "boxed" not in spell(Document("", "", [long]), "tex")
+
+
 def test_percent_never_rounds_something_to_nothing() -> None:
     from fractions import Fraction
 
