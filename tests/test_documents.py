@@ -228,6 +228,15 @@ def test_an_equation_longer_than_a_page_goes_on_over_the_next(key: bool) -> None
     assert "boxed" not in spell(Document("", "", [long]), "tex")
 
 
+def test_a_table_of_few_rows_that_are_long_goes_on_over_the_next_page() -> None:
+    shown = sum((E**6 * H**5 * L**number for number in range(2, 700)), start=Integer(0))
+    long = Table([["Variant"], ["Formula"]], [[["one"], [Math.of(shown)]], [["two"], [Math.of(shown)]]], "lw")
+    assert long.long
+    assert not Table([["Variant"], ["Formula"]], [[["one"], [Math.of(E)]]], "lw").long
+    printed = typst.compile(spell(Document("", "", [long]), "typ").encode(), format="png", ppi=20)
+    assert len(printed) > 2
+
+
 def test_percent_never_rounds_something_to_nothing() -> None:
     from fractions import Fraction
 
