@@ -10,7 +10,6 @@ from sympy import Expr, Symbol
 
 from ..components.base import Component
 from ..errors import ConfigError, SizeError
-from ..provenance import Place
 from ..sizes import Divides, Numbers, evaluate, whole
 from ..symbols import L, letter
 
@@ -98,17 +97,6 @@ class Fields:
     model_types: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it stands for
     fixed: Mapping[str, Any] = field(default_factory=dict)  # a field that changes the model; only this value is known
-
-    @property
-    def places(self) -> dict[str, Place]:
-        """The field that fills each size, by letter: the one of its names that is current."""
-        found = {
-            size.name: Place(place.names[0], self.sizes[place.beside].names[0] if place.beside else "")
-            for size, place in self.sizes.items()
-        }
-        if self.layers:
-            found |= {size.name: Place(self.layers.name, counted=kind) for kind, size in self.layers.sizes.items()}
-        return found
 
     def read(self, config: Mapping[str, Any]) -> tuple[dict[str, Any], Numbers]:
         """The options and the numbers of a config. Raises ConfigError."""

@@ -36,8 +36,8 @@ class GatedMLP(Component):
     @property
     def about(self) -> str:
         """Which kind it is follows from the activation."""
-        kind = {"silu": "SwiGLU", "gelu": "GeGLU"}[self.activation]
-        return f"{kind}, a gated feed-forward network with {self.activation}, Shazeer 2020 [shazeer2020], eq. 6."
+        kind = {"silu": "SwiGLU, a", "gelu": "GeGLU, a", "relu": "ReGLU, a"}.get(str(self.activation), "A")
+        return f"{kind} gated feed-forward network with {self.activation}, Shazeer 2020 [shazeer2020], section 2."
 
     def split(self, cut: Cut) -> GatedMLP:
         return replace(self, hidden=cut.share(self.hidden))
