@@ -11,7 +11,6 @@ from sympy import Expr, Symbol
 
 from .errors import ConfigError, SizeError, listed
 from .ledger import Activation
-from .provenance import Place
 from .sizes import Numbers, evaluate, whole
 from .symbols import L, letter
 
@@ -229,17 +228,6 @@ class Fields:
     fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # a field that changes the model: what is known
     rotary: bool = False  # whether the model rotates by its positions
     inert: tuple[str, ...] = ()  # further fields that change nothing of what is counted
-
-    @property
-    def places(self) -> dict[str, Place]:
-        """The field that fills each size, by letter: the one of its names that is current."""
-        found = {
-            size.name: Place(place.names[0], self.sizes[place.beside].names[0] if place.beside else "")
-            for size, place in self.sizes.items()
-        }
-        if self.layers:
-            found |= {size.name: Place(self.layers.name, counted=kind) for kind, size in self.layers.sizes.items()}
-        return found
 
     def read(self, config: Config) -> tuple[dict[str, Any], Numbers]:
         """The options and the numbers of a config. Raises ConfigError."""

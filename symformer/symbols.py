@@ -167,7 +167,7 @@ def name_size(field: str) -> Symbol:
     if (name in LETTERS and not LETTERS[name].word) or not name.isidentifier() or not name.isascii():
         raise UnknownNameError("symbol", name, SYMBOLS)
     if name not in LETTERS:
-        LETTERS[name] = Letter(name, "a size by its own name", "", (field,), word=True)
+        LETTERS[name] = Letter(name, "a size of the model's code", "", (field,), word=True)
         SYMBOLS[name] = Symbol(name, integer=True, positive=True)
         RANK[SYMBOLS[name]] = (len(_TABLE), name)  # by name, whatever was traced before
     return SYMBOLS[name]

@@ -14,7 +14,7 @@ from symformer.architectures import architecture, architecture_class, names, pre
 from symformer.components import component_class
 from symformer.components import names as components
 from symformer.components.base import Component
-from symformer.papers import papers
+from symformer.papers import cited, papers
 from symformer.registry import Registry
 from symformer.symbols import E, H, L, letter
 
@@ -207,7 +207,7 @@ def test_every_preset_is_whole_and_has_a_source(name: str) -> None:
 def test_every_architecture_says_what_it_is(name: str) -> None:
     made_by = architecture_class(name)
     assert ">>>" in (made_by.__doc__ or "")
-    assert made_by.papers
+    assert made_by().about
     assert presets_of(name), "a preset, so that its documents have numbers"
     assert any(target in presets() and presets()[target]["architecture"] == name for target, _, _ in TOTALS)
     assert len({tuple(model.component.chosen.items()) for model in variants(architecture(name))}) == len(
@@ -216,8 +216,9 @@ def test_every_architecture_says_what_it_is(name: str) -> None:
 
 
 def test_every_paper_named_is_known() -> None:
-    named = {key for name in names() for key in architecture_class(name).papers}
-    named |= {key for name in components() for key in component_class(name).papers}
+    named = {key for name in names() for key in cited([architecture(name).component.about])}
+    named |= {key for name in components() for key in cited([component_class(name)().about])}
+    assert len(named) > 20
     assert named <= papers().keys()
     for key, paper in papers().items():
         assert re.search(r"(19|20)\d\d", key)

@@ -15,11 +15,11 @@ from ..components import component
 from ..config import read_config
 from ..errors import ConfigError, TargetError, UnknownNameError, listed
 from ..model import Model
-from ..provenance import Provenance
+from ..provenance import Place, Provenance
 from ..registry import Registry
 from ..symbols import symbol
 from ..target import Kind, parse
-from .base import Architecture
+from .base import Architecture, Fields
 
 registry: Registry[Architecture] = Registry(__name__, str(Path(__file__).parent), Architecture)  # type: ignore[type-abstract]
 
@@ -104,9 +104,20 @@ def resolve(target: str, /, **options: Any) -> Model:
 
 
 def _model(target: str, component: Architecture) -> Model:
-    places = Provenance(places=component.fields.places)
+    places = Provenance(places=_places(component.fields))
     relations = dict(component.relations)
     return Model(target=target, component=component, relations=relations, provenance=places, read_numbers=resolve)
+
+
+def _places(fields: Fields) -> dict[str, Place]:
+    """The field that fills each size, by letter: of its names, the one that is current."""
+    found = {
+        size.name: Place(place.names[0], fields.sizes[place.beside].names[0] if place.beside else "")
+        for size, place in fields.sizes.items()
+    }
+    if fields.layers:
+        found |= {size.name: Place(fields.layers.name, counted=kind) for kind, size in fields.layers.sizes.items()}
+    return found
 
 
 def _stated(model: Model, options: Mapping[str, str]) -> Model:

@@ -35,7 +35,7 @@ class GatedMLP(Component):
     @property
     def about(self) -> str:
         """Which kind it is follows from the activation."""
-        plain = f"a gated feed-forward network with {self.activation}, Shazeer 2020 [shazeer2020], eq. 6."
+        plain = f"a gated feed-forward network with {self.activation}, Shazeer 2020 [shazeer2020], section 2."
         named = {"silu": "SwiGLU", "relu": "ReGLU", "sigmoid": "GLU"}.get(self.activation)
         named = "GeGLU" if "gelu" in self.activation else named
         return f"{named}, {plain}" if named else plain[0].upper() + plain[1:]

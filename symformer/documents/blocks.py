@@ -96,6 +96,11 @@ class Equation:
         return found
 
     @property
+    def long(self) -> bool:
+        """Whether it fills a page or more, and has to go on from one to the next."""
+        return len(self.rows) > _ROWS
+
+    @property
     def labels(self) -> list[list[Tree]]:
         """The labels, on lines of their own where they would crowd the first row out; else on one, with that row."""
         lines: list[list[Tree]] = [[]]
@@ -133,6 +138,12 @@ class Table:
             sum(min(n, _WRAPPED) if kind == "w" else n for kind, n in zip(self.align, self._longest, strict=True))
             > _WIDE
         )
+
+    @property
+    def long(self) -> bool:
+        """Whether it may go on from one page to the next: it has many rows, or some that wrap into many lines."""
+        lines = sum(max(-(-sum(map(_length, cell)) // _WRAPPED) for cell in row) for row in self.rows)
+        return len(self.rows) > _FEW or lines > _ROWS
 
     @property
     def _longest(self) -> list[int]:
@@ -203,6 +214,8 @@ def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
 _WIDE = 78  # characters in a row of a table
 _WIDEST = 98  # more than these fit in no type
 _WRAPPED = 40  # of a cell that wraps
+_ROWS = 24  # of an equation, or lines of a table, that stand on one page
+_FEW = 12  # rows of a table that do
 _WIDTH = 66  # characters of mathematics in one line, as plain text
 _LONGEST = 72  # of one term: a step on the way that has a longer one fits no line, and is left out
 

@@ -25,7 +25,7 @@ from ..quantities import quantity as find_quantity
 from ..quantities.elementwise import stated
 from ..quantities.quantity import PLACEMENT
 from ..shapes import shape_line
-from ..sizes import AtMost, Condition, Differs, Divides
+from ..sizes import AtMost, Condition, Differs, Divides, Excludes, Numbers
 from ..summary import share
 from ..symbols import RANK, letter
 from .blocks import (
@@ -257,11 +257,14 @@ def _conditions(model: Model, formula: Formula) -> list[Block]:
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
         elif isinstance(constraint, AtMost):
-            notes.append([Math.of(constraint.low), " is at most ", Math.of(constraint.high)])
+            low, high = Math.of(constraint.low), Math.of(constraint.high)
+            notes.append([high, " is at least ", low] if constraint.low.is_number else [low, " is at most ", high])
         elif isinstance(constraint, Differs):
             notes.append([Math.of(constraint.left), " differs from ", Math.of(constraint.right)])
-        else:
+        elif isinstance(constraint, Excludes):
             notes.append([*listed(*([Math.of(size)] for size in constraint.ones)), " are not all 1"])
+        else:
+            notes.append(sentence(str(constraint)))
     return [Paragraph(["The formula holds where ", *listed(*notes), "."])] if notes else []
 
 
@@ -292,11 +295,12 @@ def _about(line: AccountLine, formula: Formula) -> list[Piece]:
 def _parts(model: Model, formula: Formula) -> list[Block]:
     question = find_quantity(formula.measure.name)
     sections = list(formula.derivation)
-    blocks: list[Block] = [Heading(1, ["The parts"])]
+    blocks: list[Block] = []
     for section in sections[:-1]:
         if not section.composite and section.chain is not None:
             blocks += _part(formula, section, question.columns)
     blocks += _silent(formula)
+    blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
     composites = [section for section in sections[:-1] if section.composite]
     for section in composites:
         if section.chain is None:
@@ -389,7 +393,7 @@ def _other_preset(shown: Model, formula: Formula) -> Model | None:
     """The largest other preset of the same form; the smallest, where the one shown is the largest."""
     same = [architecture(name) for name in presets_of(shown.id)]
     same = [other for other in same if other.component == shown.component and _fits(formula, other)]
-    same.sort(key=lambda other: formula.value(dict(other.known)))
+    same.sort(key=lambda other: formula.value(_asked(formula, other.known)))
     if len(same) < 2:
         return None
     return same[0] if same[-1].known == shown.known else same[-1]
@@ -433,7 +437,7 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
     for name in presets_of(model.id):
         preset = architecture(name)
         if preset.component == model.component and _fits(formula, preset):
-            value = formula.value(dict(preset.known))
+            value = formula.value(_asked(formula, preset.known))
             rows.append([[Code(name)], _integer(value), sentence(presets()[name]["source"])])
     if rows:
         head: list[Line] = [["Preset"], [_capital(formula.measure.unit)], ["Sizes from"]]
@@ -447,8 +451,7 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
         sibling = other.formula(formula.measure.name, **formula.conventions)
         spelt = ", ".join(f"{name}={value}" for name, value in other.component.chosen.items()) or "the usual form"
         example = _with_sizes(other, sibling, shown)
-        sizes = {size: number for size, number in example.known.items() if size in sibling.takes} if example else {}
-        amount = [f"{sibling.value(sizes):,}"] if example else []
+        amount = [f"{sibling.value(_asked(sibling, example.known)):,}"] if example else []
         if example and example.target != shown.target:
             amount.append(f" ({example.target})")
         others.append([[Code(spelt)], [Math.of(sibling.expanded)], amount])
@@ -463,6 +466,12 @@ def _fits(formula: Formula, preset: Model) -> bool:
     known = preset.known
     related = all(value.xreplace(known) == known[size] for size, value in formula.relations.items() if size in known)
     return related and set(formula.symbols) <= known.keys()
+
+
+def _asked(formula: Formula, known: Numbers) -> Numbers:
+    """The numbers that a formula asks for, or that its relations and conditions are about."""
+    asked = {*formula.symbols, *formula.relations, *(size for rule in formula.constraints for size in rule.symbols)}
+    return {size: number for size, number in known.items() if size in asked}
 
 
 def _with_sizes(variant_: Model, formula: Formula, shown: Model) -> Model | None:

@@ -12,12 +12,8 @@ from ..architectures import architecture, names
 from ..arithmetic import parse
 from ..model import Model
 from ..notation.latex import latex
-<<<<<<< HEAD
-from ..symbols import B, C, N_dp, N_new, N_pp, N_tp, S, S_enc
-from .blocks import Document
-=======
 from ..symbols import B, C, N_dp, N_new, N_pp, N_tp, P, S, S_enc
->>>>>>> configs
+from .blocks import Document
 from .derivation import document, with_numbers
 from .render import picture, render
 
@@ -53,6 +49,7 @@ RUN: dict[Symbol, Expr] = {
 # One rank of many: a document of its own, at these numbers.
 RANK = "llama-2-70b"
 RANK_RUN: dict[Symbol, Expr] = {**RUN, N_tp: Integer(8), N_pp: Integer(4), N_dp: Integer(16)}
+OF_RANK, OF_COSTS = f"{RANK}-rank", "-costs"
 RANK_QUANTITIES = ("params", "train-memory", "communication")
 RANK_CONVENTIONS = {
     "tensor": "sequence",
@@ -65,33 +62,39 @@ RANK_CONVENTIONS = {
 
 def pages(version: str) -> dict[str, bytes]:
     """Every file of the gallery by its name."""
-    every = documents(version)
-    made = {f"{name}.md": render(each, "md") for name, each in every.items()}
-    made |= {f"{name}.pdf": render(every[name], "pdf") for name in names()}
-    made[f"{COVER}.png"] = picture(every[COVER])
+    made = {f"{stem}.md": render(derived(stem, version), "md") for stem in stems()}
+    made |= {f"{name}.pdf": render(derived(name, version), "pdf") for name in names()}
+    made[f"{COVER}.png"] = picture(derived(COVER, version))
     title = (
-        "# Derivations\n\nWritten by `symformer gallery reports`; every formula is certified against a torch model.\n"
+        "# Derivations\n\nWritten by `symformer gallery reports`. Every number of parameters is certified against a "
+        "torch model; each page says what its other formulas were held against.\n"
     )
     also = [
         "[Published formulas](published.md), and how far each is from the one derived here.",
         "A census of the model types of transformers, each traced from its own code by `symformer census`: "
         + ", ".join(f"[{words}]({name})" for name, (_, _, words) in CENSUS.items())
         + ".",
-        f"[One rank of many]({RANK}-rank.md): what the first of four stages of {RANK} holds and sends.",
+        f"[One rank of many]({OF_RANK}.md): what the first of four stages of {RANK} holds and sends.",
     ]
     made["README.md"] = "\n\n".join(["\n".join([title, *index(".")]), *also, ""]).encode()
     made["published.md"] = _published().encode()
     return made
 
 
+def stems() -> list[str]:
+    """The documents by the names of their files: of each architecture its parameters and its costs, and one rank."""
+    return [*names(), *(f"{name}{OF_COSTS}" for name in names()), OF_RANK]
+
+
 @cache
-def documents(version: str) -> dict[str, Document]:
-    """Every document of the gallery: of each architecture its parameters and its costs, and one rank of many."""
-    made = {name: document(architecture(name), ["params"], version) for name in names()}
-    made |= {f"{name}-costs": document(example(name), COSTS, version, "costs") for name in names()}
-    rank = architecture(RANK).set(RANK_RUN)
-    made[f"{RANK}-rank"] = document(rank, RANK_QUANTITIES, version, "one rank", **RANK_CONVENTIONS)
-    return made
+def derived(stem: str, version: str) -> Document:
+    """One document of the gallery."""
+    if stem == OF_RANK:
+        rank = architecture(RANK).set(RANK_RUN)
+        return document(rank, RANK_QUANTITIES, version, "one rank", **RANK_CONVENTIONS)
+    if stem.endswith(OF_COSTS):
+        return document(example(stem.removesuffix(OF_COSTS)), COSTS, version, "costs")
+    return document(architecture(stem), ["params"], version)
 
 
 def example(name: str) -> Model:
