@@ -401,13 +401,14 @@ def trace(
     from .arithmetic import size
     from .errors import OptionError
     from .sizes import whole
+    from .target import Kind, parse
     from .targets import pairs
     from .witness import trace as trace_model
     from .witness import values_at
 
-    of_transformers = target.startswith("hf:") or target.endswith(".json")
+    kind = parse(target).kind
     for option, given in (("--size", sizes), ("--inputs", (inputs,) if inputs else ())):
-        if given and of_transformers:
+        if given and kind in (Kind.HF, Kind.CONFIG):
             raise OptionError(f"{option} {given[0]} is a factory's, and {target} has its sizes in its config")
     if sets and not configs:
         raise OptionError(f"--set {sets[0]} is for the configs to evaluate at; name one with --at")
