@@ -33,8 +33,12 @@ def _complete_quantity(ctx: click.Context, param: click.Parameter, incomplete: s
 
 def _named(ctx: click.Context) -> str:
     """The target on a line that is not finished; click leaves it among the arguments where an option has no value."""
-    given = ctx.params.get("target") or ctx.params.get("a") or next(iter(ctx.params.get("targets") or ctx.args), "")
-    return "" if given.startswith("hf:") else str(given)  # a trace takes longer than one waits for a completion
+    from .target import Kind, parse
+
+    given = str(
+        ctx.params.get("target") or ctx.params.get("a") or next(iter(ctx.params.get("targets") or ctx.args), "")
+    )
+    return "" if parse(given).kind is Kind.HF else given  # a trace takes longer than one waits for a completion
 
 
 def _complete_option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
