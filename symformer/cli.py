@@ -405,6 +405,7 @@ def trace(
     from .arithmetic import size
     from .errors import OptionError
     from .sizes import whole
+    from .summary import amount
     from .target import Kind, parse
     from .targets import pairs
     from .witness import trace as trace_model
@@ -452,7 +453,7 @@ def trace(
     for condition in formula.constraints:
         say(f"it holds where {condition}")
     for path, value in zip(configs, values, strict=True):
-        say(f"{path}: {value:,}")
+        say(f"{path}: {amount(value, formula.measure.unit)}")
 
 
 @cli.command()

@@ -43,6 +43,13 @@ class Program(click.Group):
 
     command_class = Command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            for line in ctx.get_help().splitlines():
+                tell(line)
+            ctx.exit(REFUSED)
+        return super().parse_args(ctx, args)
+
     def main(
         self,
         args: Sequence[str] | None = None,

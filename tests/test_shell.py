@@ -210,9 +210,30 @@ def test_what_may_be_repeated_is() -> None:
     assert run("derive", "component:mlp", "-q", "params", "-q", "flops", "-o", "-", "--as", "md").exit_code == 0
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["show"], ["show", "gpt2", "--foo"], ["show", "gpt2", "a", "b"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["show"],
+        ["show", "gpt2", "--foo"],
+        ["show", "gpt2", "a", "b"],
+        ["show", "gpt2", "--set"],
+        ["completion"],
+        ["verify"],
+    ],
+)
 def test_a_line_that_is_not_understood_is_one_sentence(arguments: list[str]) -> None:
-    assert "--help`" in sentence(run(*arguments))
+    said = sentence(run(*arguments))
+    command = "symformer " + arguments[0] if arguments != ["nonsense"] else "symformer"
+    assert said.endswith(f"; see `{command} --help`\n")
+    assert "\\n" not in said
+
+
+def test_no_command_at_all_is_answered_with_help() -> None:
+    result = run()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Usage: symformer")
+    assert "symformer show gpt2-xl" in result.stderr
 
 
 def test_an_unknown_id_says_what_an_id_looks_like() -> None:
