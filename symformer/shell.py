@@ -31,7 +31,11 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
-            _, _, given = self.make_parser(ctx).parse_args(list(args))
+            try:
+                _, _, given = self.make_parser(ctx).parse_args(list(args))
+            except click.UsageError as error:
+                error.ctx = error.ctx or ctx
+                raise
             for option, times in Counter(given).items():
                 if times > 1 and isinstance(option, click.Option) and not (option.multiple or option.is_flag):
                     raise click.UsageError(f"{option.opts[0]} is given {times} times; it takes one value", ctx)
@@ -98,7 +102,8 @@ def _status(run: Callable[[], Any]) -> int:
         return _say("stopped", STOPPED)
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "symformer"
-        return _say(f"{error.format_message().rstrip('.')}; see `{path} --help`", error.exit_code)
+        said = " ".join(error.format_message().split()).rstrip(".")
+        return _say(f"{said}; see `{path} --help`", error.exit_code)
     except click.ClickException as error:
         return _say(error.format_message(), error.exit_code)
     except OSError as error:
