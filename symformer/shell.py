@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from io import TextIOWrapper
+from io import IOBase, TextIOWrapper
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -76,7 +76,7 @@ def _ended(run: Callable[[], Any]) -> int:
     output = sys.stdout
     try:
         status = _status(run)
-        if sys.stdout is not output:  # click's way to say that whoever read has gone
+        if sys.stdout is not None and not isinstance(sys.stdout, IOBase):  # so click says that whoever read has gone
             raise BrokenPipeError
         if sys.stdout is not None:
             sys.stdout.flush()
