@@ -33,8 +33,12 @@ def _complete_quantity(ctx: click.Context, param: click.Parameter, incomplete: s
 
 def _named(ctx: click.Context) -> str:
     """The target on a line that is not finished; click leaves it among the arguments where an option has no value."""
-    given = ctx.params.get("target") or ctx.params.get("a") or next(iter(ctx.params.get("targets") or ctx.args), "")
-    return "" if given.startswith("hf:") else str(given)  # a trace takes longer than one waits for a completion
+    from .target import Kind, parse
+
+    given = str(
+        ctx.params.get("target") or ctx.params.get("a") or next(iter(ctx.params.get("targets") or ctx.args), "")
+    )
+    return "" if parse(given).kind is Kind.HF else given  # a trace takes longer than one waits for a completion
 
 
 def _complete_option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -401,13 +405,15 @@ def trace(
     from .arithmetic import size
     from .errors import OptionError
     from .sizes import whole
+    from .summary import amount
+    from .target import Kind, parse
     from .targets import pairs
     from .witness import trace as trace_model
     from .witness import values_at
 
-    of_transformers = target.startswith("hf:") or target.endswith(".json")
+    kind = parse(target).kind
     for option, given in (("--size", sizes), ("--inputs", (inputs,) if inputs else ())):
-        if given and of_transformers:
+        if given and kind in (Kind.HF, Kind.CONFIG):
             raise OptionError(f"{option} {given[0]} is a factory's, and {target} has its sizes in its config")
     if sets and not configs:
         raise OptionError(f"--set {sets[0]} is for the configs to evaluate at; name one with --at")
@@ -447,7 +453,7 @@ def trace(
     for condition in formula.constraints:
         say(f"it holds where {condition}")
     for path, value in zip(configs, values, strict=True):
-        say(f"{path}: {value:,}")
+        say(f"{path}: {amount(value, formula.measure.unit)}")
 
 
 @cli.command()

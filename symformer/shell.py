@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from io import TextIOWrapper
+from io import IOBase, TextIOWrapper
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,7 +31,11 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
-            _, _, given = self.make_parser(ctx).parse_args(list(args))
+            try:
+                _, _, given = self.make_parser(ctx).parse_args(list(args))
+            except click.UsageError as error:
+                error.ctx = error.ctx or ctx
+                raise
             for option, times in Counter(given).items():
                 if times > 1 and isinstance(option, click.Option) and not (option.multiple or option.is_flag):
                     raise click.UsageError(f"{option.opts[0]} is given {times} times; it takes one value", ctx)
@@ -42,6 +46,13 @@ class Program(click.Group):
     """Commands that end in a result, or in one sentence on standard error and a status that tells why."""
 
     command_class = Command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            for line in ctx.get_help().splitlines():
+                tell(line)
+            ctx.exit(REFUSED)
+        return super().parse_args(ctx, args)
 
     def main(
         self,
@@ -65,7 +76,7 @@ def _ended(run: Callable[[], Any]) -> int:
     output = sys.stdout
     try:
         status = _status(run)
-        if sys.stdout is not output:  # click's way to say that whoever read has gone
+        if sys.stdout is not None and not isinstance(sys.stdout, IOBase):  # so click says that whoever read has gone
             raise BrokenPipeError
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -91,7 +102,8 @@ def _status(run: Callable[[], Any]) -> int:
         return _say("stopped", STOPPED)
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "symformer"
-        return _say(f"{error.format_message().rstrip('.')}; see `{path} --help`", error.exit_code)
+        said = " ".join(error.format_message().split()).rstrip(".")
+        return _say(f"{said}; see `{path} --help`", error.exit_code)
     except click.ClickException as error:
         return _say(error.format_message(), error.exit_code)
     except OSError as error:

@@ -90,8 +90,8 @@ def sizes(formula: Formula) -> list[str]:
 
 
 def valued(formula: Formula, model: Model) -> int:
-    numbers = {str(size): number for size, number in model.known.items()}
-    return formula.value({**numbers, **{name: RUN[name] for name in map(str, formula.symbols) if name in RUN}})
+    numbers = {**RUN, **{str(size): number for size, number in model.known.items()}}
+    return formula.value({name: numbers[name] for name in map(str, formula.symbols)})
 
 
 def refusal(output: str, sentence: str) -> Iterator[str]:

@@ -225,8 +225,11 @@ def test_a_pdflatex_that_hangs_is_ended_with_all_it_started(folder: Path, monkey
     assert "did not end within" in result.stderr
     pids = started.read_text().split()
     assert len(pids) == 2
-    while any(map(runs, pids)):  # a signal that was sent arrives when a processor has time
+    for _ in range(1_000):  # a signal that was sent arrives when a processor has time
+        if not any(map(runs, pids)):
+            return
         sleep(0.01)
+    raise AssertionError("what pdflatex started still runs")
 
 
 def runs(pid: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sympy import Integer
 
-from ..components import component
+from .. import components
 from ..config import read_config
 from ..errors import ConfigError, TargetError, UnknownNameError, listed
 from ..model import Model
@@ -84,8 +84,8 @@ def from_config(path: str, /, **options: Any) -> Model:
         read, numbers = base.fields.read(config)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
-    part = base(**base.options_from({**read, **options}))
-    model = _model(path, part).set({size: Integer(number) for size, number in numbers.items()})
+    component = base(**base.options_from({**read, **options}))
+    model = _model(path, component).set({size: Integer(number) for size, number in numbers.items()})
     return _stated(model, base(**base.options_from(read)).chosen)
 
 
@@ -98,7 +98,7 @@ def resolve(target: str, /, **options: Any) -> Model:
         case Kind.CONFIG:
             return from_config(named.name, **options)
         case Kind.COMPONENT:
-            part = component(named.name, **options)
+            part = components.component(named.name, **options)
             return Model(target=target, component=part, relations=dict(part.relations), read_numbers=resolve)
     raise TargetError(named.refusal)
 

@@ -1,0 +1,430 @@
+"""How every command ends, what it prints where it is printed to, and how a shell completes it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from symformer import shell, summary
+from symformer.arithmetic import parse as arithmetic
+from symformer.cli import cli
+from symformer.terminal import cells, fold, layout, visible
+
+PROGRAM = [sys.executable, "-m", "symformer"]
+ENCODINGS = ["ascii", "cp1252", "latin-1"]
+
+
+def run(*arguments: str, charset: str = "utf-8") -> Result:
+    return CliRunner(charset=charset).invoke(cli, arguments, prog_name="symformer")
+
+
+def sentence(result: Result) -> str:
+    """What a refused command says: one line on standard error, and nothing else."""
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("symformer: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+# Where it is printed to
+
+
+@pytest.mark.parametrize("charset", ENCODINGS)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["list"],
+        ["show", "bert-base-uncased"],
+        ["show", "gpt2", "-q", "flops", "--conventions", "--set", "B=2", "--set", "S=5"],
+        ["show", "llama-2-7b", "-q", "intensity", "--set", "B=2", "--set", "S=5", "--json"],
+        ["tree", "bert-base-uncased"],
+        ["tree", "gpt2", "--json"],
+        ["compare", "gpt2", "llama-2-7b"],
+        ["cite", "gpt2.params"],
+        ["papers"],
+        ["--help"],
+    ],
+    ids=" ".join,
+)
+def test_every_encoding_is_written_to(arguments: list[str], charset: str) -> None:
+    result = run(*arguments, charset=charset)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout_bytes.decode(charset)
+
+
+@pytest.mark.parametrize("charset", ENCODINGS)
+def test_formulas_fall_back_to_arithmetic_that_is_read_back(charset: str) -> None:
+    plain, document = run("show", "gpt2", charset=charset).stdout, json.loads(run("show", "gpt2", "--json").stdout)
+    closed = re.search(r"^N = (.+) = 124,439,808$", plain, re.MULTILINE)
+    assert closed
+    assert closed[1] == document["formula"]
+    assert arithmetic(closed[1]) == arithmetic("12*L*E**2 + 13*L*E + V*E + P*E + 2*E")
+    lines = run("tree", "gpt2", charset=charset).stdout.splitlines()
+    assert any(re.match(r"\|  \|  \|- c_attn: Linear\(E, 3\*E\) +3\*L\*E\*\*2 \+ 3\*L\*E ", line) for line in lines)
+    assert any(line.startswith("`- lm_head: LMHead ") for line in lines)
+    places = {line.rindex("%") for line in lines if "%" in line}
+    assert len(places) == 1  # what is written for a mark moves no column
+
+
+def test_utf_8_stays_as_it_is() -> None:
+    assert "N = 12LE² + 13LE + VE + PE + 2E = 124,439,808" in run("show", "gpt2").stdout
+    assert "│  ├─ c_attn: Linear(E, 3E)" in run("tree", "gpt2").stdout
+
+
+def test_json_is_json_in_every_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "模型\x9b\x1b.json"
+    path.write_text(json.dumps({"model_type": "gpt2"}))
+    for charset in ("utf-8", *ENCODINGS):
+        result = run("show", str(path), "--json", charset=charset)
+        assert json.loads(result.stdout_bytes.decode(charset))["target"] == str(path)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", result.stdout)
+
+
+def program(arguments: str, redirected: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = f"{sys.executable} -m symformer {arguments} {redirected}"
+    found = subprocess.run(
+        ["bash", "-c", command], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in found.stderr
+    assert "Exception ignored" not in found.stderr
+    return found
+
+
+FULL = "symformer: standard output cannot be written: No space left on device\n"
+CLOSED = "symformer: standard output is closed, so there is nowhere to print to; open it, or write a file\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "redirected", "status", "said"),
+    [
+        ("list", "> /dev/full", 2, FULL),
+        ("--help", "> /dev/full", 2, FULL),
+        ("show gpt2", ">&-", 2, CLOSED),
+        ("show gpt2 --json", ">&-", 2, CLOSED),
+        ("show nonsense", "2> /dev/full", 2, ""),
+        ("show nonsense", "2>&-", 2, ""),
+        ("list", "| true; exit ${PIPESTATUS[0]}", 141, ""),  # as a program that SIGPIPE ends
+    ],
+)
+def test_an_output_that_takes_nothing(arguments: str, redirected: str, status: int, said: str) -> None:
+    found = program(arguments, redirected)
+    assert (found.returncode, found.stderr) == (status, said)
+
+
+def test_what_is_written_to_a_file_needs_no_standard_output(tmp_path: Path) -> None:
+    found = program(f"derive component:linear -o {tmp_path}/x.md", ">&-")
+    assert (found.returncode, found.stderr) == (0, f"wrote {tmp_path}/x.md\n")
+    assert (tmp_path / "x.md").read_text().startswith("# Linear")
+
+
+def test_the_interpreters_own_setting_is_kept() -> None:
+    found = program("show gpt2 | head -2", "", PYTHONIOENCODING="ascii")
+    assert "12*L*E**2 + 13*L*E + V*E + P*E + 2*E" in found.stdout
+    assert found.stderr == ""
+
+
+# Control characters
+
+ESCAPE = "\x1b[31m\x07\r\x9b2J\u202e"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show", f"x{ESCAPE}"],
+        ["show", f"./{ESCAPE}.json"],
+        ["show", f"a{ESCAPE}/b"],
+        ["show", f"component:{ESCAPE}"],
+        ["show", "gpt2", f"{ESCAPE}"],
+        ["show", "gpt2", f"--{ESCAPE}"],
+        ["show", "gpt2", "-q", ESCAPE],
+        ["show", "gpt2", "--set", f"{ESCAPE}=3"],
+        ["show", "gpt2", "--set", f"E={ESCAPE}"],
+        ["show", "gpt2", "--option", f"{ESCAPE}=3"],
+        ["show", "gpt2", "--option", f"tied={ESCAPE}"],
+        ["derive", "gpt2", "-o", f"{ESCAPE}.doc"],
+        ["derive", "gpt2", "-o", f"{ESCAPE}/x.md"],
+        ["cite", ESCAPE],
+        ["cite", f"gpt2.{ESCAPE}"],
+        ["cite", f"gpt2.params.{ESCAPE}"],
+        ["compare", "gpt2", ESCAPE],
+        ["gallery", ESCAPE],
+        [ESCAPE],
+    ],
+    ids=lambda value: ascii(value)[:50],
+)
+def test_control_characters_never_reach_a_terminal(arguments: list[str]) -> None:
+    said = sentence(run(*arguments))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", said)
+
+
+def test_a_file_may_have_any_name(tmp_path: Path) -> None:
+    path = tmp_path / f"a{ESCAPE}\nb.json"
+    path.write_text(json.dumps({"model_type": "gpt2"}))
+    for command in (["show"], ["tree"], ["compare", "gpt2"]):
+        result = run(*command, str(path))
+        assert result.exit_code == 0
+        assert "\\x1b[31m" in result.stdout
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", result.stdout)
+    assert run("derive", "component:linear", "-o", f"{tmp_path}/{ESCAPE}.md").stderr.count("\n") == 1
+    assert visible("a\nb\x7f\u2028\ud800c") == r"a\nb\x7f\u2028\ud800c"
+
+
+# What is given twice, and what is not understood
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["show", "gpt2", "--set", "L=3", "--set", "L=4"], "L is set twice, to 3 and to 4"),
+        (["tree", "gpt2", "--option", "tied=true", "--option", "tied=true"], "tied is given twice"),
+        (["show", "gpt2", "-q", "flops", "--quantity", "params"], "--quantity is given 2 times"),
+        (["derive", "gpt2", "-o", "a.md", "-o", "b.md"], "--output is given 2 times"),
+        (["verify", "gpt2", "--seed", "1", "--seed", "1"], "--seed is given 2 times"),
+        (["trace", "a:b", "--size", "E=3", "--size", "E=4"], "E is given twice"),
+    ],
+    ids=lambda value: " ".join(value)[:40],
+)
+def test_nothing_is_given_twice(
+    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert words in sentence(run(*arguments))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_may_be_repeated_is() -> None:
+    assert run("show", "gpt2", "--json", "--json").exit_code == 0
+    assert run("show", "component:mlp", "--set", "E=3", "--set", "H=5").exit_code == 0
+    assert run("derive", "component:mlp", "-q", "params", "-q", "flops", "-o", "-", "--as", "md").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["show"],
+        ["show", "gpt2", "--foo"],
+        ["show", "gpt2", "a", "b"],
+        ["show", "gpt2", "--set"],
+        ["completion"],
+        ["verify"],
+    ],
+)
+def test_a_line_that_is_not_understood_is_one_sentence(arguments: list[str]) -> None:
+    said = sentence(run(*arguments))
+    command = "symformer " + arguments[0] if arguments != ["nonsense"] else "symformer"
+    assert said.endswith(f"; see `{command} --help`\n")
+    assert "\\n" not in said
+
+
+def test_no_command_at_all_is_answered_with_help() -> None:
+    result = run()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Usage: symformer")
+    assert "symformer show gpt2-xl" in result.stderr
+
+
+def test_an_unknown_id_says_what_an_id_looks_like() -> None:
+    said = sentence(run("cite", "nope"))
+    assert "unknown formula 'nope'" in said
+    assert "gpt2.params.h.attn" in said
+    assert len(said) < 400
+
+
+def test_no_list_in_an_error_is_long() -> None:
+    for arguments in (
+        ["show", "zzz"],
+        ["show", "gpt2", "-q", "zzz"],
+        ["cite", "deepseek-v3.params.zzz"],
+        ["cite", "zzz"],
+    ):
+        assert len(sentence(run(*arguments))) < 600
+    assert len(sentence(run("show", "z" * 100_000))) < 600
+    assert len(sentence(run("show", "gpt2", "--set", "E=" + "(" * 100_000))) < 1_400
+
+
+def test_a_fault_of_our_own_is_a_sentence_with_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: object) -> None:
+        raise ValueError("so\x1b and so")
+
+    monkeypatch.setattr(summary, "value_of", broken)
+    result = run("show", "gpt2")
+    assert result.exit_code == shell.DEFECT == 70
+    assert re.fullmatch(
+        r"symformer: a defect of symformer, .*: ValueError in cli\.py, line \d+: so\\x1b and so\n", result.stderr
+    )
+
+
+def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(summary, "value_of", stopped)
+    result = run("show", "gpt2")
+    assert result.exit_code == 130
+    assert result.stderr.strip() == "symformer: stopped"
+
+
+# Bytes
+
+
+def test_bytes_are_also_in_gigabytes_where_people_read_them() -> None:
+    arguments = ["show", "llama-2-7b", "-q", "kv-cache", "--set", "B=1", "--set", "C=4096"]
+    assert "= 2,147,483,648 (2.15 GB, 2.00 GiB)\n" in run(*arguments).stdout  # 2**31: 2 GiB
+    assert json.loads(run(*arguments, "--json").stdout)["value"] == 2**31
+    assert summary.amount(999, "bytes") == "999"
+    assert summary.amount(1_000, "bytes") == "1,000 (1.00 kB, 0.98 KiB)"
+    assert summary.amount(10**15, "bytes") == "1,000,000,000,000,000 (1.00 PB, 909.49 TiB)"  # 10**15 / 2**40
+    assert summary.amount(10**15, "FLOPs") == "1,000,000,000,000,000"
+
+
+# A narrow terminal
+
+
+def on_a_terminal(columns: int, *arguments: str) -> list[str]:
+    main, worker = pty.openpty()
+    fcntl.ioctl(worker, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": "xterm-256color"}
+    process = subprocess.Popen([*PROGRAM, *arguments], stdout=worker, env=environment, close_fds=True)
+    os.close(worker)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(main, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        seen += piece
+    os.close(main)
+    assert process.wait() == 0
+    return re.sub(r"\x1b\[[0-9;]*m", "", seen.decode()).replace("\r", "").splitlines()
+
+
+def test_a_tree_is_not_wrapped_across_its_branches() -> None:
+    lines = on_a_terminal(80, "tree", "deepseek-v3")
+    assert max(map(len, lines)) <= 80
+    body = lines[2:]
+    assert len(body) > 100
+    # every line of it begins with the branches that go on, or with the root
+    assert all(line[0] in "│├└ d" for line in body if line.strip())
+    assert any(line.startswith("│  │  ├─ q_a_proj: Linear(E, R_q,") for line in body)
+    whole = " ".join(word for line in body for word in re.findall(r"[\w·²]+", line))
+    assert "L_dense·E·A·D_v" in whole
+    for line in body:
+        for word in re.findall(r"\b[A-Z]_\w+", line):
+            assert word in SUBSCRIPTED, f"{word} is a piece of a symbol"
+
+
+SUBSCRIPTED = {"L_dense", "L_moe", "X_shared", "R_q", "R_kv", "D_nope", "D_rope", "D_v"}
+
+
+def test_a_formula_is_folded_between_its_terms() -> None:
+    lines = on_a_terminal(60, "show", "deepseek-v3")
+    start = next(number for number, line in enumerate(lines) if line.startswith("N = "))
+    end = next(number for number, line in enumerate(lines) if "671,026,404,352" in line)
+    assert end - start >= 5
+    assert max(map(len, lines[start : end + 1])) <= 60
+    assert all(re.match(r"    \+ \S", line) for line in lines[start + 1 : end])
+    document = json.loads(run("show", "deepseek-v3", "--json").stdout)
+    shown = " ".join(line.strip() for line in lines[start : end + 1])
+    assert shown.count(" + ") == document["formula"].count(" + ")
+
+
+def test_folding() -> None:
+    assert fold("12LE² + 13LE + VE", 80) == ["12LE² + 13LE + VE"]
+    assert fold("12LE² + 13LE + VE", 12) == ["12LE² + 13LE", "+ VE"]
+    assert fold("a + 2·L_dense·E·A·D_v", 10) == ["a", "+ 2·", "L_dense·E·", "A·D_v"]
+    assert fold("L_dense", 3) == ["L_dense"]  # a symbol is never broken, however narrow the room
+    assert fold("12*L*E**2 + 13*L*E", 9) == ["12*L*E**2", "+ 13*L*E"]
+    assert fold("1,234,567,890", 5) == ["1,234,567,890"]
+    assert fold("├─ a: Linear(E, H)", 12, "├─ ", "│  ") == ["├─ a:", "│  Linear(E,", "│  H)"]
+    assert cells("模型²") == 5
+    for width in range(1, 60):
+        text = "3·L_moe·E·X_shared·M + L_dense·A·R_kv·D_nope + 2VE = 671,026,404,352"
+        assert "".join(fold(text, width)).replace(" ", "") == text.replace(" ", "")
+
+
+def test_a_table_fits_where_it_can() -> None:
+    rows = [["module", "formula", "elements"], ["root", "aa + bb + cc + dd", "1,000"], ["leaf", "aa", "10"]]
+    whole = layout(rows, "llr", 80, [("", "")] * 3)
+    assert whole[1] == [["root", "aa + bb + cc + dd", "1,000"]]
+    narrow = layout(rows, "llr", 30, [("", ""), ("", "│"), ("└─ ", "   ")])
+    assert narrow[1] == [["root", "aa + bb", "1,000"], ["│", "+ cc + dd", ""]]
+    assert narrow[2] == [["└─ leaf", "aa", "10"]]
+
+
+# Completion
+
+
+def completed(line: str) -> list[str]:
+    """What bash offers for a line, its words broken as bash breaks them."""
+    script = f"""
+compopt() {{ :; }}
+complete() {{ :; }}
+{run("completion", "bash").stdout}
+COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'
+COMP_LINE={line!r} COMP_POINT={len(line)}
+_symformer_completion symformer
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    found = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, env=ENVIRONMENT)
+    assert found.stderr == ""
+    return found.stdout.split()
+
+
+ENVIRONMENT = dict(os.environ)
+
+
+@pytest.fixture
+def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two files, and a ``symformer`` on the path."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/config.json").touch()
+    (tmp_path / "unique.md").touch()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/symformer").write_text(f'#!/bin/sh\nexec {sys.executable} -m symformer "$@"\n')
+    (tmp_path / "bin/symformer").chmod(0o755)
+    root = Path(__file__).parent.parent
+    monkeypatch.setitem(ENVIRONMENT, "PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setitem(ENVIRONMENT, "PYTHONPATH", str(root))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("symformer show component:gated", {"gated-mlp"}),  # what stands before the colon is bash's already
+        ("symformer show gpt2-", {"gpt2-medium", "gpt2-large", "gpt2-xl"}),
+        ("symformer show models/", {"models/config.json"}),
+        ("symformer show uniq", {"unique.md"}),
+        ("symformer derive gpt2 -o uniq", {"unique.md"}),
+        ("symformer show gpt2 --option tied=", {"true", "false"}),
+        ("symformer show gpt2 -q flops --option attention=c", {"causal"}),
+        ("symformer show gpt2 --set V", {"V="}),
+        ("symformer cite gpt2.params.h.attn.c", {"gpt2.params.h.attn.c_attn", "gpt2.params.h.attn.c_proj"}),
+        ("symformer show nonsense --option ti", set()),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_bash_completes(line: str, offered: set[str], in_a_folder: Path) -> None:
+    assert {*completed(line)} == offered
+
+
+def test_bash_completes_the_names_of_components(in_a_folder: Path) -> None:
+    from symformer import components
+
+    assert {*completed("symformer tree component:")} == {*components.names()}
