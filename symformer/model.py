@@ -136,10 +136,11 @@ class Model:
 
     def asked_by(self, formulas: Iterable[Formula]) -> None:
         """Raise SizeError where a size of the run is set that none of these formulas asks for."""
-        formulas = tuple(formulas)
+        run = [name for name in (*self.numbers, *self.relations) if letter(name).run]
+        formulas = tuple(formulas) if run else ()
         asked = {name for formula in formulas for name in formula.asks}
-        for name in (*self.numbers, *self.relations):
-            if formulas and letter(name).run and name not in asked:
+        for name in run:
+            if formulas and name not in asked:
                 value = self.numbers.get(name) or text(self.relations[name])
                 whose = " and ".join(dict.fromkeys(formula.id for formula in formulas))
                 others = ", ".join(str(each) for each in sorted(asked, key=RANK.__getitem__) if letter(each).run)
