@@ -158,7 +158,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=lambda value: " ".join(value)[:60])
+@pytest.mark.parametrize(
+    ("arguments", "words"), REFUSED, ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else ""
+)
 def test_refused_in_one_sentence(arguments: list[str], words: str) -> None:
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")

@@ -212,7 +212,9 @@ RELATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), RELATIONS, ids=lambda value: " ".join(value)[:60])
+@pytest.mark.parametrize(
+    ("arguments", "words"), RELATIONS, ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else ""
+)
 def test_a_size_that_a_relation_gives_is_a_size(
     arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
