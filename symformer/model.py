@@ -31,8 +31,8 @@ class Model:
     read_numbers: Callable[[str], Model] | None = None  # what turns "gpt2-xl" or a path into a model with numbers
 
     def __post_init__(self) -> None:
-        for name, number in self.numbers.items():
-            whole(str(name), number)
+        """Hold every number to what a size is."""
+        object.__setattr__(self, "numbers", {name: whole(str(name), number) for name, number in self.numbers.items()})
 
     @property
     def ledger(self) -> Ledger:
@@ -119,10 +119,12 @@ class Model:
             if target not in self.settable:
                 raise UnknownNameError(f"symbol of {self.target}", str(name), map(str, self.sizes))
             value = sized(target, given)
+            numbers.pop(target, None)
             if isinstance(value, Integer):
                 numbers[target] = int(value)
+            elif value == target:  # H="H": free again
+                relations.pop(target, None)
             else:
-                numbers.pop(target, None)
                 relations[target] = value
         for target, value in list(relations.items()):
             if target in numbers and not self._holds(value, numbers, numbers[target]):
@@ -134,10 +136,11 @@ class Model:
 
     def asked_by(self, formulas: Iterable[Formula]) -> None:
         """Raise SizeError where a size of the run is set that none of these formulas asks for."""
-        formulas = tuple(formulas)
+        run = [name for name in (*self.numbers, *self.relations) if letter(name).run]
+        formulas = tuple(formulas) if run else ()
         asked = {name for formula in formulas for name in formula.asks}
-        for name in (*self.numbers, *self.relations):
-            if formulas and letter(name).run and name not in asked:
+        for name in run:
+            if formulas and name not in asked:
                 value = self.numbers.get(name) or text(self.relations[name])
                 whose = " and ".join(dict.fromkeys(formula.id for formula in formulas))
                 others = ", ".join(str(each) for each in sorted(asked, key=RANK.__getitem__) if letter(each).run)

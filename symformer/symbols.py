@@ -136,7 +136,7 @@ def numbered(size: Symbol, number: int) -> Symbol:
     It stands beside the letter in every order, and is no name that can be asked for.
 
     >>> numbered(E, 2), letter(numbered(L_enc, 1)).latex
-    (E_2, 'L_{\mathrm{enc,1}}')
+    (E_2, 'L_{\\mathrm{enc,1}}')
     """
     own, name = letter(size), f"{size}_{number}"
     while name in SYMBOLS:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
+from sympy import Add, Expr, Integer, Max, Poly, Rational, ceiling, expand
 
 from symformer.arithmetic import parse, size
 from symformer.errors import SymformerError
+from symformer.limits import Bound
 from symformer.sizes import assignment
-from symformer.symbols import A, E, H, S, V
+from symformer.symbols import SYMBOLS, A, E, H, S, V
 
 GOOD = {
     "768": 768,
@@ -54,12 +58,28 @@ BAD = {
     "-" * 100 + "E": "nested more than",
     "E+" * 1500 + "E": "characters",
     "E\x00": "is not arithmetic",
+    "4*Ｅ": "is not arithmetic",  # Python would read a full-width letter as E
+    "٣": "is not arithmetic",
+    "4 # 5": "is not arithmetic",  # and skip what it takes for a comment
+    "1e3": "1000.0 is not written as a whole number",
+    "E/((V + 1)**2 - V**2 - 2*V - 1)": "divides by zero",
+    # What a short text can hide: a number of 10**14 digits, a million terms, a degree of 1,728.
+    "((((((((((2)**12)**12)**12)**12)**12)**12)**12)**12)**12)**12": "521 digits",
+    "(V+E+P+L+A+G+D+X+K+M+B+S)**12": "1,352,078 terms",
+    "(((V+E)**12)**12)**12": "degree 144",
+    "((V+E)/(P+L))**12*((V+E)/(P+L))**12*((V+E)/(P+L))**12": "terms",
+    "1/(10**12)**12": "digits",
+    "(V+E+P+L+A+G)**6*(V+E+P+L+A+G)**6": "terms",
+    "floor((V+E+P+L+A+G)/7)**12*(V+E+P+L+A+G)**12": "terms",
+    "max(" + ", ".join(f"E*{i}-V*{i}**2" for i in range(40)) + ")": "1600 pairs of arguments",
+    "max(max(V,E,P,L,A),min(V,E,P,L,A),max(E,P,L,A,X),min(E,P,L,A,X),max(P,L,A,X,K),min(P,L,A,X,K))": "pairs",
+    "max(" * 50 + "E" + ",V)" * 50: "pairs",
 }
 
 
 @pytest.mark.parametrize("text", BAD, ids=lambda text: repr(text[:24]))
 def test_bad_is_one_sentence(text: str) -> None:
-    if text.startswith("(("):  # brackets alone nest nothing
+    if BAD[text] == "":  # brackets alone nest nothing
         assert parse(text) == E
         return
     with pytest.raises(SymformerError) as caught:
@@ -68,6 +88,39 @@ def test_bad_is_one_sentence(text: str) -> None:
     assert BAD[text] in sentence
     assert "\n" not in sentence
     assert len(sentence) < 400
+
+
+LETTERS = ("V", "E", "P", "L", "A", "G")
+
+
+def test_what_is_multiplied_out_is_within_the_bound_that_was_known_before() -> None:
+    draw = random.Random(5)  # noqa: S311
+
+    def written(depth: int) -> Expr:
+        if depth == 0:
+            return draw.choice(
+                [SYMBOLS[draw.choice(LETTERS)], Integer(draw.randint(1, 9)), Rational(1, draw.randint(2, 5))]
+            )
+        a, b = written(depth - 1), written(draw.randrange(depth))
+        return draw.choice(
+            [a + b, a + b, a - b, a * b, a * b, (a + b) ** 3, a / (b**2 + E), ceiling(A / 2) + b, Max(A, b)]
+        )
+
+    widest = 0
+    for _ in range(60):
+        expr = written(3)
+        bound = Bound.of(expr, {})
+        if bound.terms > 200:
+            continue
+        opened = expand(expr)
+        terms = [term.as_coeff_Mul() for term in Add.make_args(opened)]
+        assert len(terms) <= bound.terms
+        if opened.is_polynomial():
+            assert sum(abs(number) for number, _ in terms) <= Rational(bound.above, bound.below)
+            assert all(number * bound.below == int(number * bound.below) for number, _ in terms)
+            assert Poly(opened, *(SYMBOLS[name] for name in LETTERS)).total_degree() <= bound.degree
+            widest = max(widest, len(terms))
+    assert widest > 9
 
 
 @pytest.mark.parametrize("text", ["0", "-3", "3/2", "2*10**15", "0*E"])

@@ -213,17 +213,18 @@ def test_tree() -> None:
 
 def test_compare() -> None:
     document = json.loads(run("compare", "gpt2", "llama-2-7b", "--json").stdout)
-    assert document["difference_leading"] == "-2*L*E*A*D - 2*L*E*G*D + 12*L*E**2 - 3*L*E*H"
-    assert document["ratio_leading"] == "12*E/(2*A*D + 2*G*D + 3*H)"
+    assert document["difference_leading"] == "-2*L_2*E_2*A*D - 2*L_2*E_2*G*D + 12*L_1*E_1**2 - 3*L_2*E_2*H"
     rows = {row["part"]: row for row in document["rows"]}
-    assert rows["attention"]["left"]["formula"] == "4*L*E**2 + 4*L*E"
+    assert rows["attention"]["left"]["formula"] == "4*L_1*E_1**2 + 4*L_1*E_1"
     assert rows["total"]["left"]["value"] == 124_439_808
     assert rows["total"]["right"]["value"] == 6_738_415_616
     for side in ("left", "right"):
         assert sum(row[side]["value"] for part, row in rows.items() if part != "total") == rows["total"][side]["value"]
-    same = run("compare", "gpt2", "gpt2-xl").stdout
-    assert "difference  0" in same
-    assert "ratio       1" in same
+    general = json.loads(run("compare", "palm", "llama", "--json").stdout)
+    assert general["ratio_leading"] == "(2*A*D + 12*E)/(2*A*D + 2*G*D + 3*H)"
+    same = run("compare", "gpt2", "gpt2").stdout
+    assert "difference  0\n" in same
+    assert "ratio       1\n" in same
 
 
 def test_cite() -> None:

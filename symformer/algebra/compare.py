@@ -21,7 +21,7 @@ from ..notation.text import code, text
 from ..notation.tree import Fraction as Quotient
 from ..notation.tree import Tree, tree, value
 from ..sizes import Numbers, evaluate
-from ..symbols import numbered
+from ..symbols import RANK, numbered
 
 ROLES = ("embeddings", "attention", "MLP", "norms", "head", "other")
 MAX_PAIRS = 20_000  # of terms, up to which common factors are looked for that are sums
@@ -107,6 +107,10 @@ class Comparison:
             for model, sizes in models
             if sizes
         ]
+        left, right = self.totals
+        if loose := [size for size in left.expr.free_symbols & right.expr.free_symbols if self._loose(size)]:
+            spelt = ", ".join(map(str, sorted(loose, key=RANK.__getitem__)))
+            found.append(f"a letter with no number in one of them is taken for the same size in both: {spelt}")
         found += [""] * bool(found)
         difference, ratio, leading = self.difference, self.ratio, self.ratio_leading
         whole = "" if self.difference_value is None or difference.is_number else f" = {self.difference_value:,}"
@@ -116,6 +120,9 @@ class Comparison:
         exact = "" if self.ratio_value is None or value(ratio).is_number else f" = {_spelt(self.ratio_value)}"
         found += [f"ratio       {text(ratio)}{exact}", f"  leading   {text(leading)}"]
         return found + [f"no ratio of the numbers: {self.no_ratio}"] * bool(self.no_ratio)
+
+    def _loose(self, size: Symbol) -> bool:
+        return (size in self.sizes[0]) != (size in self.sizes[1])
 
     def to_json(self) -> dict[str, Any]:
         """As ``compare --json`` prints it; a ratio that is not whole is a string of two integers, "p/q"."""

@@ -63,7 +63,8 @@ def document(model: Model, quantities: Sequence[str], version: str, together: st
             if not together:
                 raise
             refused.append((name, str(error)))
-    model.asked_by(formulas)
+    if not together:
+        model.asked_by(formulas)
     blocks: list[Block] = []
     for formula in formulas:
         chapter = _chapter(model, formula)

@@ -1,0 +1,174 @@
+"""Two models side by side: by number where they have numbers, over one letter only where it is one size."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import symformer as sf
+from symformer.arithmetic import parse
+from symformer.cli import cli
+from symformer.errors import SymformerError
+from symformer.symbols import SYMBOLS, E, V, letter, numbered
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["compare", *arguments], prog_name="symformer")
+
+
+def compared(*arguments: str) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def at(formula: str, *sizes: dict[str, int]) -> Fraction:
+    """A printed formula at the numbers printed beside it, by Python."""
+    merged: dict[str, Fraction] = {}
+    for each in sizes:
+        for name, number in each.items():
+            assert merged.setdefault(name, Fraction(number)) == number, f"{name} stands for two numbers"
+    return Fraction(eval(formula, {"__builtins__": {}}, merged))  # noqa: S307
+
+
+@pytest.mark.parametrize(
+    ("arguments", "left", "right"),
+    [
+        (["gpt2", "gpt2-xl"], 124_439_808, 1_557_611_200),  # Radford et al. 2019, as transformers counts them
+        (["mistral-7b-v0.1", "llama-2-7b"], 7_241_732_096, 6_738_415_616),
+        (["gpt2", "llama-2-7b"], 124_439_808, 6_738_415_616),
+        # 13*... untied heads: one more table of 50257*768 and of 50257*1600
+        (["gpt2", "gpt2-xl", "--option", "tied=false"], 124_439_808 + 50_257 * 768, 1_557_611_200 + 50_257 * 1_600),
+        # one layer of both: VE + PE + 12E² + 13E + 2E
+        (["gpt2", "gpt2-xl", "--set", "L=1"], (50_257 + 1_024 + 12 * 768 + 15) * 768,
+         (50_257 + 1_024 + 12 * 1_600 + 15) * 1_600),
+        # a table of 32,000 rows, four attention matrices, three of the MLP; only these have an H to set
+        (["llama-2-7b", "llama-7b", "--set", "H=5", "--set", "L=1"], *2 * [2 * 32_000 * 4_096 + 4 * 4_096**2
+         + 3 * 4_096 * 5 + 3 * 4_096]),
+    ],
+)  # fmt: skip
+def test_what_is_printed_is_what_the_numbers_give(arguments: list[str], left: int, right: int) -> None:
+    document = compared(*arguments)
+    total = document["rows"][-1]
+    assert (total["left"]["value"], total["right"]["value"]) == (left, right)
+    assert document["difference_value"] == left - right
+    assert Fraction(document["ratio_value"]) == Fraction(left, right)
+    sizes = document["sizes"]
+    assert at(document["difference"], *sizes.values()) == left - right
+    assert at(document["ratio"], *sizes.values()) == Fraction(left, right)
+    for row in document["rows"]:
+        for side in ("left", "right"):
+            assert at(row[side]["formula"], sizes[side]) == row[side]["value"]
+
+
+def test_a_letter_with_two_numbers_is_two_sizes() -> None:
+    document = compared("mistral-7b-v0.1", "llama-2-7b")
+    assert document["sizes"]["left"] == {"L": 32, "V": 32_000, "E": 4_096, "H_1": 14_336, "A": 32, "G_1": 8, "D": 128}
+    assert document["sizes"]["right"] == {"L": 32, "V": 32_000, "E": 4_096, "H_2": 11_008, "A": 32, "G_2": 32, "D": 128}
+    assert document["difference"] == "2*L*E*G_1*D - 2*L*E*G_2*D + 3*L*E*H_1 - 3*L*E*H_2"
+    text = run("gpt2", "gpt2-xl").stdout
+    assert "gpt2 has L_1 = 12, V = 50,257, P = 1,024, E_1 = 768" in text
+    assert "gpt2-xl has L_2 = 48, V = 50,257, P = 1,024, E_2 = 1,600" in text
+    assert "= -1,433,171,392\n" in text
+    assert "= 1,944,372/24,337,675 ≈ 0.07989\n" in text
+
+
+def test_a_letter_is_one_size_where_its_number_is_the_same_or_there_is_none() -> None:
+    document = compared("llama", "mistral")
+    assert (document["difference"], document["ratio"]) == ("0", "1")
+    assert (document["difference_value"], document["ratio_value"]) == (None, None)
+    assert document["sizes"] == {"left": {}, "right": {}}
+    assert compared("bert-base-uncased", "gpt2")["difference_leading"] == "-8*L*E**2 + 2*L*E*H"
+    longer = sf.architecture("gpt2").set({"L": 13})
+    found = sf.compare(longer, "gpt2")
+    assert found.difference_value == 12 * 768**2 + 13 * 768
+    assert str(found.difference_leading) == "12*E**2*L_1 - 12*E**2*L_2"
+    assert repr(found) == "<params of gpt2, 131,527,680, and of gpt2, 124,439,808>"
+
+
+def test_a_letter_of_one_model_leaves_the_alphabet_as_it_is() -> None:
+    apart = numbered(E, 1)
+    assert str(apart) not in SYMBOLS
+    assert letter(apart).meaning == letter(E).meaning
+    with pytest.raises(SymformerError, match="unknown symbol 'E_1'"):
+        parse("E_1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ratio", "why"),
+    [
+        (["gpt2", "llama-7b", "-q", "communication"], None, "no ratio: the second is 0"),  # 0/0: one rank sends nothing
+        (["mixtral-8x7b", "gpt2", "-q", "params", "--set", "L=1"], "", ""),
+        (["gpt2", "llama-2-7b", "-q", "communication", "--option", "tensor=on", "--set", "N_tp=1", "--set", "B=1",
+          "--set", "S=4"], "", "no ratio of the numbers: the second is 0"),
+    ],
+)  # fmt: skip
+def test_no_ratio_is_said_and_nothing_is_printed_before_it_is_known(
+    arguments: list[str], ratio: str | None, why: str
+) -> None:
+    document, text = compared(*arguments), run(*arguments)
+    assert text.exit_code == 0
+    assert (document["ratio"] is None) == (ratio is None)
+    assert (document["no_ratio"] is None) == (why == "")
+    assert (document["ratio_value"] is None) == (why != "")
+    assert why in text.stdout
+
+
+def test_nothing_over_something_is_nothing() -> None:
+    """A head that reads the table of the embedding stores nothing; one of its own stores it again."""
+    tied = sf.Model(target="tied", component=sf.component("lm-head", tied=True), numbers={V: 11, E: 5})
+    own = sf.Model(target="own", component=sf.component("lm-head"), numbers={V: 11, E: 5})
+    assert sf.compare(tied, own).ratio_value == 0
+    assert sf.compare(own, tied).ratio is None
+    assert sf.compare(own, tied).no_ratio == "the second is 0"
+    assert sf.compare(own, tied).to_json()["ratio_value"] is None
+
+
+def test_a_size_or_an_option_is_for_each_model_that_has_it() -> None:
+    # S_enc is a size of the encoder's run only; both have an S
+    flops = ["transformer", "gpt2", "-q", "flops", "--set", "B=1", "--set", "S=5", "--set", "S_enc=7"]
+    assert "S_enc" in compared(*flops)["sizes"]["left"]
+    assert "S_enc" not in compared(*flops)["sizes"]["right"]
+    # gpt2 has positions P, llama has none; only gpt2 has an option tied that is true unless said otherwise
+    rows = compared("gpt2", "llama-2-7b", "--set", "P=7", "--option", "mlp_bias=true")["rows"]
+    table = next(row for row in rows if row["part"] == "embeddings")
+    assert table["left"]["value"] == (50_257 + 7) * 768
+    network = next(row for row in rows if row["part"] == "MLP")
+    assert network["right"]["value"] == 32 * (3 * 4_096 * 11_008 + 2 * 11_008 + 4_096)
+
+
+REFUSED = [
+    (["gpt2", "llama", "--set", "X=3"], "X: neither gpt2 nor llama has such a size (experts) in params"),
+    (["gpt2", "llama", "--set", "B=3"], "B: neither gpt2 nor llama has such a size (batch) in params"),
+    (["gpt2", "llama", "--set", "Q=3"], "unknown symbol 'Q'"),
+    (["gpt2", "llama", "--set", "E=768", "--set", "E=769"], "E is given twice, as 768 and as 769"),
+    (["gpt2", "llama", "--set", "E=-3"], "a size is at least 1"),
+    (["gpt2", "llama", "--set", "E=770"], "E=770 is not a multiple of A=12"),
+    (["gpt2", "llama", "--option", "teid=false"], "unknown option of gpt2 and llama 'teid'; did you mean tied"),
+    (["gpt2", "llama", "--option", "tied=perhaps"], "tied=perhaps is not understood"),
+    (["gpt2", "llama", "--option", "attention=causal"], "unknown option of gpt2 and llama 'attention'"),
+    (["gpt2", "llama", "-q", "flops", "--option", "attention=half"], "choose from full, causal"),
+    (["gpt2", "llama", "-q", "intensity"], "intensity is a ratio"),
+    (["gpt2", "nothing"], "unknown target 'nothing'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), REFUSED, ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else ""
+)
+def test_refused_in_one_sentence(arguments: list[str], words: str) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1
+    assert words in result.stderr
+
+
+def test_a_letter_with_a_number_in_one_model_only_is_said_to_be_one_size() -> None:
+    said = "a letter with no number in one of them is taken for the same size in both: V, E"
+    assert said in run("llama", "gpt2", "--set", "L=3").stdout  # a letter set for both is no such letter
+    assert "taken for" not in run("llama", "mistral").stdout + run("gpt2", "gpt2-xl").stdout
