@@ -83,9 +83,9 @@ def test_what_is_compared_row_by_row_is_said() -> None:
         ("activations", "each storage by its bytes, wherever it is kept, and the total"),
         ("inference-memory", "the bytes of the parameters"),
     ):
-        certificate = verify("gpt2", 3, quantity).certificate
-        assert certificate is not None
-        assert certificate.compared.startswith(said)
+        found = {kept.compared for kept in stored("gpt2") if kept.id == f"gpt2.{quantity}" and not kept.options}
+        assert len(found) == 1
+        assert found.pop().startswith(said)
 
 
 def test_no_certificate_is_left_over() -> None:
@@ -222,7 +222,10 @@ def test_what_stands_in_the_wrong_row_is_found(quantity: str, monkeypatch: pytes
 def _move(formula: Formula, source: str, target: str) -> Line:
     """The account with half of the last term of each copy of a row written to each copy, or the one, of another."""
     copies = {line.path: count for count, line in formula.root.leaves() if line.path in (source, target)}
-    (given,) = [line.terms[-1] for _, line in formula.root.leaves() if line.path == source]
+    found = [line.terms[-1] for _, line in formula.root.leaves() if line.path == source and line.terms]
+    if not found:  # under these conventions it comes to nothing
+        return formula.root
+    (given,) = found
     place = max(place for place, factor in enumerate(given.factors) if factor.is_Integer and factor % 2 == 0)
     half = Term(f"{given.label}", (*given.factors[:place], given.factors[place] / 2, *given.factors[place + 1 :]))
     there = copies[source] / copies[target]

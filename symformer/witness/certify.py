@@ -46,7 +46,8 @@ class Verdict:
             return [self.model.target, options, self.quantity, "", "", "", "", "", "DIFFERS"]
         kept = self.certificate
         numbers = [str(kept.points * len(kept.depths)), str(kept.degree), f"{kept.bound:.1e}", str(kept.seed)]
-        return [self.model.target, options, self.quantity, kept.witness, *numbers, "exact"]
+        exact = f"exact, with {self.model.id}" if kept.rests else "exact"
+        return [self.model.target, options, self.quantity, kept.witness, *numbers, exact]
 
     def to_json(self) -> dict[str, object]:
         """As ``verify --json`` prints it."""
