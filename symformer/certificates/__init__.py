@@ -38,6 +38,9 @@ class Certificate:
     bound: float
     seed: int
     presets: Mapping[str, int]  # presets built at full size, with the total that both sides gave
+    # The digest of the first variant's formula, where that has every row of this one: its certificate has the bound for
+    # the rows, and this class was compared at fewer points, whose own bound is the one above. Else empty.
+    rests: str = ""
 
     def to_json(self) -> dict[str, object]:
         """The certificate as it is stored."""

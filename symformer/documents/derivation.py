@@ -538,6 +538,12 @@ def _check(model: Model, formula: Formula) -> list[Block]:
     return [*blocks, *certificate_blocks(certificate)]
 
 
+RESTS = (
+    " Every row of it is one of the formula without options, whose own certificate has more points; of this class few "
+    "were tried."
+)
+
+
 def certificate_blocks(certificate: Certificate) -> list[Block]:
     """A certificate in words and as a table."""
     author = f" ({certificate.author})" if certificate.author else ""
@@ -563,6 +569,8 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
     ]
     if certificate.presets:
         facts.insert(4, ("Full size", [", ".join(certificate.presets)]))
+    if certificate.rests:
+        facts.append(("Rests on", ["the certificate of ", Code(certificate.rests), ", the same without options"]))
     return [
         Paragraph(
             [
@@ -576,7 +584,7 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
                 *sentence(" (Schwartz 1980 [schwartz1980], Zippel 1979 [zippel1979])"),
                 ", so a formula that differs from the class would have passed with probability at most ",
                 Code(f"{certificate.bound:.1e}"),
-                "." + _settled(certificate),
+                "." + _settled(certificate) + (RESTS if certificate.rests else ""),
             ]
         ),
         Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw"),

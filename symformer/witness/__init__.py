@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
+from itertools import chain
 from multiprocessing import get_context
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ..errors import WitnessError
@@ -34,15 +36,24 @@ def verify(
 
 
 def verify_all(tasks: Sequence[Task], seed: int | None = None) -> list[Verdict]:
-    """Many checks, in the order given; many at once where there are cores for it."""
-    models, quantities = [model for model, _, _ in tasks], [quantity for _, quantity, _ in tasks]
-    seeds, ways = [seed] * len(tasks), [way for _, _, way in tasks]
-    workers = min(os.cpu_count() or 1, 8)
+    """Many checks, in the order given; those of one model share its sessions, and models their cores."""
+    models: dict[int, list[int]] = {}
+    for place, (model, _, _) in enumerate(tasks):
+        models.setdefault(id(model), []).append(place)
+    groups = [[tasks[place] for place in places] for places in models.values()]
+    workers = min(os.cpu_count() or 1, 8, len(groups))
     if workers == 1 or len(tasks) < FEW:
-        return list(map(verify, models, seeds, quantities, ways))
-    # Each worker imports torch for itself: a process that has used torch is not safe to fork.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        return list(pool.map(verify, models, seeds, quantities, ways))
+        found = [_of_one(group, seed) for group in groups]
+    else:  # each worker imports torch for itself: a process that has used torch is not safe to fork
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            found = list(pool.map(_of_one, groups, [seed] * len(groups)))
+    verdicts = zip((place for places in models.values() for place in places), chain.from_iterable(found), strict=True)
+    return [verdict for _, verdict in sorted(verdicts, key=itemgetter(0))]
+
+
+def _of_one(tasks: Sequence[Task], seed: int | None) -> list[Verdict]:
+    found: list[Verdict] = torch_side().verify_many(tasks[0][0], [task[1:] for task in tasks], seed)
+    return found
 
 
 def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:

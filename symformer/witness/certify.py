@@ -14,7 +14,7 @@ from ..errors import RuleError, WitnessError
 from ..formula import Formula
 from ..model import Model
 from ..quantities import quantities
-from ..sizes import AtMost, Divides, Numbers, evaluate
+from ..sizes import AtMost, Divides, evaluate
 from ..symbols import C, N_new, S
 from .measure import build, class_path, stored_rows, versions
 from .oracles import ORACLES, Witness, keeps_cache
@@ -46,7 +46,8 @@ class Verdict:
             return [self.model.target, options, self.quantity, "", "", "", "", "", "DIFFERS"]
         kept = self.certificate
         numbers = [str(kept.points * len(kept.depths)), str(kept.degree), f"{kept.bound:.1e}", str(kept.seed)]
-        return [self.model.target, options, self.quantity, kept.witness, *numbers, "exact"]
+        exact = f"exact, with {self.model.id}" if kept.rests else "exact"
+        return [self.model.target, options, self.quantity, kept.witness, *numbers, exact]
 
     def to_json(self) -> dict[str, object]:
         """As ``verify --json`` prints it."""
@@ -140,12 +141,11 @@ def verify_many(model: Model, asked: Sequence[tuple[str, Way]], seed: int | None
     for claims in alike.values():
         planned = plan(general, [claim.formula for claim in claims], conditions)
         wanted = [claim for claim in claims if (claim.quantity, claim.way) in [(q, dict(w)) for q, w in asked]]
-        for claim, differences in _compared(general, wanted, planned, seed):
-            checked: dict[str, int] = {}
-            if claim.quantity == "params" and not differences:
-                checked, differences = _presets(model)
+        for claim, found in _compared(general, wanted, planned, seed):
+            checked, others = _presets(model) if claim.quantity == "params" and not found else ({}, [])
+            differences = (*found, *others)
             certificate = None if differences else _certificate(model, claim, planned, seed, checked)
-            verdicts[claim.key] = Verdict(model, claim.quantity, certificate, tuple(differences), claim.way)
+            verdicts[claim.key] = Verdict(model, claim.quantity, certificate, differences, claim.way)
     return [verdicts[quantity, str(dict(way))] for quantity, way in asked]
 
 
@@ -165,22 +165,21 @@ class Claim:
 
     def points(self, planned: Plan) -> int:
         """How many points it takes at each place."""
-        return 1 if self.rests else planned.points
+        return 1 if self.rests else planned.points(self.formula)
 
 
 def _compared(model: Model, claims: Sequence[Claim], planned: Plan, seed: int) -> list[tuple[Claim, list[Mismatch]]]:
-    """Each claim with the rows that differ at the first point at which any do."""
+    """Each claim with the rows that differ, at the first point at which any do."""
     component = model.component
     assert isinstance(component, Architecture)
-    draw = random.Random(seed)
     wrong: dict[tuple[str, str], list[Mismatch]] = {claim.key: [] for claim in claims}
-    for place in planned.places:
-        for point in range(planned.points):
-            numbers = planned.draw(draw, place)
-            left = [claim for claim in claims if not wrong[claim.key] and point < claim.points(planned)]
-            witness = Witness(component, numbers) if left else None
+    points = {claim.key: claim.points(planned) for claim in claims}
+    for number, place in enumerate(planned.places):
+        for point in range(max(points.values(), default=0)):
+            left = [claim for claim in claims if not wrong[claim.key] and point < points[claim.key]]
+            numbers = planned.draw(random.Random(f"{seed} {number} {point}"), place)
+            witness = Witness(component, numbers, twice=point == 0)
             for claim in left:
-                assert witness is not None
                 wrong[claim.key] = _differences(model, claim, witness, place)
     return [(claim, wrong[claim.key]) for claim in claims]
 
@@ -207,7 +206,18 @@ def _differences(model: Model, claim: Claim, witness: Witness, place: Place) -> 
 
 
 def _rests_on(model: Model, formula: Formula) -> str:
-    return ""
+    """The digest of the formula of the architecture's first variant, where that has every row of this one."""
+    if not model.component.chosen or formula.measure.name == "params":
+        return ""
+    first = replace(architecture(model.id), relations={}, numbers={})
+    if not _answers(first, formula.measure.name, formula.conventions):
+        return ""
+    whole = first.formula(formula.measure.name, **formula.conventions)
+    return whole.digest if _rows(formula) <= _rows(whole) else ""
+
+
+def _rows(formula: Formula) -> frozenset[tuple[object, ...]]:
+    return frozenset((term.label, count, *term.factors) for count, line in formula.root.leaves() for term in line.terms)
 
 
 def _certificate(model: Model, claim: Claim, planned: Plan, seed: int, presets: Mapping[str, int]) -> Certificate:
@@ -231,6 +241,7 @@ def _certificate(model: Model, claim: Claim, planned: Plan, seed: int, presets: 
         bound=planned.bound(formula, points),
         seed=seed,
         presets=presets,
+        rests=claim.rests,
     )
 
 

@@ -19,7 +19,6 @@ import torch
 from sympy import Symbol
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
-from torch.utils.flop_counter import FlopCounterMode
 
 from ..architectures.base import Architecture
 from ..errors import WitnessError
@@ -42,7 +41,7 @@ _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 @dataclass(frozen=True)
 class Found:
-    """What torch said of one quantity: the whole, and the parts it is the sum of, where these have names of their own."""
+    """What torch said of one quantity: the whole, and the parts it is the sum of, where these have names."""
 
     total: int
     parts: Parts | None = None
@@ -81,15 +80,16 @@ class Prompted:
     read: Found
     held: Mapping[str, int]  # bytes
     passes: list[Found] = field(default_factory=list)
-    logits: int = 0  # bytes of those of the first pass
+    logits: int = 0  # bytes of those of one pass
 
 
 class Witness(Session):
     """The session of an architecture's torch class at some sizes."""
 
-    def __init__(self, component: Architecture, numbers: Numbers) -> None:
+    def __init__(self, component: Architecture, numbers: Numbers, twice: bool = False) -> None:
         super().__init__(recipe(component, numbers))
         self.component, self.numbers = component, numbers
+        self.twice = twice  # whether FLOPs are counted by torch's FlopCounterMode too
         self._prompts: dict[int, Prompted] = {}
         self._kept: dict[tuple[str, ...], Found] = {}
         self._states: dict[tuple[str, str, bool], tuple[int, int, int]] = {}
@@ -179,11 +179,7 @@ class Witness(Session):
         """A prompt, and at least as many passes of one token after it."""
         prompted = self.prompted(length)
         while len(prompted.passes) < passes:
-            outputs: list[Any] = []
-            one = self.call(1, cache=prompted.cache)
-            prompted.passes.append(self.counted(lambda model: outputs.append(one(model))))
-            logits = getattr(outputs[0], "logits", None)
-            prompted.logits = logits.untyped_storage().nbytes() if logits is not None else 0
+            prompted.passes.append(self.counted(partial(_one_more, self.call(1, cache=prompted.cache), prompted)))
         return prompted
 
     @cached_property
@@ -192,11 +188,14 @@ class Witness(Session):
         return self.counted(self.call(cache=self.empty(), last=True))
 
     def counted(self, run: Run, *, backward: bool = False) -> Found:
-        """The products of a run by torch's own counter, and each of them in the module that ran it."""
-        seen = Products(self.model())
+        """The products of a run, each in the module that ran it, and their FLOPs by the formulas of torch's counter."""
+        seen, how = Products(self.model()), {"backward": backward, "train": backward}
         # A weight that could be trained is multiplied as it stands; else a linear layer may copy it for each sequence.
-        counter = self.flops(run, seen, backward=backward, train=backward, prepare=trainable)
-        _something(self.component, counter)
+        if self.twice:
+            total = self.flops(run, seen, prepare=trainable, **how).get_total_flops()
+        else:
+            self.run(run, seen, prepare=trainable, **how)
+            total = seen.flops
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for path, sites in seen.tally.times.items():
             module, _, name = path.rpartition(".")
@@ -204,10 +203,12 @@ class Witness(Session):
             for each in sites.values():
                 for factors, times in each.items():
                     parts[key][2 * prod(factors)] += times
-        total = int(counter.get_total_flops())
-        if (named := sum(value * times for each in parts.values() for value, times in each.items())) != total:
-            raise WitnessError(f"torch counts {total:,} FLOPs of {self.component.name}, and its products are {named:,}")
-        return Found(total, parts, self.named(seen.where.ran))
+        named = sum(value * times for each in parts.values() for value, times in each.items())
+        if not named == seen.flops == total:
+            name = self.component.name
+            raise WitnessError(f"torch counts {total:,} FLOPs of {name}, and its products come to {named:,}")
+        _something(self.component, seen)
+        return Found(seen.flops, parts, self.named(seen.where.ran))
 
     # -- names ---------------------------------------------------------------------------------------------------
 
@@ -298,6 +299,13 @@ class Witness(Session):
         return self._states[key]
 
 
+def _one_more(run: Run, prompted: Prompted, model: nn.Module) -> Any:
+    output = run(model)
+    logits = getattr(output, "logits", None)
+    prompted.logits = logits.untyped_storage().nbytes() if logits is not None else 0
+    return output
+
+
 def train_flops(
     component: Architecture,
     numbers: Numbers,
@@ -322,7 +330,6 @@ def train_flops(
     core = _checkpointed_attention(witness.model()) if recompute == "selective" else nullcontext()
     with set_checkpoint_early_stop(early_stop), core:
         counter = witness.flops(witness.call(), backward=True, train=True, prepare=checkpointed)
-    _something(component, counter)
     return int(counter.get_total_flops())
 
 
@@ -459,25 +466,23 @@ def starred(path: str) -> str:
     return ".".join("*" if word.isdigit() else word for word in path.split("."))
 
 
-def _something(component: Architecture, counter: FlopCounterMode) -> None:
+def _something(component: Architecture, seen: Products) -> None:
     """Raise WitnessError where a part of a model counted nothing in silence."""
-    by_module = counter.get_flop_counts()
-    counts = {str(name): count for name, count in by_module["Global"].items()}
     kinds = {entry.kind for _, entry in component.ledger}
-    if Kind.SCORES in kinds and not counts.get("aten.bmm"):
-        raise WitnessError(f"the attention of {component.name} counted no FLOPs: {counts}")
-    experts = (sum(each.values()) for name, each in by_module.items() if name.endswith(".experts"))
-    if Kind.EXPERTS in kinds and not any(experts):
-        raise WitnessError(f"the experts of {component.name} counted no FLOPs: {counts}")
-    if not (counts.get("aten.mm") or counts.get("aten.addmm")):
-        raise WitnessError(f"the linear layers of {component.name} counted no FLOPs: {counts}")
+    ran = {path.rpartition(".")[2] for path in seen.tally.times}
+    if Kind.SCORES in kinds and "bmm" not in ran:
+        raise WitnessError(f"the attention of {component.name} counted no FLOPs: {', '.join(ran)}")
+    if Kind.EXPERTS in kinds and not any(".experts." in path for path in seen.tally.times):
+        raise WitnessError(f"the experts of {component.name} counted no FLOPs: {', '.join(seen.tally.times)}")
+    if not ran & {"mm", "addmm"}:
+        raise WitnessError(f"the linear layers of {component.name} counted no FLOPs: {', '.join(ran)}")
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:
     return sum(tensor.untyped_storage().nbytes() for tensor in tensors)
 
 
-_COUNTER = "the total, by torch's FlopCounterMode"
+_COUNTER = "the total, by the formulas of torch's FlopCounterMode, and by that itself at one point of each depth"
 _EACH = "each product in the module that ran it"
 _PRODUCTS = {"embedding": "lookup", "count": "contractions"}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 from itertools import count as counting
@@ -58,13 +58,24 @@ class Plan:
     places: tuple[Place, ...]
     fresh: tuple[Symbol, ...]
     largest: int
-    points: int  # at each place: so many that every formula's bound is TARGET or less
+    distinct: Fraction  # the probability that all sizes differ is no less: a draw in which two coincide is thrown away
     degrees: Mapping[str, int]  # of each formula, by its digest
-    once: Mapping[str, Fraction]  # the bound that one point leaves, by its digest
+    passes: bool  # whether new tokens are among the sizes
+
+    def once(self, formula: Formula) -> Fraction:
+        """The probability that a formula which differs passes one point by luck."""
+        return Fraction(self.degrees[formula.digest], self.largest) / self.distinct
+
+    def points(self, formula: Formula) -> int:
+        """At each place: so many that the bound is TARGET or less."""
+        points = 1
+        while self.once(formula) ** points > TARGET:
+            points += 1
+        return points
 
     def bound(self, formula: Formula, points: int) -> float:
         """The probability that a formula which differs passes so many points by luck."""
-        return float(f"{float(self.once[formula.digest] ** points):.2e}")
+        return float(f"{float(self.once(formula) ** points):.2e}")
 
     def draw(self, source: random.Random, place: Place) -> Numbers:
         """Sizes that are all different, uniformly among those that are.
@@ -74,9 +85,10 @@ class Plan:
         while True:
             values = {name: Integer(source.randint(1, self.largest)) for name in self.fresh}
             numbers = {size: int(expr.xreplace(values)) for size, expr in place.sizes.items()} | place.depth
+            new = place.new if self.passes else ()
             if P in numbers:  # a position for every token; no formula of a run has P in it
-                numbers[P] += sum(numbers.get(length, 0) for length in (S, C)) + max(place.new)
-            if len({*numbers.values(), *place.new}) == len(numbers) + len(place.new):
+                numbers[P] += sum(numbers.get(length, 0) for length in (S, C)) + max(new, default=0)
+            if len({*numbers.values(), *new}) == len(numbers) + len(new):
                 if C in numbers:
                     numbers[S] = numbers[C]
                 return {size: numbers[size] for size in sorted(numbers, key=RANK.__getitem__)}
@@ -110,23 +122,28 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     sides = _sides(products)
     drawn = [_parametrise(fresh, (*conditions, *side)) for side in sides]
     largest = min(_LARGEST, int(_ELEMENTS ** (1 / max(_degree(shape, sizes) for sizes in drawn for shape in tensors))))
-    # A draw in which two sizes coincide is thrown away; that makes the rest likelier by no more than this.
-    pairs = len(list(combinations(range(len(fresh) + len(depths) + 3), 2)))
-    degrees, once = {}, {}
-    for formula in formulas:
-        degree = max(
+    passes = any(N_new in formula.expanded.free_symbols for formula in formulas)
+    constants = len(depths) + 3 * passes
+    apart = max(_apart([_degree((expr,), sizes) for expr in sizes.values()], constants, largest) for sizes in drawn)
+    if apart >= 1:
+        raise WitnessError(f"{model.target} has so many sizes that no {largest} numbers keep them apart")
+    degrees = {
+        formula.digest: max(
             _degree([factor.xreplace({**side, S: C} if C in needed else side) for factor in factors], sizes)
             for side, sizes in zip(_sides(_products(formula)).values(), drawn, strict=True)
             for factors in _products(formula)
         )
-        degrees[formula.digest] = degree
-        once[formula.digest] = Fraction(degree, largest) / (1 - Fraction(pairs * degree, largest))
-    points = 1
-    while max(once.values()) ** points > TARGET:
-        points += 1
+        for formula in formulas
+    }
     grid = _grid(depths)
     places = tuple(Place(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid)
-    return Plan(places, tuple(fresh.values()), largest, points, degrees, once)
+    return Plan(places, tuple(fresh.values()), largest, 1 - apart, degrees, passes)
+
+
+def _apart(degrees: Sequence[int], constants: int, largest: int) -> Fraction:
+    """At most the probability that two of these sizes, or one and a constant, are the same: polynomials like any."""
+    pairs = sum(max(pair) for pair in combinations(degrees, 2)) + constants * sum(degrees)
+    return Fraction(pairs, largest)
 
 
 def _products(formula: Formula) -> list[Factors]:

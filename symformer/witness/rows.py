@@ -11,7 +11,6 @@ from math import prod
 
 from sympy import Expr, Integer, Rational, Symbol
 
-from ..account import Term
 from ..errors import WitnessError
 from ..formula import Formula
 from ..ledger import Entry
@@ -107,12 +106,21 @@ def compare_parts(formula: Formula, numbers: Numbers, found: Found, added: bool 
 def _parts(formula: Formula, numbers: Numbers) -> list[Part]:
     """Every term of a formula with its number of copies; a factor that is no whole number is a share of the copies."""
     given: dict[Symbol, Expr] = {name: Integer(number) for name, number in numbers.items()}
+    known: dict[Expr, Fraction] = {}  # most factors stand in many terms
+
+    def number(expr: Expr, what: str) -> Fraction:
+        if expr not in known:
+            value = expr.xreplace(given)
+            if not isinstance(value, Rational):
+                raise WitnessError(f"{what}: {text(value)} is no number, so this row cannot be compared")
+            known[expr] = Fraction(int(value.p), int(value.q))
+        return known[expr]
+
     found = []
     for count, line in formula.root.leaves():
-        copies = evaluate(count, numbers, line.path)
         for term in line.terms:
-            factors = [_number(factor.xreplace(given), term) for factor in term.factors]
-            share = prod((factor for factor in factors if factor.denominator != 1), start=Fraction(copies))
+            factors = [number(factor, term.label) for factor in term.factors]
+            share = prod((factor for factor in factors if factor.denominator != 1), start=number(count, line.path))
             value = prod(int(factor) for factor in factors if factor.denominator == 1)
             if line.entry is not None and line.entry.function == "rotary" and term.factors[0] == TABLES:
                 value, share = value // 2, 2 * share  # cosines and sines, each a tensor
@@ -120,12 +128,6 @@ def _parts(formula: Formula, numbers: Numbers) -> list[Part]:
                 label = term.label.removeprefix(line.path)
                 found.append(Part(line.path, term.label, (_source(line.entry), label), value, share))
     return found
-
-
-def _number(factor: Expr, term: Term) -> Fraction:
-    if not isinstance(factor, Rational):
-        raise WitnessError(f"{term.label}: {text(factor)} is no number, so this row cannot be compared")
-    return Fraction(int(factor.p), int(factor.q))
 
 
 def _source(entry: Entry | None) -> int:
@@ -144,13 +146,12 @@ def _around(path: str) -> Iterator[str]:
 
 
 def _sums(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers: Numbers) -> list[Mismatch]:
-    mine, other = (
-        sum((part.value * part.times for part in ours), start=Fraction(0)),
-        sum(value * times for value, times in theirs.items()),
-    )
+    mine = sum((part.value * part.times for part in ours), start=Fraction(0))
+    other = sum(value * times for value, times in theirs.items())
     if mine == other:
         return []
-    return [Mismatch(_named(key, ours), f"{mine:,}", f"{other:,}", numbers)]
+    spelt = f"{int(mine):,}" if mine.denominator == 1 else str(mine)
+    return [Mismatch(_named(key, ours), spelt, f"{other:,}", numbers)]
 
 
 def _collections(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers: Numbers) -> list[Mismatch]:

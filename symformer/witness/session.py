@@ -7,6 +7,7 @@ or logs is no part of an answer.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import sys
@@ -97,7 +98,7 @@ class Session:
         device: str = "fake",
         dtype: torch.dtype = torch.float32,
         train: bool = False,
-        within: Callable[[nn.Module, Keeper], AbstractContextManager[Any]] = lambda model, seen: nullcontext(),
+        within: Callable[[nn.Module, Keeper], AbstractContextManager[Any]] = lambda model, seen: _unmasked(),
     ) -> Keeper:
         """What autograd keeps of a forward pass, weights left out: each storage by where it is first kept.
 
@@ -105,8 +106,8 @@ class Session:
         """
         model = self.model(device, dtype).train(train).requires_grad_(True)
         seen = Keeper(model)
-        hooks = saved_tensors_hooks(seen.keep, lambda tensor: tensor)  # type: ignore[no-untyped-call]
-        with silence(), self._on(device), within(model, seen), seen, _unmasked(device), hooks:
+        hooks = saved_tensors_hooks(seen.keep, lambda tensor: tensor)
+        with silence(), self._on(device), within(model, seen), seen, hooks:
             output = run(model)
         if output is None:
             raise WitnessError(f"{type(model).__name__} gives nothing back: nothing was counted")
@@ -123,9 +124,8 @@ class Session:
         return self.fake if device == "fake" else nullcontext()
 
 
-def _unmasked(device: str) -> AbstractContextManager[Any]:
-    """A real mask says itself whether it masks anything."""
-    return nullcontext() if device == "cpu" else Unmasked()  # type: ignore[no-untyped-call]
+def _unmasked() -> AbstractContextManager[Any]:
+    return Unmasked()  # type: ignore[no-untyped-call]
 
 
 def built(build: Callable[[], nn.Module], device: str = "meta") -> nn.Module:
@@ -164,7 +164,20 @@ def _stacks(cache: Any) -> list[tuple[str, Any]]:
     return [("", cache)]
 
 
-_silent = 0  # how many silences are inside one another
+class Nowhere(io.TextIOBase):
+    """A stream that takes everything and keeps nothing. It stays open: somebody's code may hold it for good."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        """All of it."""
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+
+NOWHERE = Nowhere()
 
 
 @contextmanager
@@ -173,21 +186,19 @@ def silence() -> Iterator[None]:
 
     Python's streams and the files below them both: a logger may hold an old stream, and C++ knows of none.
     """
-    global _silent
-    if _silent:
+    if sys.stdout is NOWHERE:
         yield
         return
-    streams, disabled = (sys.stdout, sys.stderr), logging.root.manager.disable
-    files: list[tuple[int, int]] = []
-    _silent += 1
-    with open(os.devnull, "w") as nowhere, warnings.catch_warnings():
+    streams, disabled, files = (sys.stdout, sys.stderr), logging.root.manager.disable, list[tuple[int, int]]()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with warnings.catch_warnings():
         try:
             _flush(*streams)
             for number in (1, 2):
                 with suppress(OSError):  # closed: then nothing comes out of it
                     files.append((os.dup(number), number))
-                    os.dup2(nowhere.fileno(), number)
-            sys.stdout = sys.stderr = nowhere
+                    os.dup2(nowhere, number)
+            sys.stdout = sys.stderr = NOWHERE
             logging.disable(logging.CRITICAL)
             warnings.simplefilter("ignore")
             yield
@@ -198,7 +209,7 @@ def silence() -> Iterator[None]:
                 os.close(kept)
             sys.stdout, sys.stderr = streams
             logging.disable(disabled)
-            _silent -= 1
+            os.close(nowhere)
 
 
 def _flush(*streams: Any) -> None:

@@ -20,7 +20,6 @@ from typing import Any, cast
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-import torch
 from sympy import Symbol
 from torch import nn
 
@@ -32,9 +31,9 @@ from ..target import HF, Kind, parse
 from .calling import calling, calling_with, lengths_of
 from .drawing import DEEP, ENTRY
 from .fitting import Point
-from .measure import without_initialisation
-from .running import Build, stored
+from .running import Build, session, stored
 from .runs import RUNS, Runner
+from .session import silence
 from .tracing import Trace, Tracer, UnbuiltError, sentence
 
 HEADS = {
@@ -121,8 +120,7 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
             return cast(nn.Module, model_class(config))
 
         try:
-            with torch.device("meta"), without_initialisation():
-                build({})
+            session(build, {}).model()
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {model_class.__name__}: {sentence(error)}") from None
         title = f"{model_class.__name__} of transformers, traced"
@@ -187,7 +185,8 @@ def _imported(target: str) -> Callable[..., Any]:
     module, _, name = target.rpartition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        with silence():
+            found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise WitnessError(f"{target} cannot be imported: {sentence(error)}") from None
     finally:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
 Rows = dict[str, tuple[int, ...]]
 Factors = tuple[int, ...]
@@ -139,6 +140,7 @@ class Products(Unmasked):
     def __init__(self, model: nn.Module) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.where, self.tally = Where(model), Tally()
+        self.flops = 0  # by the formulas of torch's own counter
         # The number that torch gives an operation's gradient -> the module it ran in, and the places that led to it.
         self.makers: dict[int, tuple[str, Site]] = {}
 
@@ -153,6 +155,8 @@ class Products(Unmasked):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = super().__torch_dispatch__(func, types, args, kwargs)
         packet = func.overloadpacket
+        if packet in flop_registry:
+            self.flops += flop_registry[packet](*args, **(kwargs or {}), out_val=out)
         if packet in FACTORS:
             node = torch._C._current_autograd_node()
             if node is None:

@@ -1,0 +1,167 @@
+"""A session of a model at a point: its rows, by hand; and the silence that somebody else's code is run in."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from click.testing import CliRunner
+from torch import nn
+from transformers import GPT2Config, GPT2LMHeadModel
+
+import symformer as sf
+from symformer.cli import cli
+from symformer.witness.session import NOWHERE, Session, silence
+from symformer.witness.watching import Products
+
+BATCH, LENGTH, WIDTH, HIDDEN = 2, 3, 5, 7
+NOISY = """
+import logging, os, sys, warnings
+import torch
+from torch import nn
+
+print("at import")
+HELD = sys.stdout
+
+
+class Noisy(nn.Module):
+    def __init__(self, E, H):
+        super().__init__()
+        print("number of parameters: 0.03M")
+        print("held from the import", file=HELD)
+        self.up = nn.Linear(E, H)
+
+    def forward(self, x):
+        os.write(1, b"below Python")
+        os.write(2, b"below Python")
+        warnings.warn("a remark")
+        logging.getLogger("torch._subclasses.fake_tensor").error("failed while attempting to run meta")
+        print("forward", file=sys.stderr)
+        return self.up(x)
+
+
+def build(E=5, H=7):
+    return Noisy(E, H)
+
+
+def inputs(B, S, E):
+    return torch.zeros(B, S, E)
+"""
+
+
+class Two(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(WIDTH, HIDDEN), nn.Linear(HIDDEN, WIDTH, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.down(self.up(x).relu())
+
+
+def run(model: nn.Module) -> Any:
+    return model(torch.zeros(BATCH, LENGTH, WIDTH))
+
+
+def test_rows_by_hand() -> None:
+    session = Session(Two)
+    assert session.stored() == {"up.weight": (7, 5), "up.bias": (7,), "down.weight": (5, 7)}
+    # 6 rows of 5 by [5, 7], then 6 rows of 7 by [7, 5]; nobody asks for the gradient of the model's own input
+    forward = session.products(run)
+    assert forward.tally.rows == {"up.addmm": (1, 6, 5, 7), "down.mm": (1, 6, 7, 5)}
+    assert forward.flops == session.flops(run).get_total_flops() == 2 * (6 * 5 * 7 + 6 * 7 * 5)
+    both = session.products(run, backward=True)
+    assert both.flops == session.flops(run, backward=True).get_total_flops() == forward.flops * 5 // 2
+    # up's input, as 6 rows, for its weight; the function's output for itself and down's weight; 4 bytes an element
+    assert session.kept(run).tally.rows == {"up.kept": (1, 6, 5, 4), "kept": (1, 2, 3, 7, 4)}
+
+
+def test_a_model_is_built_once_for_a_device() -> None:
+    built = []
+
+    def build() -> nn.Module:
+        built.append(torch.get_default_device() if hasattr(torch, "get_default_device") else None)
+        return Two()
+
+    session = Session(build)
+    for _ in range(3):
+        session.products(run)
+        session.kept(run)
+    assert len(built) == 2
+    assert next(session.model().parameters()).device.type == "meta"
+
+
+def test_rows_of_a_cache() -> None:
+    config = GPT2Config(vocab_size=29, n_positions=16, n_embd=12, n_layer=2, n_head=3)
+    session = Session(lambda: GPT2LMHeadModel(config))
+    rows = session.cached(lambda model: model(torch.zeros(2, 7, dtype=torch.long), use_cache=True))
+    assert rows == {f"layers.{layer}.{name}": (2, 3, 7, 4) for layer in (0, 1) for name in ("keys", "values")}
+
+
+def test_a_product_is_counted_where_it_ran() -> None:
+    """Torch's own counter sees the same products when it watches the same run."""
+    session = Session(Two)
+    seen = Products(session.model())
+    counter = session.flops(run, seen, backward=True)
+    assert seen.flops == counter.get_total_flops() > 0
+    assert seen.where.ran == {"", "up", "down"}
+
+
+def noise() -> None:
+    sys.stdout.write("printed")
+    sys.stderr.write("printed")
+    os.write(1, b"written")
+    os.write(2, b"written")
+    warnings.warn("warned", stacklevel=1)
+    logging.getLogger("torch._subclasses.fake_tensor").error("logged")
+
+
+def _fails_in_silence() -> None:
+    with silence():
+        noise()
+        with silence():
+            noise()
+        assert sys.stdout is NOWHERE
+        raise ZeroDivisionError
+
+
+def test_silence_and_what_comes_after_it(capfd: pytest.CaptureFixture[str]) -> None:
+    logger, handler = logging.getLogger("torch"), logging.StreamHandler(sys.stderr)  # it holds the stream of today
+    logger.addHandler(handler)
+    before = sys.stdout, sys.stderr, logging.root.manager.disable
+    try:
+        with pytest.raises(ZeroDivisionError):
+            _fails_in_silence()
+        assert capfd.readouterr() == ("", "")
+        assert (sys.stdout, sys.stderr, logging.root.manager.disable) == before
+        sys.stdout.write("after\n")
+        os.write(2, b"after")
+        logger.error("after")
+        assert capfd.readouterr() == ("after\n", "afterafter\n")
+    finally:
+        logger.removeHandler(handler)
+
+
+def test_what_a_traced_model_prints_is_no_part_of_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It prints at import, at every build and at every run, above Python and below; one JSON document comes out."""
+    (tmp_path / "noisy_model.py").write_text(NOISY)
+    monkeypatch.chdir(tmp_path)
+    arguments = ["trace", "noisy_model:build", "--inputs", "noisy_model:inputs", "-q", "flops", "--json"]
+    result = CliRunner().invoke(cli, [*arguments, "--size", "E=5", "--size", "H=7"], catch_exceptions=False)
+    assert json.loads(result.stdout)["formula"] == "2*B*S*E*H"
+    assert result.stderr == ""
+    assert capfd.readouterr() == ("", "")
+    sys.modules.pop("noisy_model")
+
+
+def test_verify_prints_nothing_of_its_own_models(capfd: pytest.CaptureFixture[str]) -> None:
+    assert sf.verify("transformer-encoder-layer", quantity="flops").exact
+    assert capfd.readouterr() == ("", "")
