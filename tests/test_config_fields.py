@@ -27,7 +27,7 @@ from symformer.formula import Formula
 from symformer.ledger import Activation
 from symformer.model import Model
 from symformer.witness.calling import unpadded
-from symformer.witness.measure import without_initialisation
+from symformer.witness.session import built
 
 Config = dict[str, Any]
 RUN = {"B": 5, "S": 8, "C": 9}
@@ -126,9 +126,7 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
         return tensor
 
     with unpadded():  # in real memory: of a few numbers, that is faster than none
-        with without_initialisation():
-            model = made_by(made_by.config_class.from_dict(json.loads(json.dumps(config))))
-            model.tie_weights()
+        model = built(lambda: made_by(made_by.config_class.from_dict(json.loads(json.dumps(config)))), "cpu")
         model.train().config._attn_implementation = implementation
         model.config._experts_implementation = "batched_mm"
         weights = {parameter.untyped_storage()._cdata for parameter in model.parameters()}

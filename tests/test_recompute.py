@@ -27,6 +27,8 @@ def draw(target: str, seed: int) -> dict[str, int]:
         if target == "bert":
             sizes["V_type"] = source.randint(2, 60)
         sizes["E"] = sizes["A"] * source.randint(2, 9)
+        if "P" in sizes:  # a position for every token
+            sizes["P"] += sizes["S"]
         if len(set(sizes.values())) == len(sizes):
             return sizes
 
