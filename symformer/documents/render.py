@@ -16,6 +16,7 @@ from .blocks import Document
 from .languages import LANGUAGES
 
 Engine = Literal["typst", "latex"]
+ARCHIVED = "a-2b"  # the PDF standard
 ODD = 8  # characters that an error names
 FORMATS = ("pdf", "tex", "md", "typ")
 
@@ -60,37 +61,44 @@ def render(document: Document, extension: str, engine: Engine = "typst") -> byte
 
 def _typst_pdf(source: str) -> bytes:
     """PDF/A, for which Typst refuses a character that none of its fonts has, and prints no box in its place."""
-    import typst
-
-    facts: dict[str, Any] = {"format": "pdf", "ignore_system_fonts": True, "timestamp": 0, "pdf_standards": "a-2b"}
-
-    def prints(text: str) -> bool:
-        try:
-            typst.compile(f"#{json.dumps(text, ensure_ascii=False)}".encode(), **facts)
-        except typst.TypstError:
-            return False
-        return True
-
-    try:
-        pdf: bytes = typst.compile(source.encode(), **facts)
-    except typst.TypstError as error:
-        odd = [each for each in sorted(set(source)) if not each.isascii() and not prints(each)]
-        if not odd:
-            raise DocumentError(f"Typst refused the document: {error}") from None
-        named = ", ".join(f"{each} (U+{ord(each):04X})" for each in odd[:ODD]) + (", …" if len(odd) > ODD else "")
-        raise DocumentError(
-            f"the fonts for PDFs have no {named}; write .md, .tex or .typ, or keep such characters out of names"
-        ) from None
+    pdf: bytes = _typst(source, format="pdf", pdf_standards=ARCHIVED)
     return pdf
 
 
 def picture(document: Document) -> bytes:
     """The first page of a document as a PNG."""
-    import typst
-
-    drawn = typst.compile(spell(document, "typ").encode(), format="png", ppi=100, ignore_system_fonts=True, timestamp=0)
+    drawn = _typst(spell(document, "typ"), format="png", ppi=100)
     first: bytes = drawn[0] if isinstance(drawn, list) else drawn
     return first
+
+
+def _typst(source: str, **arguments: Any) -> Any:
+    """What Typst makes of a document, the same bytes every time, with no file of the machine's in reach."""
+    import typst
+
+    try:
+        return typst.compile(source.encode(), root=templates(), ignore_system_fonts=True, timestamp=0, **arguments)
+    except RuntimeError as error:
+        said = _unprinted(source) or f"Typst refused the document: {str(error).partition(chr(10))[0]}"
+        raise DocumentError(said) from None
+
+
+def _unprinted(source: str) -> str:
+    """What a document has that no font has; empty where every character of it can be printed."""
+    import typst
+
+    odd = []
+    for each in sorted(character for character in set(source) if not character.isascii()):
+        try:
+            typst.compile(
+                f"#{json.dumps(each, ensure_ascii=False)}".encode(), ignore_system_fonts=True, pdf_standards=ARCHIVED
+            )
+        except RuntimeError:
+            odd.append(f"{each} (U+{ord(each):04X})")
+    named = ", ".join(odd[:ODD]) + (", …" if len(odd) > ODD else "")
+    return named and (
+        f"the fonts for PDFs have no {named}; write .md, .tex or .typ, or keep such characters out of names"
+    )
 
 
 def _latex_pdf(source: str) -> bytes:
