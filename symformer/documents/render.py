@@ -9,14 +9,14 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from ..errors import DocumentError
 from .blocks import Document
 from .languages import LANGUAGES
 
 Engine = Literal["typst", "latex"]
-ARCHIVED = "a-2b"  # the PDF standard
+ARCHIVED: Final = "a-2b"  # the PDF standard
 ODD = 8  # characters that an error names
 FORMATS = ("pdf", "tex", "md", "typ")
 
