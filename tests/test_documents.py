@@ -47,7 +47,7 @@ from symformer.notation.tree import Cross, Label, Sum, sizes_of, tree
 from symformer.papers import paper, pieces
 from symformer.quantities import quantities
 from symformer.quantities.elementwise import stated
-from symformer.symbols import LETTERS, A, E, H, L, letter, name_size
+from symformer.symbols import LETTERS, A, B, E, H, L, S, letter, name_size
 from symformer.targets import resolve
 
 MODELS = [variant for name in names() for variant in variants(architecture(name))]
@@ -443,6 +443,10 @@ def test_what_was_changed_is_named() -> None:
     assert related.startswith("# GPT-2 with H = 2E: ")
     assert "| `gpt2-xl` |" not in related  # whose H is 4E
 
+    wide = spell(document(architecture("llama").set({H: 3 * E}), ["params"], "1"), "md")
+    assert wide.startswith("# Llama with H = 3E: ")
+    assert "this is" not in wide
+
     untied = spell(document(architecture("gpt2", tied=False), ["params"], "1"), "md")
     assert untied.startswith("# GPT-2 (tied=false): parameters in closed form")
     assert "For `gpt2` with `tied=false` this is" in untied
@@ -451,6 +455,9 @@ def test_what_was_changed_is_named() -> None:
 
     causal = spell(document(architecture("gpt2"), ["flops"], "1", attention="causal"), "md")
     assert causal.startswith("# GPT-2: forward FLOPs (attention=causal) in closed form")
+    run = spell(document(architecture("llama").set({B: Integer(2), S: Integer(3)}), ["flops"], "1"), "md")
+    assert "For `llama-7b` with $`B`$ = 2 and $`S`$ = 3 this is" in run
+
     rank = spell(made("llama-2-70b-rank"), "md")
     assert "For one rank of `llama-2-70b` with $`N_{\\mathrm{tp}}`$ = 8 and $`N_{\\mathrm{pp}}`$ = 4 this is" in rank
     assert "tensor=sequence" in rank.splitlines()[0]

@@ -178,13 +178,13 @@ def _capital(words: str) -> str:
 
 
 def with_numbers(model: Model) -> Model:
-    """The model itself if it has numbers; else its first preset with these options, for the examples of a document."""
-    if model.known:
+    """The model itself if it has numbers; else its first preset with these options, in the same run, for examples."""
+    if not all(letter(size).run for size in model.known):
         return model
     for name in presets_of(model.id):
         preset = architecture(name)
-        if preset.component == model.component:
-            return preset
+        if (preset.component, preset.relations) == (model.component, model.relations):
+            return preset.set({size: Integer(number) for size, number in model.numbers.items()})
     return model
 
 

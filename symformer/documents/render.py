@@ -12,13 +12,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from ..errors import DocumentError
 from .blocks import Document
 from .languages import LANGUAGES
 
 Engine = Literal["typst", "latex"]
+ARCHIVED: Final = "a-2b"  # the PDF standard
 ODD = 8  # characters that an error names
 FORMATS = ("pdf", "tex", "md", "typ")
 LATEX_SECONDS = 120  # a first run may make fonts
@@ -66,25 +67,7 @@ def render(document: Document, extension: str, engine: Engine = "typst") -> byte
 
 def _typst_pdf(source: str) -> bytes:
     """PDF/A, for which Typst refuses a character that none of its fonts has, and prints no box in its place."""
-    facts = {"format": "pdf", "pdf_standards": "a-2b"}
-
-    def prints(text: str) -> bool:
-        try:
-            _typst(f"#{json.dumps(text, ensure_ascii=False)}", **facts)
-        except DocumentError:
-            return False
-        return True
-
-    try:
-        pdf: bytes = _typst(source, **facts)
-    except DocumentError:
-        odd = [each for each in sorted(set(source)) if not each.isascii() and not prints(each)]
-        if not odd:
-            raise
-        named = ", ".join(f"{each} (U+{ord(each):04X})" for each in odd[:ODD]) + (", …" if len(odd) > ODD else "")
-        raise DocumentError(
-            f"the fonts for PDFs have no {named}; write .md, .tex or .typ, or keep such characters out of names"
-        ) from None
+    pdf: bytes = _typst(source, format="pdf", pdf_standards=ARCHIVED)
     return pdf
 
 
@@ -102,7 +85,26 @@ def _typst(source: str, **arguments: Any) -> Any:
     try:
         return typst.compile(source.encode(), root=templates(), ignore_system_fonts=True, timestamp=0, **arguments)
     except RuntimeError as error:
-        raise DocumentError(f"Typst refused the document: {str(error).partition(chr(10))[0]}") from None
+        said = _unprinted(source) or f"Typst refused the document: {str(error).partition(chr(10))[0]}"
+        raise DocumentError(said) from None
+
+
+def _unprinted(source: str) -> str:
+    """What a document has that no font has; empty where every character of it can be printed."""
+    import typst
+
+    odd = []
+    for each in sorted(character for character in set(source) if not character.isascii()):
+        try:
+            typst.compile(
+                f"#{json.dumps(each, ensure_ascii=False)}".encode(), ignore_system_fonts=True, pdf_standards=ARCHIVED
+            )
+        except RuntimeError:
+            odd.append(f"{each} (U+{ord(each):04X})")
+    named = ", ".join(odd[:ODD]) + (", …" if len(odd) > ODD else "")
+    return named and (
+        f"the fonts for PDFs have no {named}; write .md, .tex or .typ, or keep such characters out of names"
+    )
 
 
 def _latex_pdf(source: str) -> bytes:

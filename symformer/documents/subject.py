@@ -35,8 +35,9 @@ def name_of(target: str) -> str:
 def in_title(model: Model, measures: str, formulas: Sequence[Formula]) -> str:
     """A document's title: the model, its options, the sizes that are not its target's, and how it is counted."""
     options = _listed(model.component.chosen)
-    sizes = [f"{size} = {text(value)}" for size, value in _changed(model).items()]
-    changed = f" with {_and(sizes)}" if sizes and model.provenance.numbers else ""
+    named = model.provenance.numbers  # a target that has no sizes of its own is not changed by being given some
+    sizes = [f"{size} = {text(value)}" for size, value in _changed(model).items() if named or not value.is_Integer]
+    changed = f" with {_and(sizes)}" if sizes else ""
     counted: dict[str, str] = {}
     for formula in formulas:
         usual = find_quantity(formula.measure.name).choose({})
