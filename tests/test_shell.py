@@ -243,6 +243,16 @@ def test_an_unknown_id_says_what_an_id_looks_like() -> None:
     assert len(said) < 400
 
 
+def test_a_refusal_names_an_option_that_works() -> None:
+    """Of every component, the memory of training: none has a model of transformers, and each is told what there is."""
+    from symformer import components
+
+    for name in components.names():
+        arguments = ("show", f"component:{name}", "-q", "train-memory")
+        assert "or none, which leaves activations out" in sentence(run(*arguments))
+        assert run(*arguments, "--option", "implementation=none").exit_code == 0
+
+
 def test_no_list_in_an_error_is_long() -> None:
     for arguments in (
         ["show", "zzz"],
