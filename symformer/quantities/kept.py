@@ -335,7 +335,7 @@ def _written_out(ledger: Ledger, conventions: Conventions) -> bool:
 
 
 def implemented(library: str, implementation: str, besides: str = "") -> None:
-    """Raise RuleError where an implementation is one that a model's library lacks; ``besides`` says what else there is."""
+    """Raise RuleError for an implementation that a model's library does not have; ``besides`` is what else there is."""
     if implementation in ("eager", "sdpa") and library != "transformers":
         raise RuleError(
             f"implementation={implementation} is what transformers keeps, and transformers does not have this model; "
