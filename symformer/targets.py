@@ -11,6 +11,7 @@ from sympy import Expr, Symbol
 from . import architectures, components
 from .errors import OptionError, SizeError, TargetError, UnknownNameError, quoted
 from .model import Model
+from .notation.text import text
 from .quantities import quantity
 from .sizes import assignment
 from .target import COMPONENT, Kind, Target, parse
@@ -55,7 +56,7 @@ def resolve(
     for argument in sets:
         size, value = assignment(argument)
         if size in values:
-            raise SizeError(f"{size} is set twice, to {values[size]} and to {value}; keep one --set {size}=")
+            raise SizeError(f"{size} is given twice, as {text(values[size])} and as {text(value)}; keep one")
         values[size] = value
     return (model.set(values) if values else model.checked()), conventions
 

@@ -187,7 +187,7 @@ def test_a_file_may_have_any_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["show", "gpt2", "--set", "L=3", "--set", "L=4"], "L is set twice, to 3 and to 4"),
+        (["show", "gpt2", "--set", "L=3", "--set", "L=4"], "L is given twice, as 3 and as 4"),
         (["tree", "gpt2", "--option", "tied=true", "--option", "tied=true"], "tied is given twice"),
         (["show", "gpt2", "-q", "flops", "--quantity", "params"], "--quantity is given 2 times"),
         (["derive", "gpt2", "-o", "a.md", "-o", "b.md"], "--output is given 2 times"),
