@@ -53,7 +53,8 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON doc
 def cli() -> None:
     """Transformer architectures in closed form: formulas that are derived, printed and proved against torch.
 
-    A TARGET is an architecture (gpt2), a preset (gpt2-xl), a path to a config.json, or a part (component:mlp).
+    A TARGET is an architecture (gpt2), a preset (gpt2-xl), a path to a config.json (- for standard input), or a part
+    (component:mlp); with torch, hf:MODEL_TYPE is traced from its own code.
 
     \b
     symformer show gpt2-xl                     the formula, its value and where it comes from
@@ -336,10 +337,11 @@ def trace(
     sets: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Derive a formula of a torch model from its own code: params, flops, train-flops, activations or kv-cache.
+    """Derive a formula of a torch model from its own code.
 
-    TARGET is hf:MODEL_TYPE, a config.json, or package.module:factory. It runs the code it names. The formula is checked
-    row by row at fresh random sizes, FLOPs against torch's own counter too; without that nothing is shown.
+    The quantities are params, flops, train-flops, activations and kv-cache. TARGET is hf:MODEL_TYPE, a config.json, or
+    package.module:factory. It runs the code it names. The formula is checked row by row at fresh random sizes, FLOPs
+    against torch's own counter too; without that nothing is shown.
     """
     from .arithmetic import size
     from .errors import OptionError

@@ -9,9 +9,10 @@ from typing import Any
 from sympy import Expr, Symbol
 
 from . import architectures, components
-from .errors import OptionError, SizeError, TargetError, UnknownNameError, quoted
+from .errors import OptionError, SizeError, TargetError, UnknownNameError, listed, quoted
 from .model import Model
 from .notation.text import text
+from .quantities import quantities as find_quantities
 from .quantities import quantity
 from .sizes import assignment
 from .target import COMPONENT, Kind, Target, parse
@@ -51,7 +52,9 @@ def resolve(
     except UnknownNameError as error:
         if error.what != "option":
             raise
-        raise UnknownNameError(f"option of {target}", error.name, [*error.known, *known]) from None
+        where = [name for name in find_quantities() if error.name in quantity(name).conventions]
+        hint = f"{error.name} is a convention of {listed(where)}: name the quantity with -q" if where else ""
+        raise UnknownNameError(f"option of {target}", error.name, [*error.known, *known], hint) from None
     values: dict[Symbol, Expr] = {}
     for argument in sets:
         size, value = assignment(argument)
