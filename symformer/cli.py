@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
-from .shell import Program, starting
+from . import completion as completion_of
+from .shell import Program
 from .terminal import put, put_bytes, say, spell, table, tell
 from .terminal import put_json as _print_json
 
@@ -19,75 +19,14 @@ if TYPE_CHECKING:
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-def _complete_target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from .targets import names
-
-    return starting(names(), incomplete)
-
-
-def _complete_quantity(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from .quantities import quantities
-
-    return [name for name in quantities() if name.startswith(incomplete)]
-
-
-def _named(ctx: click.Context) -> str:
-    """The target on a line that is not finished; click leaves it among the arguments where an option has no value."""
-    from .target import Kind, parse
-
-    given = str(
-        ctx.params.get("target") or ctx.params.get("a") or next(iter(ctx.params.get("targets") or ctx.args), "")
-    )
-    return "" if parse(given).kind is Kind.HF else given  # a trace takes longer than one waits for a completion
-
-
-def _complete_option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Options of the target and conventions of the quantity, each with its values."""
-    from .components.base import spell_option
-    from .quantities import quantity
-    from .targets import resolve
-
-    choices: dict[str, list[str]] = {}
-    named = ctx.params.get("quantity") or "params"
-    for asked in ctx.params.get("quantities") or (named,):
-        choices |= {name: list(convention.meanings) for name, convention in quantity(asked).choices.items()}
-    if target := _named(ctx):
-        options = resolve(target)[0].component.choices()
-        choices |= {name: [spell_option(value) for value in values] for name, values in options.items()}
-    found = [f"{name}={value}" for name, values in choices.items() for value in values]
-    return [each for each in found if each.startswith(incomplete)]
-
-
-def _complete_size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Sizes of the target, and those of a run."""
-    from .symbols import SYMBOLS, letter
-    from .targets import resolve
-
-    target = _named(ctx)
-    sizes = {str(size) for size in resolve(target)[0].sizes} if target else set(SYMBOLS)
-    known = [name for name, size in SYMBOLS.items() if name in sizes or letter(size).run]
-    return [f"{name}=" for name in known if name.startswith(incomplete)]
-
-
-def _complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Ids of formulas, a word at a time."""
-    from .citations import continued
-
-    return continued(incomplete)
-
-
-def _complete_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return starting((), incomplete)
-
-
-_target = click.argument("target", shell_complete=_complete_target)
+_target = click.argument("target", shell_complete=completion_of.target)
 _quantity = click.option(
     "--quantity",
     "-q",
     default="params",
     metavar="Q",
     show_default=True,
-    shell_complete=_complete_quantity,
+    shell_complete=completion_of.quantity,
     help="What to count; see `symformer list`.",
 )
 _set = click.option(
@@ -95,7 +34,7 @@ _set = click.option(
     "sets",
     multiple=True,
     metavar="NAME=VALUE",
-    shell_complete=_complete_size,
+    shell_complete=completion_of.size,
     help="A size, such as E=1024 or H=4*E.",
 )
 _option = click.option(
@@ -103,7 +42,7 @@ _option = click.option(
     "options",
     multiple=True,
     metavar="KEY=VALUE",
-    shell_complete=_complete_option,
+    shell_complete=completion_of.option,
     help="An option of the model or a convention, such as tied=false or attention=causal.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
@@ -114,7 +53,8 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON doc
 def cli() -> None:
     """Transformer architectures in closed form: formulas that are derived, printed and proved against torch.
 
-    A TARGET is an architecture (gpt2), a preset (gpt2-xl), a path to a config.json, or a part (component:mlp).
+    A TARGET is an architecture (gpt2), a preset (gpt2-xl), a path to a config.json (- for standard input), or a part
+    (component:mlp); with torch, hf:MODEL_TYPE is traced from its own code.
 
     \b
     symformer show gpt2-xl                     the formula, its value and where it comes from
@@ -215,7 +155,7 @@ def show(
     "-o",
     required=True,
     metavar="FILE",
-    shell_complete=_complete_file,
+    shell_complete=completion_of.file,
     help="FILE.pdf, .tex, .md or .typ; - for standard output.",
 )
 @click.option(
@@ -224,7 +164,7 @@ def show(
     "quantities",
     multiple=True,
     metavar="Q",
-    shell_complete=_complete_quantity,
+    shell_complete=completion_of.quantity,
     help="What to derive; repeat for more than one chapter. [default: params]",
 )
 @_set
@@ -295,7 +235,7 @@ def tree(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, 
 
 
 @cli.command()
-@click.argument("targets", nargs=-1, shell_complete=_complete_target)
+@click.argument("targets", nargs=-1, shell_complete=completion_of.target)
 @click.option("--all", "everything", is_flag=True, help="Every architecture, in every variant.")
 @click.option(
     "--quantity",
@@ -303,7 +243,7 @@ def tree(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, 
     "quantities",
     multiple=True,
     metavar="Q",
-    shell_complete=_complete_quantity,
+    shell_complete=completion_of.quantity,
     help="What to prove; repeat for more. [default: all that torch settles]",
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Repeat a run; otherwise the seed is drawn.")
@@ -368,7 +308,7 @@ def verify(
 
 
 @cli.command()
-@click.argument("target", shell_complete=_complete_file)
+@click.argument("target", shell_complete=completion_of.file)
 @click.option("--size", "sizes", multiple=True, metavar="NAME=NUMBER", help="A factory's argument and where it starts.")
 @click.option(
     "--inputs", default="", metavar="MODULE:FUNCTION", help="What a factory's model is called with, by sizes."
@@ -380,7 +320,7 @@ def verify(
     "configs",
     multiple=True,
     metavar="CONFIG.json",
-    shell_complete=_complete_file,
+    shell_complete=completion_of.file,
     help="A config to evaluate the formula at.",
 )
 @click.option(
@@ -397,10 +337,11 @@ def trace(
     sets: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Derive a formula of a torch model from its own code: params, flops, train-flops, activations or kv-cache.
+    """Derive a formula of a torch model from its own code.
 
-    TARGET is hf:MODEL_TYPE, a config.json, or package.module:factory. It runs the code it names. The formula is checked
-    row by row at fresh random sizes, FLOPs against torch's own counter too; without that nothing is shown.
+    The quantities are params, flops, train-flops, activations and kv-cache. TARGET is hf:MODEL_TYPE, a config.json, or
+    package.module:factory. It runs the code it names. The formula is checked row by row at fresh random sizes, FLOPs
+    against torch's own counter too; without that nothing is shown.
     """
     from .arithmetic import size
     from .errors import OptionError
@@ -464,7 +405,7 @@ def trace(
     default="census.md",
     show_default=True,
     metavar="FILE.md",
-    shell_complete=_complete_file,
+    shell_complete=completion_of.file,
     help="The page to write.",
 )
 @click.option(
@@ -527,8 +468,8 @@ def census(
 
 
 @cli.command()
-@click.argument("a", shell_complete=_complete_target)
-@click.argument("b", shell_complete=_complete_target)
+@click.argument("a", shell_complete=completion_of.target)
+@click.argument("b", shell_complete=completion_of.target)
 @_quantity
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME=VALUE", help="A size, such as S=1024, of each model that has it."
@@ -568,7 +509,7 @@ def compare(a: str, b: str, quantity: str, sets: tuple[str, ...], options: tuple
 
 
 @cli.command()
-@click.argument("formula_id", metavar="ID", shell_complete=_complete_id)
+@click.argument("formula_id", metavar="ID", shell_complete=completion_of.id)
 def cite(formula_id: str) -> None:
     """Print BibTeX for a formula and its papers.
 
@@ -611,7 +552,7 @@ def papers(as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("folder", shell_complete=_complete_file)
+@click.argument("folder", shell_complete=completion_of.file)
 @click.option("--check", is_flag=True, help="Write nothing; exit status 1 where a file is not what would be written.")
 def gallery(folder: str, check: bool) -> None:
     """Write every architecture's derivation.

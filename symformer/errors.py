@@ -67,8 +67,8 @@ class OutputError(SymformerError):
 def listed(names: Iterable[str]) -> str:
     """Names for a sentence: all of them, or the first and how many more there are.
 
-    >>> listed(["a", "b"]), listed(f"number-{number}" for number in range(1000)).partition("number-27, ")[2]
-    ('a, b', 'and 972 more')
+    >>> listed(["a", "b"]), listed(f"name-{number}" for number in range(1000))[-30:]
+    ('a, b', 'name-32, name-33, and 966 more')
     """
     spelt = list(map(str, names))
     room, shown = LISTED, 0

@@ -1,4 +1,4 @@
-"""What every command holds to: how it ends, what it refuses before it starts, and how a shell completes it."""
+"""What every command holds to: what it refuses before it starts, and how it ends."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import errno
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from io import IOBase, TextIOWrapper
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
 
 from .errors import SymformerError
 from .terminal import PLAINLY, abandon, tell, unwritable, visible
@@ -145,57 +144,3 @@ def _say(sentence: str, status: int) -> int:
     text = visible(sentence)
     tell(f"symformer: {text if len(text) <= ROOM else text[: ROOM - 200] + ' … ' + text[-200:]}")
     return status
-
-
-class _Bash(BashComplete):
-    """Completion for bash, which breaks words at ``:`` and ``=``: what stands before the last of them is left out."""
-
-    name: ClassVar[str] = "bash"
-    source_template: ClassVar[str] = r"""
-%(complete_func)s() {
-    local IFS=$'\n' response type value path
-    response=$(env COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_BREAKS="$COMP_WORDBREAKS" \
-        %(complete_var)s=bash_complete "$1" 2>/dev/null)
-    COMPREPLY=()
-    for completion in $response; do
-        IFS=',' read -r type value <<< "$completion"
-        if [[ $type == file ]]; then
-            compopt -o filenames
-            while IFS= read -r path; do COMPREPLY+=("$path"); done < <(compgen -f -- "$value")
-        else
-            [[ $value == *[:=.] ]] && compopt -o nospace
-            COMPREPLY+=("$value")
-        fi
-    done
-    return 0
-}
-complete -o nosort -F %(complete_func)s %(prog_name)s
-"""
-
-    def get_completion_args(self) -> tuple[list[str], str]:
-        if "COMP_LINE" not in os.environ:  # asked by a script that was not ours
-            words, self._standing = super().get_completion_args()
-            return words, self._standing
-        line = os.environ["COMP_LINE"]
-        words = split_arg_string(line)[1:]
-        incomplete = words.pop() if words and not line.endswith((" ", "\t")) else ""
-        self._standing = incomplete
-        return words, incomplete
-
-    def format_completion(self, item: CompletionItem) -> str:
-        value = str(item.value)
-        if item.type == "file":
-            return f"file,{value}"
-        cut = max(map(self._standing.rfind, os.environ.get("COMP_BREAKS", ":="))) + 1
-        stands = self._standing[:cut]
-        start = next(place for place in range(cut + 1) if value.startswith(stands[place:]))
-        return f"{item.type},{value[cut - start :]}"
-
-
-add_completion_class(_Bash)
-
-
-def starting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """The names that go on from what is typed; paths where there is none."""
-    near = [CompletionItem(name) for name in names if name.startswith(incomplete)]
-    return near or [CompletionItem(incomplete, type="file")]

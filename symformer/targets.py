@@ -9,8 +9,10 @@ from typing import Any
 from sympy import Expr, Symbol
 
 from . import architectures, components
-from .errors import OptionError, SizeError, TargetError, UnknownNameError, quoted
+from .errors import OptionError, SizeError, TargetError, UnknownNameError, listed, quoted
 from .model import Model
+from .notation.text import text
+from .quantities import quantities as find_quantities
 from .quantities import quantity
 from .sizes import assignment
 from .target import COMPONENT, Kind, Target, parse
@@ -50,12 +52,14 @@ def resolve(
     except UnknownNameError as error:
         if error.what != "option":
             raise
-        raise UnknownNameError(f"option of {target}", error.name, [*error.known, *known]) from None
+        where = [name for name in find_quantities() if error.name in quantity(name).conventions]
+        hint = f"{error.name} is a convention of {listed(where)}: name the quantity with -q" if where else ""
+        raise UnknownNameError(f"option of {target}", error.name, [*error.known, *known], hint) from None
     values: dict[Symbol, Expr] = {}
     for argument in sets:
         size, value = assignment(argument)
         if size in values:
-            raise SizeError(f"{size} is set twice, to {values[size]} and to {value}; keep one --set {size}=")
+            raise SizeError(f"{size} is given twice, as {text(values[size])} and as {text(value)}; keep one")
         values[size] = value
     return (model.set(values) if values else model.checked()), conventions
 

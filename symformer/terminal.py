@@ -134,9 +134,9 @@ def table(
 
     ``guides`` are the branches of a tree: what stands before the first cell of each row, and before its further lines.
     """
-    before = [("", ""), *((_spelt(lead, sys.stdout), _spelt(under, sys.stdout)) for lead, under in guides)]
     shown = [[_spelt(visible(cell), sys.stdout) for cell in row] for row in (head, *rows)]
-    before = before if guides else [("", "")] * len(shown)
+    branches = [("", ""), *(guides or [("", "")] * len(rows))]
+    before = [(_spelt(lead, sys.stdout), _spelt(under, sys.stdout)) for lead, under in branches]
     if width():
         _draw(layout(shown, align, width(), before), align, total)
         return

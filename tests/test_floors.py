@@ -29,7 +29,7 @@ FLOORS = [
     ["targets"],
     ["citations", "variants"],
     ["documents", "terminal"],
-    ["shell"],
+    ["shell", "completion"],
     ["cli"],
     ["__main__", "__init__"],
 ]

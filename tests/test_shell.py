@@ -187,7 +187,7 @@ def test_a_file_may_have_any_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["show", "gpt2", "--set", "L=3", "--set", "L=4"], "L is set twice, to 3 and to 4"),
+        (["show", "gpt2", "--set", "L=3", "--set", "L=4"], "L is given twice, as 3 and as 4"),
         (["tree", "gpt2", "--option", "tied=true", "--option", "tied=true"], "tied is given twice"),
         (["show", "gpt2", "-q", "flops", "--quantity", "params"], "--quantity is given 2 times"),
         (["derive", "gpt2", "-o", "a.md", "-o", "b.md"], "--output is given 2 times"),
@@ -241,6 +241,16 @@ def test_an_unknown_id_says_what_an_id_looks_like() -> None:
     assert "unknown formula 'nope'" in said
     assert "gpt2.params.h.attn" in said
     assert len(said) < 400
+
+
+def test_a_refusal_names_an_option_that_works() -> None:
+    """Of every component, the memory of training: none has a model of transformers, and each is told what there is."""
+    from symformer import components
+
+    for name in components.names():
+        arguments = ("show", f"component:{name}", "-q", "train-memory")
+        assert "or none, which leaves activations out" in sentence(run(*arguments))
+        assert run(*arguments, "--option", "implementation=none").exit_code == 0
 
 
 def test_no_list_in_an_error_is_long() -> None:

@@ -124,12 +124,18 @@ def test_an_option_may_have_the_name_of_an_argument(name: str) -> None:
         resolve("component:mlp", {name: "x"})
 
 
+def test_a_convention_of_another_quantity_is_pointed_to() -> None:
+    with pytest.raises(UnknownNameError, match=r"attention is a convention of .*flops.*: name the quantity with -q"):
+        resolve("gpt2", {"attention": "causal"}, quantities=["params"])
+    assert resolve("gpt2", {"attention": "causal"}, quantities=["flops"])[1] == {"attention": "causal"}
+
+
 def test_nothing_is_given_twice() -> None:
     with pytest.raises(OptionError, match="tied is given twice, as 'true' and as 'false'"):
         pairs(["tied=true", "tied=false"])
-    with pytest.raises(SizeError, match="L is set twice, to 3 and to 4"):
+    with pytest.raises(SizeError, match="L is given twice, as 3 and as 4"):
         resolve("gpt2", sets=["L=3", "E=24", "L=4"])
-    with pytest.raises(SizeError, match="L is set twice"):
+    with pytest.raises(SizeError, match="L is given twice"):
         resolve("gpt2", sets=["L=3", " L = 3"])
 
 

@@ -340,12 +340,12 @@ def _written_out(ledger: Ledger, conventions: Conventions) -> bool:
     return any(entry.kind is Kind.DROPOUT and id(entry.output) in weights for _, entry in ledger)
 
 
-def implemented(library: str, implementation: str) -> None:
-    """Raise RuleError where an implementation is one that a model's library does not have."""
+def implemented(library: str, implementation: str, besides: str = "") -> None:
+    """Raise RuleError for an implementation that a model's library does not have; ``besides`` is what else there is."""
     if implementation in ("eager", "sdpa") and library != "transformers":
         raise RuleError(
             f"implementation={implementation} is what transformers keeps, and transformers does not have this model; "
-            "choose a model that it has, or implementation=megatron"
+            f"choose a model that it has, or implementation=megatron{besides}"
         )
 
 

@@ -113,7 +113,7 @@ class TrainMemory(Quantity):
         chosen = self.choose(given)
         if chosen["implementation"] == "megatron" and chosen["recipe"] == "fp32":
             raise RuleError("implementation=megatron is known in half precision; choose a bf16 recipe")
-        implemented(library, chosen["implementation"])
+        implemented(library, chosen["implementation"], " in half precision, or none, which leaves activations out")
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """What has to hold for the copies to be copies."""
