@@ -138,7 +138,7 @@ class Formula:
                 found = found | relation.free_symbols
         return frozenset(found)
 
-    @property
+    @cached_property
     def takes(self) -> frozenset[Symbol]:
         """The sizes that it can be given a number for: those it asks for and those of its model."""
         found = {*self.asks, *self.relations}
@@ -186,8 +186,8 @@ class Formula:
     def value(self, spec: object = None, **numbers: int) -> int:
         """The exact integer at a preset, a dict, a path to a ``config.json``, or the model's own numbers.
 
-        Raises SizeError for symbols without a number, for sizes that do not divide as the model needs, and for
-        numbers that break a relation this formula was simplified with.
+        Raises SizeError for symbols without a number, for a size that neither the formula nor its model has, for sizes
+        that break a condition, and for numbers that break a relation this formula was simplified with.
 
         >>> import symformer as sf
         >>> sf.architecture("gpt2").params.value("gpt2-xl")

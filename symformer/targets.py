@@ -9,7 +9,7 @@ from . import architectures, components
 from .errors import OptionError, SymformerError, UnknownNameError
 from .model import Model
 from .quantities import quantity
-from .sizes import assignment
+from .sizes import assignments
 
 COMPONENT = "component:"
 
@@ -49,7 +49,7 @@ def resolve(
         offered = [*_choices(target), *known]
         unknown = next(name for name in given if name not in offered)
         raise UnknownNameError(f"option of {target}", unknown, offered) from None
-    return (model.set(dict(assignment(argument) for argument in sets)) if sets else model.checked()), conventions
+    return (model.set(assignments(sets)) if sets else model.checked()), conventions
 
 
 def _model(target: str, options: Mapping[str, Any]) -> Model:

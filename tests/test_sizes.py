@@ -207,6 +207,7 @@ RELATIONS = [
     (["derive", "gpt2", "-o", "x.md", "--set", "H=E-769"], "which is -1"),
     (["compare", "gpt2", "gpt2-xl", "--set", "H=E-769"], "which is -1"),
     (["show", "gpt2", "--set", "H=V", "--set", "V=H"], "depends on itself"),
+    (["show", "gpt2", "--set", "H=768", "--set", " H =3072"], "H is given twice, as 768 and as 3,072"),
     (["show", "gpt2", "--set", "H=4*Ｅ"], "not arithmetic"),
     (["show", "gpt2", "--set", "e=768"], "unknown symbol 'e'; did you mean E?"),
 ]
