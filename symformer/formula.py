@@ -265,7 +265,10 @@ class Formula:
         True
         """
         expr = other.expr if isinstance(other, Formula) else parse(other) if isinstance(other, str) else other
-        return bool(expand(expr.xreplace(self.relations) - self.expanded) == 0)
+        return self._is(expr.xreplace(self.relations))
+
+    def _is(self, expr: Expr) -> bool:
+        return bool(expand(expr - self.expanded) == 0)
 
     def part(self, path: str) -> Formula:
         """The formula of one copy of a part or of an operation: ``part("h.attn")`` is ``gpt2.params.h.attn``."""
@@ -383,6 +386,10 @@ class Ratio(Formula):
             for row in rows
             if row.path in below and below[row.path].each != 0
         ]
+
+    def _is(self, expr: Expr) -> bool:
+        (above, below), (ours, over) = expr.as_numer_denom(), self.expr.as_numer_denom()
+        return bool(expand(above * over - ours * below) == 0)
 
     @property
     def _extent(self) -> str:

@@ -29,8 +29,9 @@ class Model:
     read_numbers: Callable[[str], Model] | None = None  # what turns "gpt2-xl" or a path into a model with numbers
 
     def __post_init__(self) -> None:
-        """Hold every number to what a size is."""
+        """Hold every number and every relation to what a size is."""
         object.__setattr__(self, "numbers", {name: whole(str(name), number) for name, number in self.numbers.items()})
+        object.__setattr__(self, "relations", {name: sized(name, value) for name, value in self.relations.items()})
 
     @property
     def ledger(self) -> Ledger:

@@ -273,6 +273,7 @@ def test_a_size_set_on_a_model_is_for_any_quantity() -> None:
     assert model.params.value() == 124_439_808
     assert model.params.value(dict(model.known)) == 124_439_808
     refused(lambda: sf.Model(target="x", component=model.component, numbers={E: -5}))
+    refused(lambda: sf.Model(target="x", component=model.component, relations={H: sin(E)}))
 
 
 def test_intensity_is_printed_short_and_its_parts_and_partials_are_its_own() -> None:
@@ -283,6 +284,10 @@ def test_intensity_is_printed_short_and_its_parts_and_partials_are_its_own() -> 
     part = whole.part("layers.self_attn")
     assert part.above.equals("4*B*S**2*A*D + 4*B*S*E*A*D + 4*B*S*E*G*D")
     assert not part.over.expanded.has(V, H, L)
+    mlp = sf.component("mlp").formula("intensity", dtype="fp32")
+    # 4BSEH over 4 bytes each of 2BSE (x, y), 4BSH (up writes, act reads and writes, down reads) and 2EH + H + E
+    assert mlp.equals("B*S*E*H/2/(B*S*E + 2*B*S*H + (2*E*H + H + E)/2)")
+    assert not mlp.equals("B*S*E*H/2/(B*S*E + 2*B*S*H + (2*E*H + H + 2*E)/2)")
     sizes = {**LLAMA, "B": 2, "S": 3}
     fixed = whole.partial(L=5, H="E - 17")
     assert fixed.value({name: number for name, number in sizes.items() if name not in ("L", "H")}) == whole.value(sizes)
