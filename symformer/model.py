@@ -14,7 +14,7 @@ from .formula import Formula
 from .ledger import Ledger, sizes_of
 from .notation.text import text
 from .quantities import quantity as find_quantity
-from .sizes import Condition, Numbers, Relations, at, close, shown, sized, whole
+from .sizes import Condition, Numbers, Relations, at, close, put_in, shown, sized, whole
 from .symbols import RANK, SYMBOLS, letter, symbol
 
 
@@ -133,7 +133,7 @@ class Model:
         return replace(self, numbers=numbers, relations=close(relations)).checked()
 
     def _holds(self, value: Expr, numbers: Numbers, number: int) -> bool:
-        return bool(value.free_symbols <= numbers.keys() and value.xreplace(numbers) == number)
+        return bool(value.free_symbols <= numbers.keys() and put_in(value, numbers) == number)
 
     def asked_by(self, formulas: Iterable[Formula]) -> None:
         """Raise SizeError where a size of the run is set that none of these formulas asks for."""

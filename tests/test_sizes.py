@@ -198,6 +198,8 @@ RELATIONS = [
     (["show", "gpt2", "--set", "H=E**6"], "larger than 1,000,000,000,000,000"),
     (["show", "gpt2", "--set", "H=E*10**12*V"], "larger than 1,000,000,000,000,000"),
     (["show", "gpt2", "--set", "H=V/(E-768)"], "H = V/(E - 768) divides by zero"),
+    (["show", "gpt2", "--set", "H=max(V/(E-768), E)"], "divides by zero"),
+    (["show", "gpt2", "--set", "H=min(1/floor(E/V), E)"], "divides by zero"),
     (["show", "gpt2", "--set", "H=1/((E+1)**2-E**2-2*E-1)"], "divides by zero"),
     (["show", "gpt2", "-q", "flops", "--set", "B=-S", "--set", "S=8"], "-S is positive at no sizes"),
     (["show", "gpt2", "-q", "flops", "--set", "B=S-8", "--set", "S=8"], "B = S - 8, which is 0 for S=8"),
