@@ -138,7 +138,7 @@ class Formula:
                 found = found | relation.free_symbols
         return frozenset(found)
 
-    @property
+    @cached_property
     def takes(self) -> frozenset[Symbol]:
         """The sizes that it can be given a number for: those it asks for and those of its model."""
         found = {*self.asks, *self.relations}
@@ -186,8 +186,8 @@ class Formula:
     def value(self, spec: object = None, **numbers: int) -> int:
         """The exact integer at a preset, a dict, a path to a ``config.json``, or the model's own numbers.
 
-        Raises SizeError for symbols without a number, for sizes that do not divide as the model needs, and for
-        numbers that break a relation this formula was simplified with.
+        Raises SizeError for symbols without a number, for a size that neither the formula nor its model has, for sizes
+        that break a condition, and for numbers that break a relation this formula was simplified with.
 
         >>> import symformer as sf
         >>> sf.architecture("gpt2").params.value("gpt2-xl")
@@ -265,7 +265,10 @@ class Formula:
         True
         """
         expr = other.expr if isinstance(other, Formula) else parse(other) if isinstance(other, str) else other
-        return bool(expand(expr.xreplace(self.relations) - self.expanded) == 0)
+        return self._is(expr.xreplace(self.relations))
+
+    def _is(self, expr: Expr) -> bool:
+        return bool(expand(expr - self.expanded) == 0)
 
     def part(self, path: str) -> Formula:
         """The formula of one copy of a part or of an operation: ``part("h.attn")`` is ``gpt2.params.h.attn``."""
@@ -383,6 +386,10 @@ class Ratio(Formula):
             for row in rows
             if row.path in below and below[row.path].each != 0
         ]
+
+    def _is(self, expr: Expr) -> bool:
+        (above, below), (ours, over) = expr.as_numer_denom(), self.expr.as_numer_denom()
+        return bool(expand(above * over - ours * below) == 0)
 
     @property
     def _extent(self) -> str:

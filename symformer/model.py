@@ -15,7 +15,7 @@ from .ledger import Ledger, sizes_of
 from .notation.text import text
 from .provenance import Provenance
 from .quantities import quantity as find_quantity
-from .sizes import Condition, Numbers, Relations, at, close, shown, sized, whole
+from .sizes import Condition, Numbers, Relations, at, close, put_in, shown, sized, whole
 from .symbols import RANK, SYMBOLS, letter, symbol
 
 
@@ -31,8 +31,9 @@ class Model:
     read_numbers: Callable[[str], Model] | None = None  # what turns "gpt2-xl" or a path into a model with numbers
 
     def __post_init__(self) -> None:
-        """Hold every number to what a size is."""
+        """Hold every number and every relation to what a size is."""
         object.__setattr__(self, "numbers", {name: whole(str(name), number) for name, number in self.numbers.items()})
+        object.__setattr__(self, "relations", {name: sized(name, value) for name, value in self.relations.items()})
 
     @property
     def ledger(self) -> Ledger:
@@ -132,7 +133,7 @@ class Model:
         return replace(self, numbers=numbers, relations=close(relations)).checked()
 
     def _holds(self, value: Expr, numbers: Numbers, number: int) -> bool:
-        return bool(value.free_symbols <= numbers.keys() and value.xreplace(numbers) == number)
+        return bool(value.free_symbols <= numbers.keys() and put_in(value, numbers) == number)
 
     def asked_by(self, formulas: Iterable[Formula]) -> None:
         """Raise SizeError where a size of the run is set that none of these formulas asks for."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 
-from sympy import Expr, Integer, Rational, Symbol
+from sympy import Expr, Integer, Rational, S, Symbol
 
 from .arithmetic import MAX_INTEGER, fault, size
 from .errors import ArithmeticTextError, SizeError, UnknownNameError
@@ -39,8 +39,7 @@ class Divides:
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError when both sizes have a number and it does not divide."""
-        given = _integers(numbers)
-        divisor, dividend = self.divisor.xreplace(given), self.dividend.xreplace(given)
+        divisor, dividend = put_in(self.divisor, numbers), put_in(self.dividend, numbers)
         if divisor.is_number and dividend.is_number and (divisor == 0 or not isinstance(dividend / divisor, Integer)):
             by = text(self.divisor) if self.divisor.is_Integer else f"{text(self.divisor)}={divisor}"
             names = _meaning(self.dividend) + ("" if self.divisor.is_Integer else f", {_meaning(self.divisor)}")
@@ -88,9 +87,9 @@ class AtMost:
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError when both have a number and ``low`` is more."""
-        given = _integers(numbers)
-        low, high = self.low.xreplace(given), self.high.xreplace(given)
-        if low.is_number and high.is_number and low > high:
+        low, high = put_in(self.low, numbers), put_in(self.high, numbers)
+        known = low.is_number and high.is_number
+        if known and not (low.is_comparable and high.is_comparable and low <= high):
             raise SizeError(f"{_spell(self.high, high)} is less than {_spell(self.low, low)}; {self.because}")
 
 
@@ -130,8 +129,12 @@ def _meaning(size: Expr) -> str:
     return letter(size).meaning if isinstance(size, Symbol) else text(size)
 
 
-def _integers(numbers: Mapping[Symbol, int]) -> dict[Symbol, Expr]:
-    return {name: Integer(number) for name, number in numbers.items()}
+def put_in(expr: Expr, values: Mapping[Symbol, int | Expr]) -> Expr:
+    """An expression with some symbols replaced; complex infinity where it then divides by zero."""
+    try:
+        return expr.xreplace({name: Integer(each) if isinstance(each, int) else each for name, each in values.items()})
+    except (ValueError, TypeError):  # what max and min say of such an argument
+        return S.ComplexInfinity
 
 
 def assignment(argument: str) -> tuple[Symbol, Expr]:
@@ -195,7 +198,7 @@ def sized(target: Symbol, value: object) -> Expr:
 
 def at(target: Symbol, relation: Expr, numbers: Mapping[Symbol, int]) -> int:
     """The size that a relation gives, which is held to what every size is held to. Raises SizeError."""
-    return int(_sound(target, relation, relation.xreplace(_integers(numbers)), numbers))
+    return int(_sound(target, relation, put_in(relation, numbers), numbers))
 
 
 def _bound(target: Symbol, value: Expr, known: Mapping[Symbol, Bound]) -> Bound:
@@ -231,7 +234,7 @@ def shown(value: object) -> str:
 
 def evaluate(expr: Expr, numbers: Mapping[Symbol, int], what: str) -> int:
     """The exact integer of an expression. Raises SizeError naming the symbols that have no number."""
-    result = expr.xreplace(_integers(numbers))
+    result = put_in(expr, numbers)
     if missing := sorted(result.free_symbols, key=str):
         raise SizeError(f"{what} needs a number for {', '.join(map(str, missing))}")
     if not isinstance(result, Rational):
@@ -250,7 +253,7 @@ def close(relations: Mapping[Symbol, Expr]) -> Relations:
     bounds: dict[Symbol, Bound] = {}
     under_way: set[Symbol] = set()
 
-    def put_in(target: Symbol) -> None:
+    def settle(target: Symbol) -> None:
         value = relations[target]
         if target in under_way:
             raise SizeError(f"{target}={shown(value)} depends on itself")
@@ -258,12 +261,12 @@ def close(relations: Mapping[Symbol, Expr]) -> Relations:
         others = [name for name in value.free_symbols if name in relations]
         for name in others:
             if name not in closed:
-                put_in(name)
+                settle(name)
         bounds[target] = _bound(target, value, bounds)
-        closed[target] = _sound(target, value, value.xreplace({name: closed[name] for name in others}))
+        closed[target] = _sound(target, value, put_in(value, {name: closed[name] for name in others}))
         under_way.remove(target)
 
     for target in relations:
         if target not in closed:
-            put_in(target)
+            settle(target)
     return {target: closed[target] for target in relations}

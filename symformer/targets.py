@@ -6,15 +6,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sympy import Expr, Symbol
-
 from . import architectures, components
-from .errors import OptionError, SizeError, TargetError, UnknownNameError, listed, quoted
+from .errors import OptionError, TargetError, UnknownNameError, listed, quoted
 from .model import Model
-from .notation.text import text
 from .quantities import quantities as find_quantities
 from .quantities import quantity
-from .sizes import assignment
+from .sizes import assignments
 from .target import COMPONENT, Kind, Target, parse
 
 
@@ -55,13 +52,7 @@ def resolve(
         where = [name for name in find_quantities() if error.name in quantity(name).conventions]
         hint = f"{error.name} is a convention of {listed(where)}: name the quantity with -q" if where else ""
         raise UnknownNameError(f"option of {target}", error.name, [*error.known, *known], hint) from None
-    values: dict[Symbol, Expr] = {}
-    for argument in sets:
-        size, value = assignment(argument)
-        if size in values:
-            raise SizeError(f"{size} is given twice, as {text(values[size])} and as {text(value)}; keep one")
-        values[size] = value
-    return (model.set(values) if values else model.checked()), conventions
+    return (model.set(assignments(sets)) if sets else model.checked()), conventions
 
 
 def _model(target: Target, options: Mapping[str, Any]) -> Model:

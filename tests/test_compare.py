@@ -66,6 +66,15 @@ def test_what_is_printed_is_what_the_numbers_give(arguments: list[str], left: in
             assert at(row[side]["formula"], sizes[side]) == row[side]["value"]
 
 
+def test_conventions_and_options_are_named() -> None:
+    arguments = ["gpt2", "llama-2-7b", "-q", "flops", "--option", "attention=causal", "--option", "mlp_bias=true"]
+    document, text = compared(*arguments), run(*arguments).stdout
+    assert document["conventions"]["attention"] == "causal"
+    assert document["options"] == {"left": {}, "right": {"mlp_bias": "true"}}
+    assert "\nattention = causal\n" in text
+    assert "\nllama-2-7b has mlp_bias = true, " in text
+
+
 def test_a_letter_with_two_numbers_is_two_sizes() -> None:
     document = compared("mistral-7b-v0.1", "llama-2-7b")
     assert document["sizes"]["left"] == {"L": 32, "V": 32_000, "E": 4_096, "H_1": 14_336, "A": 32, "G_1": 8, "D": 128}

@@ -176,7 +176,9 @@ def _answer(model: Model, quantity: str, conventions: Mapping[str, str]) -> int 
     try:
         if key not in FORMULAS:
             FORMULAS[key] = model.formula(quantity, **conventions)
-        return FORMULAS[key].value({str(name): number for name, number in model.known.items()}, **RUN)
+        formula = FORMULAS[key]
+        run = {name: number for name, number in RUN.items() if name in map(str, formula.asks)}
+        return formula.value({str(name): number for name, number in model.known.items()}, **run)
     except SymformerError as error:
         return str(error)
 

@@ -48,8 +48,8 @@ def test_the_condition_of_each_quantity(quantity: str) -> None:
     run = {name: number for name, number in run.items() if name in map(str, formula.asks)}
     assert formula.value(**run) > 0
     if reach is not None:
-        run = {"S": 1_017, "C": 1_023, **run}
-        further = {**run, "S": run["S"] + (8 if reach == S else 1), "C": run["C"] + 1}
+        more = {"S": 8 if reach == S else 1, "C": 1}
+        further = {name: number + more.get(name, 0) for name, number in run.items()}
         with pytest.raises(SymformerError, match=r"P=1024 \(learned position rows\) is less than .*1025"):
             formula.value(**further)
 

@@ -198,6 +198,8 @@ RELATIONS = [
     (["show", "gpt2", "--set", "H=E**6"], "larger than 1,000,000,000,000,000"),
     (["show", "gpt2", "--set", "H=E*10**12*V"], "larger than 1,000,000,000,000,000"),
     (["show", "gpt2", "--set", "H=V/(E-768)"], "H = V/(E - 768) divides by zero"),
+    (["show", "gpt2", "--set", "H=max(V/(E-768), E)"], "divides by zero"),
+    (["show", "gpt2", "--set", "H=min(1/floor(E/V), E)"], "divides by zero"),
     (["show", "gpt2", "--set", "H=1/((E+1)**2-E**2-2*E-1)"], "divides by zero"),
     (["show", "gpt2", "-q", "flops", "--set", "B=-S", "--set", "S=8"], "-S is positive at no sizes"),
     (["show", "gpt2", "-q", "flops", "--set", "B=S-8", "--set", "S=8"], "B = S - 8, which is 0 for S=8"),
@@ -207,6 +209,7 @@ RELATIONS = [
     (["derive", "gpt2", "-o", "x.md", "--set", "H=E-769"], "which is -1"),
     (["compare", "gpt2", "gpt2-xl", "--set", "H=E-769"], "which is -1"),
     (["show", "gpt2", "--set", "H=V", "--set", "V=H"], "depends on itself"),
+    (["show", "gpt2", "--set", "H=768", "--set", " H =3072"], "H is given twice, as 768 and as 3,072"),
     (["show", "gpt2", "--set", "H=4*Ｅ"], "not arithmetic"),
     (["show", "gpt2", "--set", "e=768"], "unknown symbol 'e'; did you mean E?"),
 ]
@@ -272,6 +275,7 @@ def test_a_size_set_on_a_model_is_for_any_quantity() -> None:
     assert model.params.value() == 124_439_808
     assert model.params.value(dict(model.known)) == 124_439_808
     refused(lambda: sf.Model(target="x", component=model.component, numbers={E: -5}))
+    refused(lambda: sf.Model(target="x", component=model.component, relations={H: sin(E)}))
 
 
 def test_intensity_is_printed_short_and_its_parts_and_partials_are_its_own() -> None:
@@ -282,6 +286,10 @@ def test_intensity_is_printed_short_and_its_parts_and_partials_are_its_own() -> 
     part = whole.part("layers.self_attn")
     assert part.above.equals("4*B*S**2*A*D + 4*B*S*E*A*D + 4*B*S*E*G*D")
     assert not part.over.expanded.has(V, H, L)
+    mlp = sf.component("mlp").formula("intensity", dtype="fp32")
+    # 4BSEH over 4 bytes each of 2BSE (x, y), 4BSH (up writes, act reads and writes, down reads) and 2EH + H + E
+    assert mlp.equals("B*S*E*H/2/(B*S*E + 2*B*S*H + (2*E*H + H + E)/2)")
+    assert not mlp.equals("B*S*E*H/2/(B*S*E + 2*B*S*H + (2*E*H + H + 2*E)/2)")
     sizes = {**LLAMA, "B": 2, "S": 3}
     fixed = whole.partial(L=5, H="E - 17")
     assert fixed.value({name: number for name, number in sizes.items() if name not in ("L", "H")}) == whole.value(sizes)

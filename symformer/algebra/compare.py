@@ -101,12 +101,11 @@ class Comparison:
     @property
     def lines(self) -> list[str]:
         """What stands below the rows: whose sizes are whose, the difference and the ratio."""
-        models = zip((self.left, self.right), self.sizes, strict=True)
-        found = [
-            f"{model.target} has " + ", ".join(f"{size} = {number:,}" for size, number in sizes.items())
-            for model, sizes in models
-            if sizes
-        ]
+        found = [f"{name} = {choice}" for name, choice in self.formulas[0].conventions.items()]
+        for model, sizes in zip((self.left, self.right), self.sizes, strict=True):
+            options = [f"{name} = {choice}" for name, choice in model.component.chosen.items()]
+            if facts := options + [f"{size} = {number:,}" for size, number in sizes.items()]:
+                found.append(f"{model.target} has " + ", ".join(facts))
         left, right = self.totals
         if loose := [size for size in left.expr.free_symbols & right.expr.free_symbols if self._loose(size)]:
             spelt = ", ".join(map(str, sorted(loose, key=RANK.__getitem__)))
@@ -133,6 +132,8 @@ class Comparison:
             "right": self.right.target,
             "quantity": self.formulas[0].measure.name,
             "unit": self.formulas[0].measure.unit,
+            "conventions": dict(self.formulas[0].conventions),
+            "options": {"left": self.left.component.chosen, "right": self.right.component.chosen},
             "sizes": {
                 side: {str(size): number for size, number in sizes.items()}
                 for side, sizes in zip(("left", "right"), self.sizes, strict=True)
