@@ -57,7 +57,7 @@ def test_the_stored_certificates_fit_and_repeat(model: Model) -> None:
 
 
 def test_every_bound_is_small_or_rests_on_one_that_is() -> None:
-    """A formula of which every row is one of the first variant's is compared at a point of each place, and says so."""
+    """A formula of which every row is one of the first variant's is compared at fewer points, and says so."""
     resting = 0
     for name in names():
         for kept in stored(name):
@@ -68,8 +68,8 @@ def test_every_bound_is_small_or_rests_on_one_that_is() -> None:
             first = [each for each in stored(name) if each.digest == kept.rests and not each.options]
             assert kept.options
             assert any((each.id, each.conventions, each.rests) == (kept.id, kept.conventions, "") for each in first)
-            assert kept.points == 1
-            assert kept.bound < 0.02
+            assert kept.points == 2
+            assert kept.bound < 0.001
             resting += 1
     assert resting > 10
 

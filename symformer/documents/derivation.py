@@ -539,8 +539,8 @@ def _check(model: Model, formula: Formula) -> list[Block]:
 
 
 RESTS = (
-    " Every row of it is one of the formula without options, whose own certificate has more points; of this class few "
-    "were tried."
+    " Every row of this formula is one of the first variant's, whose own certificate was made at more points; the class "
+    "of this variant was tried at fewer."
 )
 
 
@@ -570,7 +570,7 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
     if certificate.presets:
         facts.insert(4, ("Full size", [", ".join(certificate.presets)]))
     if certificate.rests:
-        facts.append(("Rests on", ["the certificate of ", Code(certificate.rests), ", the same without options"]))
+        facts.append(("Rests on", ["the first variant, whose formula has the digest ", Code(certificate.rests)]))
     return [
         Paragraph(
             [

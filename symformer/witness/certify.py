@@ -18,10 +18,12 @@ from ..sizes import AtMost, Divides, evaluate
 from ..symbols import C, N_new, S
 from .measure import build, class_path, stored_rows, versions
 from .oracles import ORACLES, Witness, keeps_cache
-from .planning import Place, Plan, plan, sides_of
+from .planning import Plan, new_tokens, plan, sides_of
 from .rows import Mismatch, compare_parts, compare_rows
 
 Way = Mapping[str, str]
+
+RESTING = 2  # points at each place for a formula of which every row is one of the first variant's
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,8 @@ class Claim:
 
     def points(self, planned: Plan) -> int:
         """How many points it takes at each place."""
-        return 1 if self.rests else planned.points(self.formula)
+        needed = planned.points(self.formula)
+        return min(RESTING, needed) if self.rests else needed
 
 
 def _compared(model: Model, claims: Sequence[Claim], planned: Plan, seed: int) -> list[tuple[Claim, list[Mismatch]]]:
@@ -180,18 +183,18 @@ def _compared(model: Model, claims: Sequence[Claim], planned: Plan, seed: int) -
             numbers = planned.draw(random.Random(f"{seed} {number} {point}"), place)
             witness = Witness(component, numbers, twice=point == 0)
             for claim in left:
-                wrong[claim.key] = _differences(model, claim, witness, place)
+                wrong[claim.key] = _differences(model, claim, witness)
     return [(claim, wrong[claim.key]) for claim in claims]
 
 
-def _differences(model: Model, claim: Claim, witness: Witness, place: Place) -> list[Mismatch]:
+def _differences(model: Model, claim: Claim, witness: Witness) -> list[Mismatch]:
     formula, numbers = claim.formula, dict(witness.numbers)
     if claim.quantity == "params":
         rows = stored_rows(witness.component, witness.model(), numbers)
         return compare_rows(model, formula, numbers, rows)
     oracle = ORACLES[claim.quantity]
     numbers.pop(C if oracle.length == S else S, None)  # the other length is none of its sizes
-    for new in place.new if N_new in formula.expanded.free_symbols else (0,):
+    for new in new_tokens(formula) or (0,):
         at = {**numbers, N_new: new} if new else numbers
         witness.numbers = {**witness.numbers, N_new: new} if new else witness.numbers
         found = oracle.count(witness, **claim.way)

@@ -254,6 +254,7 @@ class Witness(Session):
         if key not in self._kept:
 
             def within(model: nn.Module, seen: Keeper) -> AbstractContextManager[None]:
+                trainable(model)
                 for module in model.modules():
                     if isinstance(module, nn.Dropout):
                         module.p = 0.1 if dropout == "on" else 0.0

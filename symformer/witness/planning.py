@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
-from itertools import count as counting
 
 from sympy import Expr, Integer, Min, Mul, Poly, Symbol, expand
 
@@ -25,6 +24,7 @@ from ..symbols import RANK, C, N_new, P, S
 TARGET = Fraction(1, 10**12)
 _ELEMENTS = 2**58  # of one tensor: its bytes still fit a signed 64-bit integer
 _LARGEST = 2**20
+NEW = (1, 2, 3)  # new tokens: their cache grows as they come, so a count is quadratic in them, and three settle it
 
 Factors = tuple[Expr, ...]
 
@@ -37,15 +37,9 @@ class Place:
     sides: tuple[AtMost, ...]
     sizes: Mapping[Symbol, Expr]  # widths, heads and lengths, in fresh variables
 
-    @property
-    def new(self) -> tuple[int, ...]:
-        """Three numbers of new tokens, none of them a depth."""
-        small = (number for number in counting(2) if number not in self.depth.values())
-        return (1, next(small), next(small))
-
     def spell(self, formula: Formula) -> list[str]:
         """How a certificate names it: once, or once for each number of new tokens."""
-        new = self.new if N_new in formula.expanded.free_symbols else (0,)
+        new = new_tokens(formula) or (0,)
         depth = [f"{name}={number}" for name, number in self.depth.items()]
         sides = [f"{text(side.high)} ≥ {text(side.low)}" for side in self.sides]
         return [", ".join([*depth, *([f"{N_new}={number}"] if number else []), *sides]) for number in new]
@@ -85,13 +79,18 @@ class Plan:
         while True:
             values = {name: Integer(source.randint(1, self.largest)) for name in self.fresh}
             numbers = {size: int(expr.xreplace(values)) for size, expr in place.sizes.items()} | place.depth
-            new = place.new if self.passes else ()
+            new = NEW if self.passes else ()
             if P in numbers:  # a position for every token; no formula of a run has P in it
                 numbers[P] += sum(numbers.get(length, 0) for length in (S, C)) + max(new, default=0)
             if len({*numbers.values(), *new}) == len(numbers) + len(new):
                 if C in numbers:
                     numbers[S] = numbers[C]
                 return {size: numbers[size] for size in sorted(numbers, key=RANK.__getitem__)}
+
+
+def new_tokens(formula: Formula) -> tuple[int, ...]:
+    """How many new tokens a formula is tried with, at every depth: none where it has none."""
+    return NEW if N_new in formula.expanded.free_symbols else ()
 
 
 def sides_of(formula: Formula) -> tuple[tuple[AtMost, ...], ...]:
@@ -122,8 +121,8 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     sides = _sides(products)
     drawn = [_parametrise(fresh, (*conditions, *side)) for side in sides]
     largest = min(_LARGEST, int(_ELEMENTS ** (1 / max(_degree(shape, sizes) for sizes in drawn for shape in tensors))))
-    passes = any(N_new in formula.expanded.free_symbols for formula in formulas)
-    constants = len(depths) + 3 * passes
+    passes = any(map(new_tokens, formulas))
+    constants = len(depths) + len(NEW) * passes
     apart = max(_apart([_degree((expr,), sizes) for expr in sizes.values()], constants, largest) for sizes in drawn)
     if apart >= 1:
         raise WitnessError(f"{model.target} has so many sizes that no {largest} numbers keep them apart")
@@ -154,7 +153,7 @@ def _settled(formula: Formula, depths: Sequence[Symbol]) -> None:
     """Raise WitnessError where a few depths, and three numbers of new tokens, do not settle a formula."""
     if depths and Poly(formula.expanded, *depths).total_degree() > 1:
         raise WitnessError(f"{formula.id} is not affine in its depths, so two of each do not settle it")
-    if N_new in formula.expanded.free_symbols and Poly(formula.expanded, N_new).degree() > 2:
+    if new_tokens(formula) and Poly(formula.expanded, N_new).degree() > 2:
         raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three of them do not settle it")
 
 

@@ -104,7 +104,7 @@ class Session:
 
         With fake tensors unless real memory is asked for: on meta a layer norm keeps other things.
         """
-        model = self.model(device, dtype).train(train).requires_grad_(True)
+        model = self.model(device, dtype).train(train)
         seen = Keeper(model)
         hooks = saved_tensors_hooks(seen.keep, lambda tensor: tensor)
         with silence(), self._on(device), within(model, seen), seen, hooks:
