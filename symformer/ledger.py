@@ -18,6 +18,9 @@ from .notation.text import text
 from .shapes import Shape, shape_line, spell
 
 Mask = Literal["none", "causal"]
+Table = Literal["tokens", "positions", "segments"]  # what the rows of a stored table stand for
+ZERO, ONE = Integer(0), Integer(1)
+_OWN: Mapping[str, Weight] = {}
 # Elementwise functions without weights of their own, by the names of transformers.
 Activation = Literal[
     "gelu",
@@ -42,9 +45,6 @@ Activation = Literal[
     "sqrtsoftplus",
     "linear",
 ]
-POSITIONS = "positions"  # the function of a lookup whose index is the place of a token
-ZERO, ONE = Integer(0), Integer(1)
-_OWN: Mapping[str, Weight] = {}
 
 
 class Kind(StrEnum):
@@ -237,18 +237,11 @@ class Operations:
     # -- operations with weights ---------------------------------------------------------------------------------
 
     def lookup(
-        self,
-        name: str,
-        index: Tensor,
-        rows: Expr,
-        width: Expr,
-        *,
-        shared: Mapping[str, Weight] = _OWN,
-        function: str = "",
+        self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, *, shared: Mapping[str, Weight] = _OWN
     ) -> Tensor:
         """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared."""
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
-        facts = {"weights": stored, "shared": tuple(shared.values()), "module": True, "function": function}
+        facts = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
         return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
 
     def linear(

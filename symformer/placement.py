@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self, cast
 from sympy import Expr, Integer, Mul, Symbol, ceiling, fraction
 
 from .errors import RuleError
-from .ledger import ONE, Entry, Kind, Ledger, Mask, Operations, Part, Scope, Tensor, Weight
+from .ledger import ONE, Entry, Kind, Ledger, Mask, Operations, Part, Scope, Table, Tensor, Weight
 from .shapes import Shape, shape_line
 from .sizes import AtMost, Condition, Divides
 from .symbols import RANK, I_pp, N_cp, N_ep, N_pp, N_tp, S, V
@@ -167,10 +167,10 @@ class _RankOperations(Operations):
         """The share of the layers that one stage has."""
         return super().repeat(name, count if self.placement.pipeline == "off" else count / N_pp, part, x, *context)
 
-    def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, **facts: Any) -> Tensor:
+    def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, **facts: Any) -> Tensor:
         """A rank looks up the rows it has; the sum over the ranks is the embedding."""
         divided = rows.has(N_tp)
-        x = super().lookup(name, self._gathered(index) if divided else index, rows, width, **facts)
+        x = super().lookup(name, self._gathered(index) if divided else index, rows, width, table, **facts)
         return self._leave(name, x) if divided else x
 
     def linear(self, name: str, x: Tensor, out: Expr, **facts: Any) -> Tensor:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sympy import Expr
 
-from ..ledger import POSITIONS, Operations, Tensor
+from ..ledger import Operations, Tensor
 from ..symbols import E, P
 from .base import Component
 
@@ -28,4 +28,4 @@ class PositionEmbedding(Component):
     width: Expr = E
 
     def forward(self, ops: Operations, positions: Tensor) -> Tensor:
-        return ops.lookup("", positions, self.rows, self.width, function=POSITIONS)
+        return ops.lookup("", positions, self.rows, self.width, "positions")

@@ -28,4 +28,4 @@ class SegmentEmbedding(Component):
     width: Expr = E
 
     def forward(self, ops: Operations, segments: Tensor) -> Tensor:
-        return ops.lookup("", segments, self.rows, self.width)
+        return ops.lookup("", segments, self.rows, self.width, "segments")

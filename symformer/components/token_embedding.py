@@ -32,4 +32,4 @@ class TokenEmbedding(Component):
         return replace(self, rows=cut.rows(self.rows))
 
     def forward(self, ops: Operations, tokens: Tensor, table: Weight | None = None) -> Tensor:
-        return ops.lookup("", tokens, self.rows, self.width, shared={"weight": table} if table else {})
+        return ops.lookup("", tokens, self.rows, self.width, "tokens", shared={"weight": table} if table else {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sympy import Expr, Symbol
 
-from ..ledger import POSITIONS, Kind, Ledger
+from ..ledger import Kind, Ledger
 from ..sizes import AtMost
 from ..symbols import C, N_new, S
 
@@ -16,7 +16,7 @@ def within(ledger: Ledger, letters: set[Symbol], after: int) -> tuple[AtMost, ..
     tables = {
         (*entry.weights, *entry.shared)[0].shape[0]
         for _, entry in ledger
-        if entry.kind is Kind.LOOKUP and entry.function == POSITIONS
+        if entry.kind is Kind.LOOKUP and entry.function == "positions"
     }
     last: list[Expr] = []
     if N_new in letters:  # the last new token is not read again
