@@ -326,6 +326,24 @@ def test_each_field_changed_alone(model_type: str, tmp_path: Path) -> None:
     assert refused >= 20, (answered, refused)
 
 
+@pytest.mark.parametrize("model_type", TYPES)
+def test_every_class_does_as_its_options_say(model_type: str, tmp_path: Path) -> None:
+    """A class may ignore a field, as transformers' T5 does the tie of its head; none that is read here does."""
+    fields = architecture_class(TYPES[model_type][0]).fields
+    assert set(TYPES[model_type][2]) == set(fields.classes)
+    default = json.loads(getattr(transformers, TYPES[model_type][2][0]).config_class().to_json_string(use_diff=False))
+    for class_name in fields.classes:
+        for option in fields.options.values():
+            value = default[option.name]
+            assert value == option.default
+            other = (
+                not value if isinstance(value, bool) else "relu" if isinstance(value, str) else 0.0 if value else 0.5
+            )
+            config = {**base(model_type, class_name), option.name: other}
+            assert isinstance(by_us(config, tmp_path / "config.json")["params"], int)
+            assert differences(config, tmp_path / "config.json") == {}, (class_name, option.name)
+
+
 def test_a_random_field_in_a_random_config(tmp_path: Path) -> None:
     """200 configs of random sizes, in each of which a field is changed that fills no size and no option."""
     draw = random.Random(7)  # noqa: S311
