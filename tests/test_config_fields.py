@@ -351,13 +351,13 @@ def test_a_random_field_in_a_random_config(tmp_path: Path) -> None:
     for index in range(200):
         model_type = list(TYPES)[index % len(TYPES)]
         config = base(model_type, draw.choice(TYPES[model_type][2]))
-        for name in read_by(model_type) & config.keys():
+        for name in sorted(read_by(model_type) & config.keys()):
             if name in ("intermediate_size", "n_inner", "vocab_size", "kv_lora_rank", "q_lora_rank", "v_head_dim"):
                 config[name] += draw.randint(0, 20)
         pool: dict[str, list[Any]] = {name: others(value) for name, value in written(model_type).items()}
         pool |= {name: pool.get(name, []) + values for name, values in PUBLISHED.items()}
         names = sorted(pool.keys() - read_by(model_type) - {"model_type", "architectures"})
-        name = draw.choice([*names, *QUANTISED, f"field_{index}", *FIXED.keys() - read_by(model_type)])
+        name = draw.choice([*names, *QUANTISED, f"field_{index}", *sorted(FIXED.keys() - read_by(model_type))])
         config[name] = draw.choice(pool.get(name) or [1, True, "x", {"quant_method": "gptq"}])
         try:
             assert differences(config, tmp_path / "config.json") == {}, config
@@ -501,6 +501,17 @@ def test_a_field_is_refused_by_its_name(
     assert isinstance(refusal, str)
     assert sentence in refusal
     assert "\n" not in refusal
+
+
+@pytest.mark.parametrize("name", ["model_type", "architectures", "hidden_size", "rope_scaling", "hidden_act", "field"])
+def test_what_is_long_or_deep_is_cut(name: str, tmp_path: Path) -> None:
+    deep: list[Any] = []
+    for _ in range(900):
+        deep = [deep]
+    for value in ("x" * 100_000, ["x" * 100_000], deep, 10**4_000):
+        refusal = by_us({**base("llama"), name: value}, tmp_path / "config.json")["params"]
+        assert isinstance(refusal, str)
+        assert len(refusal) - len(str(tmp_path)) < 500
 
 
 def test_a_long_value_is_cut(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from sympy import Integer
 
 from ..config import read_config
 from ..errors import ConfigError, UnknownNameError
+from ..fields import shown
 from ..model import Model
 from ..registry import Registry
 from ..symbols import symbol
@@ -73,7 +74,7 @@ def from_config(path: str, **options: Any) -> Model:
             known[known_type] = name
     if not isinstance(model_type, str) or model_type not in known:
         raise ConfigError(
-            f"{path}: 'model_type' is {model_type!r}, which no architecture here reads; known: {', '.join(known)}"
+            f"{path}: 'model_type' is {shown(model_type)}, which no architecture here reads; known: {', '.join(known)}"
         )
     base = architecture_class(known[model_type])
     try:
