@@ -354,6 +354,12 @@ def test_a_random_field_in_a_random_config(tmp_path: Path) -> None:
         for name in sorted(read_by(model_type) & config.keys()):
             if name in ("intermediate_size", "n_inner", "vocab_size", "kv_lora_rank", "q_lora_rank", "v_head_dim"):
                 config[name] += draw.randint(0, 20)
+            elif name in ("num_hidden_layers", "n_layer", "sliding_window"):
+                config[name] += draw.randint(0, 2)
+            elif name in ("n_embd", "hidden_size", "num_attention_heads"):  # whole heads and groups
+                config[name] *= draw.randint(1, 2)
+        if "num_key_value_heads" in config and model_type == "deepseek_v3":
+            config["num_key_value_heads"] = config["num_attention_heads"]
         pool: dict[str, list[Any]] = {name: others(value) for name, value in written(model_type).items()}
         pool |= {name: pool.get(name, []) + values for name, values in PUBLISHED.items()}
         names = sorted(pool.keys() - read_by(model_type) - {"model_type", "architectures"})
