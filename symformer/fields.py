@@ -122,7 +122,7 @@ class Switch:
         """The option. Raises ConfigError."""
         value = config.get(self.name, self.default)
         if not isinstance(value, bool):
-            raise ConfigError(f"{self.name!r} is {_shown(value)} in the config, which is not true or false")
+            raise ConfigError(f"{self.name!r} is {shown(value)} in the config, which is not true or false")
         return value
 
     def write(self, option: Any) -> Any:
@@ -143,7 +143,7 @@ class Function:
         value = SAME_FUNCTION.get(value, value) if isinstance(value, str) else value
         if value not in get_args(Activation):
             raise ConfigError(
-                f"{self.name!r} is {_shown(value)} in the config, which is no activation function without weights of "
+                f"{self.name!r} is {shown(value)} in the config, which is no activation function without weights of "
                 f"its own; known: {', '.join(get_args(Activation))}"
             )
         return str(value)
@@ -165,7 +165,7 @@ class Chance:
         value = config.get(self.name, self.default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
             raise ConfigError(
-                f"{self.name!r} is {_shown(value)} in the config; a probability of dropout is from 0 to less than 1"
+                f"{self.name!r} is {shown(value)} in the config; a probability of dropout is from 0 to less than 1"
             )
         return value > 0
 
@@ -272,19 +272,19 @@ class Fields:
                 if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in fixed[name]):
                     known = " or ".join(map(repr, fixed[name]))
                     raise ConfigError(
-                        f"{name!r} is {_shown(value)} in the config; that changes what is counted, and only {known} is "
+                        f"{name!r} is {shown(value)} in the config; that changes what is counted, and only {known} is "
                         "known"
                     )
             elif name in QUANTISED and value is not None:
                 raise ConfigError(
-                    f"{name!r} is {_shown(value)} in the config: its weights are stored in another form than the "
+                    f"{name!r} is {shown(value)} in the config: its weights are stored in another form than the "
                     "formulas count; remove it to count the model before it was quantised"
                 )
             elif self.rotary and name in ROTARY:
                 _check_rotary(name, value)
             elif name not in self.known:
                 raise ConfigError(
-                    f"the field {_shown(name)} = {_shown(value)} is not known here; remove it if it changes nothing, "
+                    f"the field {shown(name)} = {shown(value)} is not known here; remove it if it changes nothing, "
                     "or trace it"
                 )
 
@@ -302,7 +302,7 @@ class Fields:
         depth = sum(number for size, number in numbers.items() if letter(size).base == "L")
         if not isinstance(listed, list) or len(listed) != depth or any(each != kind for each in listed):
             raise ConfigError(
-                f"{LAYER_TYPES!r} is {_shown(listed)} in the config; only {depth} layers of {kind!r} are known here"
+                f"{LAYER_TYPES!r} is {shown(listed)} in the config; only {depth} layers of {kind!r} are known here"
             )
 
     def _options(self, config: Config) -> dict[str, Any]:
@@ -310,12 +310,10 @@ class Fields:
         if named is None or named == []:
             return {}
         if not (isinstance(named, list) and len(named) == 1 and isinstance(named[0], str)):
-            raise ConfigError(
-                f"'architectures' is {_shown(named)} in the config; it should be a list of one class name"
-            )
+            raise ConfigError(f"'architectures' is {shown(named)} in the config; it should be a list of one class name")
         if named[0] not in self.classes:
             raise ConfigError(
-                f"'architectures' names {named[0]!r}, whose head is not known here; known: {listed(self.classes)}"
+                f"'architectures' names {shown(named[0])}, whose head is not known here; known: {listed(self.classes)}"
             )
         return dict(self.classes[named[0]])
 
@@ -342,6 +340,8 @@ class Fields:
 
 
 def _whole(name: str, value: object) -> int:
+    if not isinstance(value, int):
+        raise ConfigError(f"in the config, {name!r} is {shown(value)}, which is not a whole number")
     try:
         return whole(f"{name!r}", value)
     except SizeError as error:
@@ -352,16 +352,16 @@ def _check_rotary(name: str, value: Any) -> None:
     """Raise ConfigError for rotary positions that are not known to leave the shape of their angles as it is."""
     if name == "rope_theta":
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            raise ConfigError(f"{name!r} is {_shown(value)} in the config; it should be a number above 0")
+            raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be a number above 0")
         return
     if value is None:
         return
     if not isinstance(value, dict):
-        raise ConfigError(f"{name!r} is {_shown(value)} in the config; it should be an object or null")
+        raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be an object or null")
     kind = value.get("rope_type", value.get("type", "default"))
     if not isinstance(kind, str) or kind not in ROPE_NEEDS:
         raise ConfigError(
-            f"{name!r} is of the type {_shown(kind)} in the config, which is not known here; known: "
+            f"{name!r} is of the type {shown(kind)} in the config, which is not known here; known: "
             f"{', '.join(ROPE_NEEDS)}"
         )
     for each in ROPE_NEEDS[kind]:
@@ -371,12 +371,12 @@ def _check_rotary(name: str, value: Any) -> None:
         whole_head = each == "partial_rotary_factor" and given in (1, None)
         if each not in ROPE_TAKES and not whole_head:
             raise ConfigError(
-                f"{name!r} has {each!r} = {_shown(given)} in the config, which is not known here; remove it if it "
+                f"{name!r} has {each!r} = {shown(given)} in the config, which is not known here; remove it if it "
                 "changes nothing, or trace it"
             )
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A value, cut where it is long; and what a terminal would act on escaped."""
     spelt = repr(value)
     return spelt if len(spelt) <= LONGEST else f"{spelt[: LONGEST - 1]}…"

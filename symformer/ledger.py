@@ -18,6 +18,9 @@ from .notation.text import text
 from .shapes import Shape, shape_line, spell
 
 Mask = Literal["none", "causal"]
+Table = Literal["tokens", "positions", "segments"]  # what the rows of a stored table stand for
+ZERO, ONE = Integer(0), Integer(1)
+_OWN: Mapping[str, Weight] = {}
 # Elementwise functions without weights of their own, by the names of transformers.
 Activation = Literal[
     "gelu",
@@ -42,9 +45,6 @@ Activation = Literal[
     "sqrtsoftplus",
     "linear",
 ]
-Table = Literal["tokens", "positions", "segments"]  # what the rows of a stored table stand for
-ZERO, ONE = Integer(0), Integer(1)
-_OWN: Mapping[str, Weight] = {}
 
 
 class Kind(StrEnum):

@@ -326,6 +326,24 @@ def test_each_field_changed_alone(model_type: str, tmp_path: Path) -> None:
     assert refused >= 20, (answered, refused)
 
 
+@pytest.mark.parametrize("model_type", TYPES)
+def test_every_class_does_as_its_options_say(model_type: str, tmp_path: Path) -> None:
+    """A class may ignore a field, as transformers' T5 does the tie of its head; none that is read here does."""
+    fields = architecture_class(TYPES[model_type][0]).fields
+    assert set(TYPES[model_type][2]) == set(fields.classes)
+    default = json.loads(getattr(transformers, TYPES[model_type][2][0]).config_class().to_json_string(use_diff=False))
+    for class_name in fields.classes:
+        for option in fields.options.values():
+            value = default[option.name]
+            assert value == option.default
+            other = (
+                not value if isinstance(value, bool) else "relu" if isinstance(value, str) else 0.0 if value else 0.5
+            )
+            config = {**base(model_type, class_name), option.name: other}
+            assert isinstance(by_us(config, tmp_path / "config.json")["params"], int)
+            assert differences(config, tmp_path / "config.json") == {}, (class_name, option.name)
+
+
 def test_a_random_field_in_a_random_config(tmp_path: Path) -> None:
     """200 configs of random sizes, in each of which a field is changed that fills no size and no option."""
     draw = random.Random(7)  # noqa: S311
@@ -333,13 +351,19 @@ def test_a_random_field_in_a_random_config(tmp_path: Path) -> None:
     for index in range(200):
         model_type = list(TYPES)[index % len(TYPES)]
         config = base(model_type, draw.choice(TYPES[model_type][2]))
-        for name in read_by(model_type) & config.keys():
+        for name in sorted(read_by(model_type) & config.keys()):
             if name in ("intermediate_size", "n_inner", "vocab_size", "kv_lora_rank", "q_lora_rank", "v_head_dim"):
                 config[name] += draw.randint(0, 20)
+            elif name in ("num_hidden_layers", "n_layer", "sliding_window"):
+                config[name] += draw.randint(0, 2)
+            elif name in ("n_embd", "hidden_size", "num_attention_heads"):  # whole heads and groups
+                config[name] *= draw.randint(1, 2)
+        if "num_key_value_heads" in config and model_type == "deepseek_v3":
+            config["num_key_value_heads"] = config["num_attention_heads"]
         pool: dict[str, list[Any]] = {name: others(value) for name, value in written(model_type).items()}
         pool |= {name: pool.get(name, []) + values for name, values in PUBLISHED.items()}
         names = sorted(pool.keys() - read_by(model_type) - {"model_type", "architectures"})
-        name = draw.choice([*names, *QUANTISED, f"field_{index}", *FIXED.keys() - read_by(model_type)])
+        name = draw.choice([*names, *QUANTISED, f"field_{index}", *sorted(FIXED.keys() - read_by(model_type))])
         config[name] = draw.choice(pool.get(name) or [1, True, "x", {"quant_method": "gptq"}])
         try:
             assert differences(config, tmp_path / "config.json") == {}, config
@@ -483,6 +507,17 @@ def test_a_field_is_refused_by_its_name(
     assert isinstance(refusal, str)
     assert sentence in refusal
     assert "\n" not in refusal
+
+
+@pytest.mark.parametrize("name", ["model_type", "architectures", "hidden_size", "rope_scaling", "hidden_act", "field"])
+def test_what_is_long_or_deep_is_cut(name: str, tmp_path: Path) -> None:
+    deep: list[Any] = []
+    for _ in range(900):
+        deep = [deep]
+    for value in ("x" * 100_000, ["x" * 100_000], deep, 10**4_000):
+        refusal = by_us({**base("llama"), name: value}, tmp_path / "config.json")["params"]
+        assert isinstance(refusal, str)
+        assert len(refusal) - len(str(tmp_path)) < 500
 
 
 def test_a_long_value_is_cut(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from sympy import Integer
 from .. import components
 from ..config import read_config
 from ..errors import ConfigError, TargetError, UnknownNameError, listed
+from ..fields import shown
 from ..model import Model
 from ..provenance import Place, Provenance
 from ..registry import Registry
@@ -77,7 +78,7 @@ def from_config(path: str, /, **options: Any) -> Model:
             known[known_type] = name
     if not isinstance(model_type, str) or model_type not in known:
         raise ConfigError(
-            f"{path}: 'model_type' is {model_type!r}, which no architecture here reads; known: {listed(known)}"
+            f"{path}: 'model_type' is {shown(model_type)}, which no architecture here reads; known: {listed(known)}"
         )
     base = architecture_class(known[model_type])
     try:
