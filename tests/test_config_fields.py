@@ -176,11 +176,15 @@ def _answer(model: Model, quantity: str, conventions: Mapping[str, str]) -> int 
     try:
         if key not in FORMULAS:
             FORMULAS[key] = model.formula(quantity, **conventions)
-        formula = FORMULAS[key]
-        run = {name: number for name, number in RUN.items() if name in map(str, formula.asks)}
-        return formula.value({str(name): number for name, number in model.known.items()}, **run)
+        return at(FORMULAS[key], model)
     except SymformerError as error:
         return str(error)
+
+
+def at(formula: Formula, model: Model) -> int:
+    """The formula at a model's sizes, in the run that torch is asked for."""
+    run = {name: number for name, number in RUN.items() if name in map(str, formula.asks)}
+    return formula.value({str(name): number for name, number in model.known.items()}, **run)
 
 
 def differences(config: Config, path: Path) -> dict[str, Any]:
@@ -448,7 +452,7 @@ def test_a_dropout_of_nothing_keeps_no_noise(model_type: str, implementation: st
         path.write_text(json.dumps(config))
         model = from_config(str(path))
         formula = model.formula("activations", dropout="on", implementation=implementation)
-        ours = formula.value({str(name): number for name, number in model.known.items()}, **RUN)
+        ours = at(formula, model)
         assert ours == by_torch(config, implementation)["kept"], off
         found.add(ours)
     assert len(found) == len(chances) + (2 if len(chances) > 1 else 1)
@@ -598,11 +602,10 @@ def test_a_function_without_a_rule_is_refused_where_it_counts(tmp_path: Path) ->
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**base("gpt2"), "activation_function": "mish"}), "utf-8")
     model = from_config(str(path))
-    sizes = {str(name): number for name, number in model.known.items()} | RUN
     gelu_new = from_config(str(_written(base("gpt2"), tmp_path)))
     for quantity, conventions in (("params", {}), ("flops", {}), ("train-memory", {"implementation": "none"})):
-        same = gelu_new.formula(quantity, **conventions).value(sizes)
-        assert model.formula(quantity, **conventions).value(sizes) == same > 0
+        same = at(gelu_new.formula(quantity, **conventions), model)
+        assert at(model.formula(quantity, **conventions), model) == same > 0
     for quantity, conventions, sentence in (
         ("activations", {}, "h.*.mlp.act: "),
         ("activations", {"implementation": "megatron"}, "this is mish"),
