@@ -539,8 +539,8 @@ def _check(model: Model, formula: Formula) -> list[Block]:
 
 
 RESTS = (
-    " Every row of this formula is one of the first variant's, whose own certificate was made at more points; the "
-    "class of this variant was tried at fewer."
+    " Every row of this formula is one of the first variant's, whose own certificate has more points; the class "
+    "of this variant was tried at fewer."
 )
 
 
