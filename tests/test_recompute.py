@@ -27,7 +27,8 @@ def draw(target: str, seed: int) -> dict[str, int]:
         if target == "bert":
             sizes["V_type"] = source.randint(2, 60)
         sizes["E"] = sizes["A"] * source.randint(2, 9)
-        if len(set(sizes.values())) == len(sizes):
+        reaches = sizes["S"] <= sizes.get("P", 90)  # a table of positions has a row for every token
+        if len(set(sizes.values())) == len(sizes) and reaches:
             return sizes
 
 
