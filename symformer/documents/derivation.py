@@ -24,7 +24,7 @@ from ..papers import paper
 from ..quantities import quantity as find_quantity
 from ..quantities.elementwise import stated
 from ..quantities.quantity import PLACEMENT
-from ..sizes import AtMost, Differs, Divides
+from ..sizes import AtMost, Differs, Divides, Equals
 from ..summary import share
 from ..symbols import RANK, SYMBOLS, letter
 from .blocks import (
@@ -184,6 +184,8 @@ def _counted(model: Model, formula: Formula, shown: Model) -> list[Block]:
             notes.append([Math.of(constraint.low), " is at most ", Math.of(constraint.high)])
         elif isinstance(constraint, Differs):
             notes.append([Math.of(constraint.left), " differs from ", Math.of(constraint.right)])
+        elif isinstance(constraint, Equals):
+            notes.append([Math.of(constraint.size), " is ", Math.of(constraint.value)])
         else:
             notes.append([*_listed(*([Math.of(size)] for size in constraint.ones)), " are not all 1"])
     if notes:

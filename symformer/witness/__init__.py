@@ -9,7 +9,7 @@ from importlib import import_module
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
-from ..errors import WitnessError
+from ..errors import OptionError, WitnessError
 from ..model import Model
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ def trace(
     found: Trace
     if isinstance(build, str):
         found = torch_side("sources").trace_target(build, sizes or {}, head, inputs)
+    elif head:
+        raise OptionError(f"head={head} is for models of transformers, and a factory has none")
     else:
         found = torch_side("sources").trace(build, sizes or {}, "", inputs or None)
     return found
@@ -80,11 +82,18 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
     return value
 
 
+def ignored_at(traced: Trace, path: str) -> tuple[str, ...]:
+    """The switches that another config.json states and that change nothing that the class traced stores."""
+    found: tuple[str, ...] = torch_side("sources").ignored_at(traced, path)
+    return found
+
+
 def torch_side(name: str = "certify") -> Any:
     """A module that imports torch. Raises WitnessError where that is not installed."""
     try:
         return import_module(f".{name}", __name__)
     except ModuleNotFoundError as error:
         raise WitnessError(
-            f"{error.name} is not installed, and a check against torch needs it: pip install 'symformer[torch]'"
+            f"{error.name} is not installed, and a check against torch needs it: pip install 'symformer[torch]', "
+            "or in a clone pip install '.[torch]'"
         ) from None

@@ -13,13 +13,15 @@ from sympy import Expr, cancel
 from ..components.base import Component
 from ..errors import RuleError, WitnessError
 from ..ledger import ONE, Entry, Kind, Ledger, Operations, Scope, Tensor, Weight
+from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
 from ..sizes import Condition
 
 Class = tuple[str, tuple[Expr, ...]]  # a path with * for every index, and a shape
 
-# The quantities that a run of torch answers, and the conventions that do not change what it does.
+# The quantities that torch is asked for, and the conventions that do not change what it says.
 MEASURED: Mapping[str, tuple[str, ...]] = {
+    "params": (),
     "flops": (),
     "train-flops": (),
     "activations": (),
@@ -62,8 +64,7 @@ class Traced(Component):
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """What torch does is read off a run of its own, under the conventions that it runs under and no others."""
         name = question.measure.name
-        if self.measure is None or name not in MEASURED or name == self.quantity:
-            return self
+        answerable(name)
         for convention, value in question.choose(given).items():
             ran = question.choices[convention].default
             if value != ran and convention not in MEASURED[name]:
@@ -71,6 +72,10 @@ class Traced(Component):
                     f"{convention}={value}: the {question.measure.title} of {self.stem} are read off what torch runs, "
                     f"which is {convention}={ran}"
                 )
+        if name == self.quantity:
+            return self
+        if self.measure is None:
+            raise unrun(self.stem, name)
         return self.measure(name)
 
     @cached_property
@@ -80,16 +85,34 @@ class Traced(Component):
         if self.kind is not Kind.STORED:
             for (path, shape), counts in self.counts.items():
                 output = Tensor(path, tuple(dim for dim in shape if dim != 1), grad=ONE)
-                tree.scope(path.split("."), counts).items.append(Entry(self.kind, path, (), output))
+                entry = Entry(self.kind, path, (), output, measured=self.quantity)
+                tree.scope(path.split("."), counts).items.append(entry)
             return Ledger(tree.root, None)
         modules: dict[tuple[str, tuple[Expr, ...]], list[Weight]] = defaultdict(list)
         for (path, shape), counts in self.counts.items():
             modules[path.rpartition(".")[0], counts].append(Weight(path, shape))
         for (module, counts), weights in modules.items():
             nowhere = Tensor(module or "weights", ())
-            entry = Entry(self.kind, nowhere.name, (), nowhere, weights=tuple(weights), module=True)
+            entry = Entry(
+                self.kind, nowhere.name, (), nowhere, weights=tuple(weights), module=True, measured=self.quantity
+            )
             tree.scope(module.split("."), counts).items.append(entry)
         return Ledger(tree.root, None)
+
+
+def answerable(quantity: str) -> None:
+    """Raise UnknownNameError or RuleError for a quantity that no trace gives."""
+    find_quantity(quantity)
+    if quantity not in MEASURED:
+        raise RuleError(f"no run of torch gives {quantity}; a trace knows {', '.join(MEASURED)}")
+
+
+def unrun(stem: str, quantity: str) -> RuleError:
+    """Why a trace of what is stored does not answer a quantity of a run."""
+    return RuleError(
+        f"{stem}: {quantity} is read off a run, and only params without one; say with inputs what the model is called "
+        "with"
+    )
 
 
 class _Tree:
