@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -248,15 +248,12 @@ def _opened(place: Path) -> TextIO:
         new.write(OURS + "\n")
         new.flush()
         return new
-    try:
-        old = place.open("r+", encoding="utf-8")
-        first = old.readline()
-    except UnicodeDecodeError:
-        raise _foreign(place) from None
-    if first.rstrip("\n") != OURS:
-        old.close()
-        raise _foreign(place)
-    return old
+    old = place.open("r+", encoding="utf-8")
+    with suppress(UnicodeDecodeError):
+        if old.readline() == OURS + "\n":
+            return old
+    old.close()
+    raise _foreign(place)
 
 
 def _foreign(place: Path) -> DocumentError:

@@ -66,15 +66,15 @@ class InTable(TorchDispatchMode):  # type: ignore[no-untyped-call]
             start, step = (numbers[0], (*numbers, 1)[2]) if len(numbers) > 1 else (0, 1)
             return float(max(start, start + (out.numel() - 1) * step)) if out.numel() else None
         if packet in FILLED:
-            return FILLED[packet](args)  # type: ignore[no-any-return]
+            return FILLED[packet](args)
         first, second = [*(self._top(each) for each in args[:2]), None, None][:2]
         if packet is aten.cumsum and first is not None:
-            return first * out.shape[args[1]]
+            return float(first * out.shape[args[1]])
         if packet in (aten.sub, aten.sub_) and isinstance(args[1], Tensor):
             return None  # the largest of a difference is not the difference of the largest
         if packet not in SUMS or first is None or second is None:
             return None
-        return SUMS[packet](first, second)  # type: ignore[no-any-return]
+        return SUMS[packet](first, second)
 
 
 def _filled(place: int) -> Callable[[Any], float | None]:
