@@ -92,7 +92,6 @@ class Entry:
     recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)
-    measured: str = ""  # the one quantity that it was read off torch for; an operation answers every quantity
 
 
 class Part(Protocol):

@@ -949,13 +949,13 @@ def test_the_command_evaluates_a_run_at_a_config(tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, [*given, "--set", "B=1", "--set", "S=1024"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["values"] == [291_648_307_200]
-    for sets, sentence in (
-        (["--set", "S=1024"], "gives no B; give it with --set"),
-        (["--set", "B=1", "--set", "S=4", "--set", "Q=3"], "Q is no size of the run; flops asks for B, S"),
+    for sizes, sentence in (
+        ({"S": 1024}, "gives no B; give it with --set"),
+        ({"B": 1, "S": 4, "Q": 3}, "Q is no size of the run; flops asks for B, S"),
+        ({"B": 1, "S": 1025}, r"P=1,?024 .* is less than S=1025"),
     ):
-        refused = CliRunner().invoke(cli, [*given, *sets])
-        assert (refused.exit_code, refused.stdout) == (2, "")
-        assert sentence in refused.stderr
+        with pytest.raises(sf.SymformerError, match=sentence):
+            values_at(traced.afresh("gpt2"), str(config), "flops", sizes)
     refused = CliRunner().invoke(cli, ["trace", "hf:gpt2", "--set", "B=1"])
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert "--set B=1 is for the configs to evaluate at; name one with --at" in refused.stderr

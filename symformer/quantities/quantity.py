@@ -92,7 +92,6 @@ class Quantity:
         chosen = self.choose(given)
         placement = Placement.of(chosen)
         ledger = part.ledger
-        self.admit(ledger)
         if placement != WHOLE:
             ledger = place(part, placement)
             constraints = (*constraints, *conditions(ledger, placement, constraints))
@@ -107,12 +106,6 @@ class Quantity:
             constraints=(*constraints, *self.conditions(ledger, chosen)),
             source=source,
         )
-
-    def admit(self, ledger: Ledger) -> None:
-        """Raise RuleError for a ledger of what was measured for another quantity."""
-        for _, entry in ledger:
-            if entry.measured and entry.measured != self.measure.name:
-                raise RuleError(f"{entry.path} was measured for {entry.measured}, which tells no {self.measure.name}")
 
     def check(self, library: str, given: Mapping[str, str]) -> None:
         """Raise RuleError where the conventions ask for an implementation that a model's library does not have."""

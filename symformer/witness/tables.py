@@ -39,7 +39,8 @@ class InTable(TorchDispatchMode):  # type: ignore[no-untyped-call]
         packet = func.overloadpacket
         if packet in LOOKUPS:
             table, indices = LOOKUPS[packet](args)
-            for axis, each in enumerate(indices):
+            masked = any(isinstance(each, Tensor) and each.dtype is torch.bool for each in indices)
+            for axis, each in enumerate(() if masked else indices):
                 top = self._top(each) if isinstance(each, Tensor) else None
                 if top is not None and top >= table.shape[axis]:
                     raise IndexError(f"row {top:g} of a table of {table.shape[axis]} rows: it has no row for it")

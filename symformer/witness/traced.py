@@ -85,17 +85,16 @@ class Traced(Component):
         if self.kind is not Kind.STORED:
             for (path, shape), counts in self.counts.items():
                 output = Tensor(path, tuple(dim for dim in shape if dim != 1), grad=ONE)
-                entry = Entry(self.kind, path, (), output, measured=self.quantity)
-                tree.scope(path.split("."), counts).items.append(entry)
+                seen = Entry(self.kind, path, (), output, function=self.quantity)
+                tree.scope(path.split("."), counts).items.append(seen)
             return Ledger(tree.root, None)
         modules: dict[tuple[str, tuple[Expr, ...]], list[Weight]] = defaultdict(list)
         for (path, shape), counts in self.counts.items():
             modules[path.rpartition(".")[0], counts].append(Weight(path, shape))
         for (module, counts), weights in modules.items():
             nowhere = Tensor(module or "weights", ())
-            entry = Entry(
-                self.kind, nowhere.name, (), nowhere, weights=tuple(weights), module=True, measured=self.quantity
-            )
+            held = tuple(weights)
+            entry = Entry(self.kind, nowhere.name, (), nowhere, weights=held, function=self.quantity, module=True)
             tree.scope(module.split("."), counts).items.append(entry)
         return Ledger(tree.root, None)
 
