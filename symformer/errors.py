@@ -38,7 +38,7 @@ class ShapeError(SymformerError):
 
 
 class RuleError(SymformerError):
-    """A quantity that has no rule for a kind of operation: unknown never counts as zero."""
+    """A quantity that a kind of operation is refused for, with the reason: unknown never counts as zero."""
 
 
 class DerivationError(SymformerError):

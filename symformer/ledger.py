@@ -50,6 +50,10 @@ class Kind(StrEnum):
     STORED = "stored"  # a weight of which only the shape is known, not what is done with it
 
 
+# The kinds that store weights. What counts weights has a rule for these, and says "nothing" of the others.
+STORING = frozenset({Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.STORED})
+
+
 @dataclass(frozen=True, eq=False)
 class Tensor:
     """An activation: its shape and the entry that made it. A view names the tensor whose storage it looks into."""
@@ -85,13 +89,17 @@ class Entry:
     output: Tensor
     weights: tuple[Weight, ...] = ()  # stored here
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
-    function: str = ""  # which activation, norm, table or collective; of a softmax, the precision it asks for
+    function: str = ""  # which activation, norm, table or collective; a softmax's precision; the quantity of a trace
     mask: Mask = "none"  # which query-key pairs the attention needs
     window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
     recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)
+
+    def __post_init__(self) -> None:
+        if self.weights and self.kind not in STORING:
+            raise ShapeError(f"{self.path}: the operation {self.kind.value!r} stores no weights; see ledger.STORING")
 
 
 class Part(Protocol):

@@ -71,9 +71,7 @@ class Model:
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
         """One quantity, in closed form. Raises UnknownNameError and OptionError."""
         question = find_quantity(quantity)
-        part = self.component.answering(question, conventions)
-        question.check(part.library, conventions)
-        return question.formula(part, self.id, conventions, self.relations, part.constraints, self)
+        return question.formula(self.component, self.id, conventions, self.relations, self)
 
     @property
     def known(self) -> Numbers:

@@ -100,9 +100,13 @@ def test_korthikantis_table_2() -> None:
 def test_what_an_implementation_is_not_for_is_refused() -> None:
     with pytest.raises(SymformerError, match="transformers does not have this model"):
         architecture("gpt-from-scratch").formula("activations")
-    with pytest.raises(SymformerError, match="implementation=megatron is for layer, and this is rms"):
+    with pytest.raises(
+        SymformerError, match="rotary_emb: implementation=megatron knows the layers that its paper counts"
+    ):
         architecture("llama").formula("activations", implementation="megatron")
-    with pytest.raises(SymformerError, match="implementation=megatron is for layer, and this is rms"):
+    with pytest.raises(
+        SymformerError, match="rotary_emb: implementation=megatron knows the layers that its paper counts"
+    ):
         architecture("llama").formula("activations", implementation="megatron", recompute="full")
     with pytest.raises(SymformerError, match="implementation=megatron is known in half precision"):
         architecture("gpt2").formula("activations", implementation="megatron", dtype="fp32")

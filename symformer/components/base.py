@@ -65,9 +65,8 @@ class Component(ABC):
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
-        """One quantity of this part alone. Raises UnknownNameError and OptionError."""
-        question = find_quantity(quantity)
-        return question.formula(self, self.name, conventions, dict(self.relations), self.constraints)
+        """One quantity of this part alone. Raises UnknownNameError, OptionError and RuleError."""
+        return find_quantity(quantity).formula(self, self.name, conventions, dict(self.relations))
 
     @property
     def params(self) -> Formula:

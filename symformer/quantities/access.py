@@ -10,7 +10,7 @@ from ..account import Term
 from ..ledger import Entry, Kind, Tensor
 from ..symbols import S
 from .generation import SIZES, cached, tokens
-from .quantity import Convention, Conventions, Rule, nothing
+from .quantity import Convention, Conventions, Rule, nothing, refused, rows, unseen
 
 LONG = Integer(8)  # bytes of an index
 Shape = tuple[Expr, ...]
@@ -110,16 +110,16 @@ RULES: Mapping[Kind, Rule] = {
     Kind.SCORES: scores,
     Kind.SOFTMAX: softmax,
     Kind.MIX: mix,
-    Kind.NORM: whole,
-    Kind.ACTIVATION: whole,
-    Kind.MULTIPLY: whole,
-    Kind.ADD: whole,
-    Kind.ROTATE: whole,
-    Kind.DROPOUT: nothing,
-    Kind.POSITIONS: nothing,
-    Kind.SELECT: nothing,
-    Kind.PARAMETER: nothing,
-    Kind.MOVE: nothing,
+    **rows(whole, Kind.NORM, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE),
+    **rows(nothing, Kind.DROPOUT, Kind.POSITIONS, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
+    Kind.JOIN: refused("what is read to set two tensors side by side, as latent attention does, is not stated"),
+    **rows(
+        refused(
+            "which experts' weights are read depends on where the tokens of a batch go, so this has no closed form"
+        ),
+        *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE),
+    ),
+    **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
 }
 
 PHASE = Convention(

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ..account import Line, Measure
 from ..errors import RuleError
-from ..ledger import Ledger
+from ..ledger import Kind, Ledger
 from ..sizes import Condition
-from .kept import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
+from .kept import DROPOUT, IMPLEMENTATIONS, RECOMPUTE, activation_terms, implemented, kept_conditions
 from .quantity import Convention, Conventions, Quantity, tally
 
 
 @dataclass(frozen=True)
 class Activations(Quantity):
-    """A quantity whose terms belong to the operation that made a tensor, whoever keeps it."""
+    """A quantity whose terms belong to the operation that made a tensor, whoever keeps it.
+
+    Each implementation has a table of its own.
+    """
+
+    @property
+    def tables(self) -> Iterable[Mapping[Kind, Any]]:
+        """One for each implementation."""
+        return IMPLEMENTATIONS.values()
 
     def choose(self, given: Mapping[str, str]) -> dict[str, str]:
         """As everywhere, but Megatron's kernels are for half precision, and have it where nothing is said."""
@@ -35,7 +44,7 @@ class Activations(Quantity):
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """What every entry's tensors come to. Raises RuleError for a kind that has no rule."""
-        terms = activation_terms(ledger, conventions, self.measure)
+        terms = activation_terms(ledger, conventions)
         return tally(ledger.root, lambda entry: terms.get(id(entry), ()))
 
 

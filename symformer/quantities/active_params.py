@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from ..account import Measure, Term
 from ..ledger import Entry, Kind
-from .quantity import Conventions, Quantity
+from .quantity import Conventions, Quantity, nothing, rows, stored, unseen
 
 
-def active(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Every weight that an entry stores; of a table of experts, the rows of those chosen."""
-    if entry.kind is Kind.EXPERTS:
-        chosen = entry.output.shape[-2]
-        return tuple(Term(weight.path, (chosen, *weight.shape[1:])) for weight in entry.weights)
-    return tuple(Term(weight.path, weight.shape) for weight in entry.weights)
+def chosen(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Of a table of experts, the rows of those that a token goes to: [K, out, in] of [X, out, in]."""
+    some = entry.output.shape[-2]
+    return tuple(Term(weight.path, (some, *weight.shape[1:])) for weight in entry.weights)
 
 
 QUANTITY = Quantity(
@@ -20,6 +18,13 @@ QUANTITY = Quantity(
     "Every element of every trained weight is counted, but of X experts only the K that a token goes to. The whole "
     "router, the embedding and the head count, and a weight that is used in two places counts once. Without experts "
     "this is the number of parameters.",
-    dict.fromkeys((kind for kind in Kind if kind is not Kind.STORED), active),
+    {
+        **rows(stored, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.PARAMETER),
+        Kind.EXPERTS: chosen,
+        **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
+        **rows(nothing, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE),
+        **rows(nothing, Kind.COMBINE, Kind.MOVE),
+        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    },
     ("weight", "shape"),
 )

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from sympy import Expr, Integer
 
-from ..account import Line, Measure, Term
-from ..errors import RuleError
+from ..account import Measure, Term
 from ..ledger import Entry, Kind, Ledger, Weight
 from ..placement import evenly
 from ..sizes import Condition
 from ..symbols import N_cp, N_dp, N_ep, N_tp
 from .generation import DTYPE, SIZES
-from .quantity import Convention, Conventions, Quantity, tally
+from .quantity import Convention, Conventions, Quantity, nothing, rows, unseen
 
 # What follows from one move, forward and backward: the collective, its ranks (none for a message from one rank to
 # another), and whether its tensor is what goes in or what comes out, whichever is the whole.
@@ -60,9 +59,7 @@ def volume(what: str, ranks: Expr | None, conventions: Conventions) -> tuple[Exp
 
 
 def moved(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """What an entry moves forward and backward, and what its weights move. Raises RuleError for an unknown use."""
-    if entry.kind is Kind.STORED:
-        raise RuleError(f"{entry.path}: what a trace stores is known and not what is done with it: no communication")
+    """What an entry moves forward and backward, and what its weights move."""
     size = SIZES[conventions["dtype"]]
     terms: list[Term] = []
     if entry.kind is Kind.MOVE:
@@ -98,10 +95,6 @@ def _weight(weight: Weight, conventions: Conventions) -> list[tuple[str, Expr]]:
 class Communication(Quantity):
     """A quantity of what is moved, whatever computes it."""
 
-    def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """What every entry moves."""
-        return tally(ledger.root, lambda entry: moved(entry, conventions))
-
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Weights are shared evenly."""
         return evenly([weight for _, weight in ledger.weights], N_dp) if conventions["data"] != "off" else ()
@@ -112,7 +105,12 @@ QUANTITY = Communication(
     "What one rank's collectives move in one step over B sequences of S tokens, all in the same precision. A model on "
     "one rank moves nothing. The sums that a loss over a divided vocabulary needs, and the gradient of a tied "
     "embedding between the first and the last stage, are left out.",
-    {},
+    {
+        **rows(moved, Kind.MOVE, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
+        **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
+        **rows(nothing, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE),
+        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    },
     ("what is moved", "multiplied out"),
     {
         "step": Convention({"training": "forward and backward, and the gradients' sum", "forward": "one forward pass"}),

@@ -7,7 +7,7 @@ by a table of their own where that is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sympy import Expr, Integer
@@ -16,7 +16,7 @@ from ..account import Term
 from ..ledger import Entry, Kind
 from ..symbols import V
 from .elementwise import elements, elementwise
-from .quantity import Convention, Conventions, Rule, nothing
+from .quantity import Convention, Conventions, Rule, measured, rows, total, unseen
 
 TWO = Integer(2)
 
@@ -47,13 +47,6 @@ COUNT = Convention(
         "7 for a layer norm with scale and bias, 1 for a sum",
     }
 )
-PRODUCTS = (Kind.LINEAR, Kind.EXPERTS, Kind.SCORES, Kind.MIX)
-COUNTED = (
-    *PRODUCTS,
-    Kind.LOOKUP,
-    *(Kind.SOFTMAX, Kind.NORM, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE),
-    *(Kind.JOIN, Kind.ROUTE, Kind.COMBINE),
-)
 
 
 @dataclass(frozen=True)
@@ -73,35 +66,70 @@ class Contraction:
         return [Term(f"{path} (gradient of {name})", _scaled(self.factors, grad)) for name, grad in needed]
 
 
+def lookup(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """i[...] -> x[..., E]: of the token table [V, E], where that is asked for, 2 · i · V · E; else nothing."""
+    rows, width = (*entry.weights, *entry.shared)[0].shape
+    if rows != V or conventions["embedding"] == "lookup":
+        return ()
+    factors = (TWO, *entry.inputs[0].shape, rows, width)
+    return (Contraction(factors, (("the input", Integer(0)), ("the weight", Integer(1)))),)
+
+
+def linear(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """x[B, ..., in] · W[out, in] -> y[B, ..., out]: 2 · B · ... · in · out."""
+    x = entry.inputs[0]
+    batch, *positions, out = entry.output.shape
+    if entry.logits and conventions.get("logits") == "last":
+        positions = []
+    factors = (TWO, batch, *positions, x.width, out)
+    return (Contraction(factors, (("the input", x.grad), ("the weight", Integer(1)))),)
+
+
+def experts(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """x[B, S, (K,) in] · W[X, out, in] -> y[B, S, K, out]: 2 · B · S · K · in · out."""
+    x = entry.inputs[0]
+    *positions, out = entry.output.shape
+    factors = (TWO, *positions, x.width, out)
+    return (Contraction(factors, (("the input", x.grad), ("the weight", Integer(1)))),)
+
+
+def scores(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """q[B, A, S, D] · k[B, G, C, D] -> s[B, A, S, C]: 2 · B · A · pairs · D."""
+    q, k = entry.inputs
+    factors = (TWO, *elements(entry.output.shape, entry, conventions), q.width)
+    return (Contraction(factors, (("the queries", q.grad), ("the keys", k.grad))),)
+
+
+def mix(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """p[B, A, S, C] · v[B, G, C, D] -> y[B, A, S, D]: 2 · B · A · pairs · D."""
+    p, v = entry.inputs
+    factors = (TWO, *elements(p.shape, entry, conventions), entry.output.width)
+    return (Contraction(factors, (("the weights", p.grad), ("the values", v.grad))),)
+
+
+def none(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """No contraction."""
+    return ()
+
+
+CONTRACTIONS: Mapping[Kind, Callable[[Entry, Conventions], tuple[Contraction, ...]]] = total(
+    {
+        Kind.LOOKUP: lookup,
+        Kind.LINEAR: linear,
+        Kind.EXPERTS: experts,
+        Kind.SCORES: scores,
+        Kind.MIX: mix,
+        **rows(none, Kind.SOFTMAX, Kind.NORM, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE),
+        **rows(none, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE, Kind.PARAMETER, Kind.MOVE),
+        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    },
+    "contractions",
+)
+
+
 def contractions(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """The contraction of an entry; none for an elementwise operation, and none for a lookup that costs nothing."""
-    if entry.kind is Kind.LOOKUP:
-        rows, width = (*entry.weights, *entry.shared)[0].shape
-        if rows != V or conventions["embedding"] == "lookup":
-            return ()
-        factors = (TWO, *entry.inputs[0].shape, rows, width)
-        return (Contraction(factors, (("the input", Integer(0)), ("the weight", Integer(1)))),)
-    return (contraction(entry, conventions),) if entry.kind in PRODUCTS else ()
-
-
-def contraction(entry: Entry, conventions: Conventions) -> Contraction:
-    """The contraction of a linear layer, of the experts chosen, of attention scores or of attention's mix."""
-    if entry.kind is Kind.LINEAR:
-        x = entry.inputs[0]
-        batch, *positions, out = entry.output.shape
-        if entry.logits and conventions.get("logits") == "last":
-            positions = []
-        return Contraction((TWO, batch, *positions, x.width, out), (("the input", x.grad), ("the weight", Integer(1))))
-    if entry.kind is Kind.EXPERTS:
-        x = entry.inputs[0]
-        *positions, out = entry.output.shape
-        return Contraction((TWO, *positions, x.width, out), (("the input", x.grad), ("the weight", Integer(1))))
-    left, right = entry.inputs
-    scores = entry.output if entry.kind is Kind.SCORES else left
-    batch, heads, *pairs = elements(scores.shape, entry, conventions)
-    width = left.width if entry.kind is Kind.SCORES else entry.output.width
-    names = ("the queries", "the keys") if entry.kind is Kind.SCORES else ("the weights", "the values")
-    return Contraction((TWO, batch, heads, *pairs, width), ((names[0], left.grad), (names[1], right.grad)))
+    return CONTRACTIONS[entry.kind](entry, conventions)
 
 
 def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -117,10 +145,13 @@ def ran(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return (Term(entry.path, (TWO, *entry.output.shape)),)
 
 
-def rules(counted: Rule) -> Mapping[Kind, Rule]:
-    """A table in which one rule counts what contracts or works elementwise, and the rest adds nothing."""
-    free = (Kind.DROPOUT, Kind.POSITIONS, Kind.SELECT, Kind.PARAMETER, Kind.MOVE)
-    return dict.fromkeys(COUNTED, counted) | dict.fromkeys(free, nothing) | {Kind.CONTRACTION: ran}
+def rules(counted: Rule, seen: str = "") -> Mapping[Kind, Rule]:
+    """A table in which one rule counts the contractions of every kind, by the table above.
+
+    Of a trace it takes the products of a run that was made for the quantity named as ``seen``, and nothing else.
+    """
+    traced = {Kind.CONTRACTION: measured(seen, ran)} if seen else {}
+    return {**rows(counted, *CONTRACTIONS), **traced}
 
 
 def _scaled(factors: tuple[Expr, ...], share: Expr) -> tuple[Expr, ...]:

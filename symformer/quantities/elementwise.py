@@ -14,10 +14,10 @@ from sympy import Expr, Integer, Min
 
 from ..account import Term
 from ..errors import RuleError
-from ..ledger import Entry, Kind
+from ..ledger import Entry, Kind, Weight
 from ..shapes import Shape
 from ..symbols import C
-from .quantity import Conventions
+from .quantity import Conventions, Rule, nothing, refused, rows, total, unseen
 
 
 class Count(NamedTuple):
@@ -82,32 +82,65 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
     return (*before, least, (2 * queries - least + 1) / 2)
 
 
+def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """The bias, once for each element."""
+    shape = entry.output.shape
+    if entry.logits and conventions.get("logits") == "last":
+        shape = (shape[0], shape[-1])
+    return (_times(entry, " (bias)", BIAS.flops, shape),) if _vectors(entry) else ()
+
+
+def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """The scale, and the mask where masked pairs are computed at all."""
+    shape = elements(entry.output.shape, entry, conventions)
+    scale = _times(entry, " (scale)", ROOT.flops, shape)
+    if entry.mask != "causal" or conventions["attention"] != "full":
+        return (scale,)
+    return (scale, _times(entry, " (mask)", MASK.flops, shape))
+
+
+def norm(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """As the norm does, and 1 for each of scale and bias."""
+    return _by(_row(NORMS, entry) + SCALE.flops * len(_vectors(entry)))(entry, conventions)
+
+
+def activation(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """As the function does."""
+    return _by(_row(ACTIVATIONS, entry))(entry, conventions)
+
+
+def _by(flops: int) -> Rule:
+    """So many FLOPs for each element of the output that is computed."""
+    return lambda entry, conventions: (_times(entry, "", flops, elements(entry.output.shape, entry, conventions)),)
+
+
+def _times(entry: Entry, what: str, flops: int, shape: Shape) -> Term:
+    return Term(f"{entry.path}{what}", (*([Integer(flops)] if flops != 1 else []), *shape))
+
+
+def _vectors(entry: Entry) -> list[Weight]:
+    return [weight for weight in (*entry.weights, *entry.shared) if len(weight.shape) == 1]
+
+
+ELEMENTWISE: Mapping[Kind, Rule] = total(
+    {
+        Kind.LINEAR: linear,
+        Kind.SCORES: scores,
+        Kind.NORM: norm,
+        Kind.ACTIVATION: activation,
+        **{kind: _by(count.flops) for kind, count in EACH.items()},  # softmax, rotate, add, multiply
+        **rows(nothing, Kind.LOOKUP, Kind.MIX, Kind.EXPERTS, Kind.JOIN, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
+        **rows(nothing, Kind.DROPOUT, Kind.POSITIONS),  # which is off; and which is made once
+        **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), Kind.ROUTE, Kind.COMBINE),
+        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    },
+    "elementwise FLOPs",
+)
+
+
 def elementwise(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """What the elementwise operations of an entry come to. Raises RuleError for a function that has no row here."""
-    if entry.kind in (Kind.MIX, Kind.LOOKUP, Kind.EXPERTS, Kind.JOIN):
-        return ()
-    if entry.kind in (Kind.ROUTE, Kind.COMBINE):
-        raise RuleError(f"{entry.path}: no count of FLOPs is stated for the operation {entry.kind.value!r}")
-    shape = elements(entry.output.shape, entry, conventions)
-    vectors = [weight for weight in (*entry.weights, *entry.shared) if len(weight.shape) == 1]
-    found: list[tuple[str, int]] = []
-    if entry.kind is Kind.LINEAR:
-        if entry.logits and conventions.get("logits") == "last":
-            shape = (shape[0], shape[-1])
-        found = [(" (bias)", BIAS.flops)] if vectors else []
-    elif entry.kind is Kind.SCORES:
-        found = [(" (scale)", ROOT.flops)]
-        if entry.mask == "causal" and conventions["attention"] == "full":
-            found.append((" (mask)", MASK.flops))
-    elif entry.kind is Kind.NORM:
-        found = [("", _row(NORMS, entry) + SCALE.flops * len(vectors))]
-    elif entry.kind is Kind.ACTIVATION:
-        found = [("", _row(ACTIVATIONS, entry))]
-    else:
-        found = [("", EACH[entry.kind].flops)]
-    return tuple(
-        Term(f"{entry.path}{what}", (*([Integer(number)] if number != 1 else []), *shape)) for what, number in found
-    )
+    return ELEMENTWISE[entry.kind](entry, conventions)
 
 
 def _row(table: Mapping[str, Count], entry: Entry) -> int:

@@ -9,7 +9,7 @@ from .quantity import Quantity
 QUANTITY = Quantity(
     Measure("flops", "forward FLOPs", "F", "FLOPs"),
     "One forward pass over B sequences of S tokens, 2 FLOPs a multiply-add.",
-    rules(forward),
+    rules(forward, seen="flops"),
     ("operation", "multiplied out"),
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING, "count": COUNT},
 )

@@ -9,28 +9,41 @@ from ..errors import RuleError
 from ..ledger import Entry, Kind
 from ..symbols import S
 from .generation import DTYPE, LATENT, SIZES, WINDOW, keys_and_values
-from .quantity import Convention, Conventions, Quantity
+from .quantity import Convention, Conventions, Quantity, nothing, rows, unseen
 
 
-def held(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The weights an entry stores, what it keeps of C tokens, and the logits it makes of one."""
-    size = SIZES[conventions["weights"]]
-    terms = [Term(weight.path, (*weight.shape, size)) for weight in entry.weights]
-    if entry.kind in (Kind.SCORES, Kind.MIX):
-        terms += keys_and_values(entry, SIZES[conventions["cache"]], conventions)
-    if entry.logits:
-        if len(entry.output.shape) != 3:
-            raise RuleError(f"{entry.path}: the logits of one token are known for [B,S,V] only")
-        one = tuple(dim.xreplace({S: Integer(1)}) for dim in entry.output.shape)
-        terms.append(Term(f"{entry.path} (logits)", (*one, SIZES[conventions["logits"]])))
-    return tuple(terms)
+def weights(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """The weights an entry stores."""
+    return tuple(Term(weight.path, (*weight.shape, SIZES[conventions["weights"]])) for weight in entry.weights)
+
+
+def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Its weights, and of a head the logits it makes of one token."""
+    if not entry.logits:
+        return weights(entry, conventions)
+    if len(entry.output.shape) != 3:
+        raise RuleError(f"{entry.path}: the logits of one token are known for [B,S,V] only")
+    one = tuple(dim.xreplace({S: Integer(1)}) for dim in entry.output.shape)
+    return (*weights(entry, conventions), Term(f"{entry.path} (logits)", (*one, SIZES[conventions["logits"]])))
+
+
+def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """What attention keeps of C tokens."""
+    return tuple(keys_and_values(entry, SIZES[conventions["cache"]], conventions))
 
 
 QUANTITY = Quantity(
     Measure("inference-memory", "bytes of inference memory", "M", "bytes"),
     "Every weight once, the keys and values of C tokens in each of B sequences, and the logits of one token in each. "
     "What is needed only for a moment is not counted.",
-    dict.fromkeys((kind for kind in Kind if kind is not Kind.STORED), held),
+    {
+        **rows(weights, Kind.LOOKUP, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
+        Kind.LINEAR: linear,
+        **rows(cached, Kind.SCORES, Kind.MIX),
+        **rows(nothing, Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE),
+        **rows(nothing, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE, Kind.MOVE),
+        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    },
     ("what is held", "multiplied out"),
     {
         "weights": Convention(DTYPE),

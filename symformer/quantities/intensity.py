@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from ..account import Measure, Term
 from ..formula import Formula, Ratio, Source
 from ..ledger import Entry
-from ..sizes import Condition, Relations
+from ..sizes import Relations
 from .access import KERNELS, PHASE, RULES
 from .contractions import ATTENTION, LOGITS, forward, rules
 from .generation import DTYPE, one_token
@@ -48,12 +48,11 @@ class Intensity(Quantity):
         stem: str,
         given: Mapping[str, str],
         relations: Relations,
-        constraints: tuple[Condition, ...],
         source: Source | None = None,
     ) -> Ratio:
         """FLOPs over bytes, under the same conventions. Raises OptionError, UnknownNameError, RuleError."""
-        above: Formula = super().formula(part, stem, given, relations, constraints, source)
-        below = BYTES.formula(part, stem, given, relations, constraints, source)
+        above: Formula = super().formula(part, stem, given, relations, source)
+        below = BYTES.formula(part, stem, given, relations, source)
         return Ratio(**{item.name: getattr(above, item.name) for item in fields(above)}, counts=FLOPS, over=below)
 
 

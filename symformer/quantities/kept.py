@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 from sympy import Expr, Integer, Symbol
 
-from ..account import Measure, Term
+from ..account import Term
 from ..errors import RuleError
 from ..ledger import ONE, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..placement import CHOICES, in_flight
 from ..sizes import AtMost, Condition, Excludes
 from ..symbols import B, S, W
-from .quantity import Convention, Conventions, rule_for
+from .quantity import Convention, Conventions, refused, rows, unseen
 
 LONG = Integer(8)  # bytes of an index
 SINGLE = Integer(4)  # bytes of a number in single precision
@@ -61,7 +61,7 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
     RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input.
     """
     if entry.function not in ("layer", "rms"):
-        raise RuleError(f"{entry.path}: activations has no rule for the norm {entry.function!r}")
+        raise RuleError(f"{entry.path}: what transformers keeps of the norm {entry.function!r} is not known")
     size, one = _SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
     if entry.function == "layer":
         return Saves(entry.inputs, makes=(_made(entry, "mean", one, size), _made(entry, "1/σ", one, size)))
@@ -82,7 +82,7 @@ def activation(entry: Entry, conventions: Conventions) -> Saves:
             made = ("0.5x", "tanh", "1 + tanh")
             size = _SIZES[conventions["dtype"]]
             return Saves(entry.inputs, makes=tuple(_made(entry, name, entry.output.shape, size) for name in made))
-    raise RuleError(f"{entry.path}: activations has no rule for the function {entry.function!r}")
+    raise RuleError(f"{entry.path}: what transformers keeps of the function {entry.function!r} is not known")
 
 
 def multiply(entry: Entry, conventions: Conventions) -> Saves:
@@ -143,11 +143,12 @@ _COMMON: dict[Kind, Saver] = {
     Kind.MULTIPLY: multiply,
     Kind.DROPOUT: dropout,
     Kind.ROTATE: rotate,
-    Kind.ADD: none,
-    Kind.POSITIONS: none,
-    Kind.SELECT: none,
-    Kind.PARAMETER: none,
-    Kind.MOVE: none,
+    **rows(none, Kind.ADD, Kind.POSITIONS, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
+    Kind.JOIN: refused(
+        "what transformers keeps of two tensors side by side, as latent attention has them, is not known"
+    ),
+    **rows(refused("what transformers keeps of experts is not known"), Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE),
+    **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
 }
 
 
@@ -174,21 +175,28 @@ def _only(entry: Entry, functions: tuple[str, ...]) -> Saves:
 
 def observed(entry: Entry, conventions: Conventions) -> Saves:
     """What torch was seen to keep."""
+    if entry.function != "activations":
+        unseen(entry, conventions)
     return Saves(makes=(Term(entry.path, entry.output.shape),))
 
 
-# Only what the paper counts: a gated or a rotary model has no rule here.
 _MEGATRON: dict[Kind, Saver] = {
-    Kind.LOOKUP: none,
+    **rows(none, Kind.LOOKUP, Kind.ADD, Kind.MOVE),
     Kind.LINEAR: linear,
     Kind.NORM: megatron_norm,
     Kind.ACTIVATION: megatron_activation,
     Kind.DROPOUT: dropout,
-    Kind.ADD: none,
-    Kind.SCORES: reads,
+    **rows(reads, Kind.SCORES, Kind.MIX),
     Kind.SOFTMAX: softmax,
-    Kind.MIX: reads,
-    Kind.MOVE: none,
+    **rows(
+        refused(
+            "implementation=megatron knows the layers that its paper counts, and those have no gates, no rotary or "
+            "fixed positions, no poolers and no experts"
+        ),
+        *(Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
+        *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE, Kind.PARAMETER),
+    ),
+    **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
 }
 IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
     "eager": {
@@ -250,8 +258,8 @@ class Kept:
         return ONE if last and others else 1 / count if last else (count - 1) / count if others else ZERO
 
 
-def activation_terms(ledger: Ledger, conventions: Conventions, measure: Measure) -> dict[int, tuple[Term, ...]]:
-    """The bytes kept of what each entry makes, by the entry's identity. Raises RuleError for a kind without a rule."""
+def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...]]:
+    """The bytes kept of what each entry makes, by the entry's identity. Raises RuleError for a kind that is refused."""
     implementation = conventions["implementation"]
     if implementation != "megatron" and (shared := [name for name in CHOICES if name in conventions]):
         raise RuleError(
@@ -270,10 +278,8 @@ def activation_terms(ledger: Ledger, conventions: Conventions, measure: Measure)
     inside = {id(entry) for region in again for entry in region}
     terms: dict[int, tuple[Term, ...]] = {}
     for _, entry in ledger:
-        if entry.output.grad == 0:
-            continue
-        saved = rule_for(table, entry, measure)(entry, conventions)
-        if id(entry) in inside:  # refused where it has no rule, and otherwise not kept
+        saved = table[entry.kind](entry, conventions)  # refused, whether or not it would be kept
+        if entry.output.grad == 0 or id(entry) in inside:
             continue
         for tensor in (*saved.reads, *((entry.output,) if saved.output else ())):
             kept.keep(tensor)

@@ -6,7 +6,7 @@ from ..account import Measure, Term
 from ..errors import RuleError
 from ..ledger import Entry, Kind
 from .generation import DTYPE, LATENT, SIZES, WINDOW, keys_and_values
-from .quantity import Convention, Conventions, Quantity, nothing
+from .quantity import Convention, Conventions, Quantity, measured, nothing, rows, unseen
 
 
 def kept(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -25,31 +25,12 @@ QUANTITY = Quantity(
     Measure("kv-cache", "bytes of the key/value cache", "K", "bytes"),
     "The keys and the values of C tokens in each of B sequences, in every layer, at the heads that store them.",
     {
-        Kind.SCORES: kept,
-        Kind.MIX: kept,
-        Kind.CACHED: held,
-        **dict.fromkeys(
-            (
-                Kind.LINEAR,
-                Kind.LOOKUP,
-                Kind.SOFTMAX,
-                Kind.NORM,
-                Kind.ACTIVATION,
-                Kind.MULTIPLY,
-                Kind.ADD,
-                Kind.DROPOUT,
-                Kind.ROTATE,
-                Kind.POSITIONS,
-                Kind.JOIN,
-                Kind.SELECT,
-                Kind.ROUTE,
-                Kind.EXPERTS,
-                Kind.COMBINE,
-                Kind.PARAMETER,
-                Kind.MOVE,
-            ),
-            nothing,
-        ),
+        **rows(kept, Kind.SCORES, Kind.MIX),
+        Kind.CACHED: measured("kv-cache", held),
+        **rows(nothing, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.SOFTMAX),
+        **rows(nothing, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS),
+        **rows(nothing, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE, Kind.MOVE),
+        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT),
     },
     ("what is kept", "multiplied out"),
     {

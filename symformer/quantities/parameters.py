@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-from ..account import Measure, Term
-from ..ledger import Entry, Kind
-from .quantity import Conventions, Quantity, nothing
-
-
-def stored(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The shape of each weight this entry stores, multiplied out."""
-    return tuple(Term(weight.path, weight.shape) for weight in entry.weights)
-
+from ..account import Measure
+from ..ledger import Kind
+from .quantity import Quantity, nothing, rows, stored, unseen
 
 QUANTITY = Quantity(
     Measure("params", "parameters", "N", "elements"),
     "Every element of every trained weight is counted: matrices, biases, and the scales and biases of norms. A weight "
     "that is used in two places is stored once and counted once. Fixed tables, activations and dropout store nothing.",
     {
-        Kind.LOOKUP: stored,
-        Kind.LINEAR: stored,
-        Kind.NORM: stored,
-        Kind.SCORES: nothing,
-        Kind.SOFTMAX: nothing,
-        Kind.MIX: nothing,
-        Kind.ACTIVATION: nothing,
-        Kind.MULTIPLY: nothing,
-        Kind.ADD: nothing,
-        Kind.DROPOUT: nothing,
-        Kind.ROTATE: nothing,
-        Kind.POSITIONS: nothing,
-        Kind.JOIN: nothing,
-        Kind.SELECT: nothing,
-        Kind.ROUTE: nothing,
-        Kind.EXPERTS: stored,
-        Kind.COMBINE: nothing,
-        Kind.PARAMETER: stored,
-        Kind.STORED: stored,
-        Kind.MOVE: nothing,
+        **rows(stored, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.STORED),
+        **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
+        **rows(nothing, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE),
+        **rows(nothing, Kind.COMBINE, Kind.MOVE),
+        **rows(unseen, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
     },
     ("weight", "shape"),
 )

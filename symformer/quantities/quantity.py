@@ -1,10 +1,14 @@
-"""A quantity: a table with one short rule for each kind of operation, summed over a ledger."""
+"""A quantity: a total table, one short rule for each kind of operation, summed over a ledger.
+
+Every kind has a row in every table: it adds something, adds nothing because somebody decided so, or is refused with
+the reason. A table that leaves a kind out cannot be made.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from ..account import Line, Measure, Term
 from ..errors import OptionError, RuleError, UnknownNameError
@@ -24,6 +28,48 @@ def nothing(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return ()
 
 
+def stored(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """The shape of each weight this entry stores, multiplied out."""
+    return tuple(Term(weight.path, weight.shape) for weight in entry.weights)
+
+
+def refused(because: str) -> Callable[[Entry, Conventions], Any]:
+    """The stated rule of a kind that a quantity cannot be answered with: a RuleError that gives the reason."""
+
+    def rule(entry: Entry, conventions: Conventions) -> Any:
+        raise RuleError(f"{entry.path}: {because}")
+
+    return rule
+
+
+def measured(quantity: str, terms: Rule) -> Rule:
+    """The rule of what a run of torch was seen to do, which answers the quantity that the run was made for."""
+
+    def rule(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+        if entry.function != quantity:
+            unseen(entry, conventions)
+        return terms(entry, conventions)
+
+    return rule
+
+
+def unseen(entry: Entry, conventions: Conventions) -> Any:
+    """The rule of what a trace saw, for every quantity that it did not see it for. Raises RuleError."""
+    raise RuleError(f"{entry.path}: a trace saw this for {entry.function}, and knows nothing else of what it is for")
+
+
+def rows(rule: R, *kinds: Kind) -> dict[Kind, R]:
+    """Rows of a table that share a rule."""
+    return dict.fromkeys(kinds, rule)
+
+
+def total(table: Mapping[Kind, R], what: str) -> Mapping[Kind, R]:
+    """The table itself, which has a row for every kind of operation. Raises RuleError where one is left out."""
+    if missing := [kind.value for kind in Kind if kind not in table]:
+        raise RuleError(f"the table of {what} has no row for {', '.join(missing)}; state a rule, nothing or refused")
+    return table
+
+
 @dataclass(frozen=True)
 class Convention:
     """A named choice. The first value is the one taken when nothing is said; each value says what it means."""
@@ -40,10 +86,18 @@ PLACEMENT: Mapping[str, Convention] = {name: Convention(meanings) for name, mean
 
 
 class Counted(Divisible, Protocol):
-    """A part that knows its ledger."""
+    """A part that knows its ledger, when its formulas hold, and the library that has it as a torch class."""
 
     @property
     def ledger(self) -> Ledger: ...
+
+    @property
+    def constraints(self) -> tuple[Condition, ...]: ...
+
+    @property
+    def library(self) -> str: ...
+
+    def answering(self, question: Quantity, given: Mapping[str, str]) -> Self: ...
 
 
 @dataclass(frozen=True)
@@ -56,6 +110,15 @@ class Quantity:
     columns: tuple[str, str]  # what the table of a derivation calls a term and its factors
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     checked: str = ""  # how it is checked, where torch counts no such thing and there is no certificate
+
+    def __post_init__(self) -> None:
+        for table in self.tables:
+            total(table, self.measure.name)
+
+    @property
+    def tables(self) -> Iterable[Mapping[Kind, Any]]:
+        """Every table that it is answered by, each of them total."""
+        return (self.rules,)
 
     @property
     def choices(self) -> Mapping[str, Convention]:
@@ -85,10 +148,15 @@ class Quantity:
         stem: str,
         given: Mapping[str, str],
         relations: Relations,
-        constraints: tuple[Condition, ...],
         source: Source | None = None,
     ) -> Formula:
-        """The formula of a part, whose id starts with ``stem``. Raises OptionError, UnknownNameError, RuleError."""
+        """The formula of a part, whose id starts with ``stem``: the one way to any answer.
+
+        Raises OptionError, UnknownNameError, RuleError.
+        """
+        part = part.answering(self, given)
+        constraints = part.constraints
+        self.check(part.library, given)
         chosen = self.choose(given)
         placement = Placement.of(chosen)
         ledger = part.ledger
@@ -115,17 +183,8 @@ class Quantity:
         return ()
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """What every entry of a ledger comes to. Raises RuleError for a kind that has no rule."""
-        return tally(ledger.root, lambda entry: rule_for(self.rules, entry, self.measure)(entry, conventions))
-
-
-def rule_for(rules: Mapping[Kind, R], entry: Entry, measure: Measure) -> R:
-    """The rule for an entry's kind. Raises RuleError: unknown never counts as nothing."""
-    if entry.kind is Kind.STORED and entry.kind not in rules:
-        raise RuleError(f"{entry.path}: what a trace stores is known and not what is done with it: no {measure.name}")
-    if entry.kind not in rules:
-        raise RuleError(f"{entry.path}: {measure.name} has no rule for the operation {entry.kind.value!r}")
-    return rules[entry.kind]
+        """What every entry of a ledger comes to. Raises RuleError for a kind that is refused."""
+        return tally(ledger.root, lambda entry: self.rules[entry.kind](entry, conventions))
 
 
 def tally(scope: Scope, terms_of: Callable[[Entry], tuple[Term, ...]], path: str = "", key: str = "") -> Line:

@@ -12,7 +12,7 @@ from ..ledger import Entry, Kind, Ledger, record
 from ..placement import CHOICES
 from ..symbols import R
 from .contractions import ATTENTION, EMBEDDING, TWO, Contraction, contractions, rules
-from .quantity import Convention, Conventions, Quantity, rule_for, tally
+from .quantity import Convention, Conventions, Quantity, tally
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -71,7 +71,7 @@ class TrainFlops(Quantity):
 
         def terms(entry: Entry) -> tuple[Term, ...]:
             frozen = any(weight in tables for weight in (*entry.weights, *entry.shared))
-            found = rule_for(self.rules, entry, self.measure)(entry, conventions)
+            found = self.rules[entry.kind](entry, conventions)
             return tuple(term for term in found if not (frozen and term.label.endswith("(gradient of the weight)")))
 
         return tally(part.root, terms)
@@ -88,7 +88,7 @@ QUANTITY = TrainFlops(
     "One forward and one backward pass over B sequences of S tokens, logits at all positions. "
     "Contractions (matrix products) only, 2 FLOPs a multiply-add. A product has two gradients, one for each side; the "
     "gradient of the model's own input is not asked for.",
-    rules(trained),
+    rules(trained, seen="train-flops"),
     ("operation", "multiplied out"),
     {
         "attention": ATTENTION,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sympy import Expr, Integer, Min, Mul, ceiling, floor
 
 from ..account import Line, Measure, Term
 from ..errors import RuleError
-from ..ledger import Entry, Ledger, Weight
+from ..ledger import Entry, Kind, Ledger, Weight
 from ..placement import evenly
 from ..sizes import Condition
 from ..symbols import N_dp
-from .kept import DROPOUT, RECOMPUTE, SINGLE, activation_terms, implemented, kept_conditions
-from .quantity import Convention, Conventions, Quantity, tally
+from .kept import DROPOUT, IMPLEMENTATIONS, RECOMPUTE, SINGLE, activation_terms, implemented, kept_conditions
+from .quantity import Convention, Conventions, Quantity, nothing, rows, tally, unseen
 
 BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements to a scale, and of the smallest weight that is quantised
 STEP = Integer(4)  # bytes in which torch counts the steps, for each weight apart
@@ -99,7 +100,12 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 @dataclass(frozen=True)
 class TrainMemory(Quantity):
-    """What an entry's weights need, and what is kept of its tensors."""
+    """What an entry's weights need, by the rules; and what is kept of its tensors, by those of an implementation."""
+
+    @property
+    def tables(self) -> Iterable[Mapping[Kind, Any]]:
+        """Its own, and one for each implementation."""
+        return (self.rules, *IMPLEMENTATIONS.values())
 
     def check(self, library: str, given: Mapping[str, str]) -> None:
         """Megatron's kernels are for half precision, and transformers for the models that it has."""
@@ -117,8 +123,11 @@ class TrainMemory(Quantity):
         """Weights, gradients and optimizer with the entry that stores the weight; activations with their maker."""
         none = conventions["implementation"] == "none"
         dtype = "fp32" if conventions["recipe"] == "fp32" else "bf16"
-        kept = {} if none else activation_terms(ledger, {**conventions, "dtype": dtype}, self.measure)
-        return tally(ledger.root, lambda entry: (*state(entry, conventions), *kept.get(id(entry), ())))
+        kept = {} if none else activation_terms(ledger, {**conventions, "dtype": dtype})
+        return tally(
+            ledger.root,
+            lambda entry: (*self.rules[entry.kind](entry, conventions), *kept.get(id(entry), ())),
+        )
 
 
 QUANTITY = TrainMemory(
@@ -126,7 +135,13 @@ QUANTITY = TrainMemory(
     "Every weight with its gradient and the state that the optimizer keeps for it, and the activations kept from "
     "one forward pass over B sequences of S tokens. What an allocator adds, and what is needed only for a "
     "moment, is not counted: of what is recomputed, the part that is live again in the backward pass.",
-    {},
+    {
+        **rows(state, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
+        **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
+        **rows(nothing, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE),
+        **rows(nothing, Kind.COMBINE, Kind.MOVE),
+        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    },
     ("what is kept", "multiplied out"),
     {
         "recipe": Convention(

@@ -1,0 +1,103 @@
+"""Every table of rules is total: a kind of operation adds something, adds nothing by decision, or is refused."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import pytest
+from sympy import Integer
+
+import symformer as sf
+from symformer.architectures.palm import PaLM
+from symformer.errors import RuleError, ShapeError
+from symformer.ledger import STORING, Entry, Kind, Ledger, Scope, Tensor, Weight
+from symformer.quantities import quantities
+from symformer.quantities.contractions import CONTRACTIONS
+from symformer.quantities.elementwise import ELEMENTWISE
+from symformer.quantities.intensity import BYTES
+from symformer.symbols import B, E, S
+
+TABLES = {f"{name} {number}": table for name, each in quantities().items() for number, table in enumerate(each.tables)}
+TABLES |= {"contractions": CONTRACTIONS, "elementwise": ELEMENTWISE, "intensity bytes": BYTES.rules}
+OBSERVED = (Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_has_a_row_for_every_kind(name):
+    assert set(TABLES[name]) == set(Kind)
+
+
+@pytest.mark.parametrize("name", quantities())
+def test_a_table_that_leaves_a_kind_out_cannot_be_made(name, monkeypatch):
+    """As if a kind were added to the set and nobody had decided what it costs."""
+    question = quantities()[name]
+    assert list(question.tables)
+    monkeypatch.setattr(sys.modules["symformer.quantities.quantity"], "Kind", [*Kind, _Undecided])
+    with pytest.raises(RuleError, match=rf"the table of {name} has no row for undecided; state a rule"):
+        replace(question)
+
+
+class _Undecided:
+    value = "undecided"
+
+
+class _Observed:
+    """A part whose ledger is one row that a run made for ``flops`` saw."""
+
+    constraints = ()
+    library = "transformers"
+    title = "Observed"
+    name = "observed"
+
+    def __init__(self, kind: Kind) -> None:
+        output = Tensor("h.*.mm", (B, S, E))
+        weights = (Weight("h.*.w", (E, E)),) if kind is Kind.STORED else ()
+        entry = Entry(kind, "h.*.mm", (), output, weights=weights, function="flops")
+        self.ledger = Ledger(Scope("", self, items=[entry]), None)
+
+    def answering(self, question, given):
+        return self
+
+
+@pytest.mark.parametrize("kind", OBSERVED)
+@pytest.mark.parametrize("name", quantities())
+def test_what_a_trace_saw_answers_the_quantity_it_was_seen_for_and_no_other(name, kind):
+    """Two FLOPs for each product of the sizes multiplied, B·S·E here; a stored weight has E·E elements."""
+    known = {("flops", Kind.CONTRACTION): 2 * B * S * E, ("params", Kind.STORED): E * E}
+    part = _Observed(kind)
+    ways = [{"implementation": each} for each in ("eager", "none")] if name == "train-memory" else [{}]
+    for way in ways:
+        if (name, kind) in known:
+            assert quantities()[name].formula(part, "observed", way, {}) == known[name, kind]
+        else:
+            with pytest.raises(RuleError, match="knows nothing else of what it is for"):
+                quantities()[name].formula(part, "observed", way, {})
+
+
+@pytest.mark.parametrize("quantity", ["activations", "train-memory"])
+def test_a_component_refuses_what_its_model_refuses(quantity):
+    """The library has no PaLM, so it keeps nothing of it."""
+    asked = {"implementation": "eager"}
+    for door in (sf.architecture("palm"), PaLM()):
+        with pytest.raises(RuleError, match="transformers does not have this model"):
+            door.formula(quantity, **asked)
+
+
+def test_a_refusal_gives_its_reason():
+    with pytest.raises(RuleError, match=r"^layers\.\*\.mlp\.top_k: which experts' weights are read depends on where"):
+        sf.architecture("mixtral-8x7b").formula("traffic")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in STORING])
+def test_a_kind_that_counts_no_weights_stores_none(kind):
+    with pytest.raises(ShapeError, match=f"'{kind.value}' stores no weights"):
+        Entry(kind, "act", (), Tensor("act", (B, S, E)), weights=(Weight("act.weight", (E,)),))
+
+
+def test_rows_are_counted_once_for_each_copy():
+    """An identity of the table itself: 2 FLOPs for each element of x[B,S,1] · W[E,1]."""
+    x = Tensor("x", (B, S, Integer(1)))
+    entry = Entry(Kind.LINEAR, "up", (x,), Tensor("up", (B, S, E)), weights=(Weight("up.weight", (E, Integer(1))),))
+    (product,) = CONTRACTIONS[Kind.LINEAR](entry, {})
+    assert product.forward("up").expr == 2 * B * S * E
