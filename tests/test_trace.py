@@ -902,14 +902,12 @@ def test_what_a_trace_does_not_know_is_refused(quantity: str) -> None:
     """It knows what is stored and what runs; a zero would be a lie, by whatever door."""
     stored = traced.afresh("gpt2")
     for asked in (stored, stored.of("flops"), stored.of("kv-cache")):
-        for door in (asked.model.formula, asked.of):
+        for door in (asked.model.formula, asked.model.component.formula, asked.of):
             with pytest.raises(sf.SymformerError, match="a trace knows params, flops, train-flops, activations, kv-"):
                 door(quantity)
         question = quantities()[quantity]
-        with pytest.raises(sf.SymformerError):
-            asked.model.component.formula(quantity)
-        with pytest.raises(sf.SymformerError):  # the rows as they are, asked without the model
-            question.formula(asked.model.component, "gpt2", {}, {}, ())
+        with pytest.raises(sf.SymformerError, match="a trace saw this for"):  # the rows as they are
+            question.account(asked.model.ledger, question.choose({}))
 
 
 def test_a_trace_gives_the_quantity_that_it_is_asked_for() -> None:
@@ -919,13 +917,17 @@ def test_a_trace_gives_the_quantity_that_it_is_asked_for() -> None:
     sizes = {"B": 2, "S": 7, "L": 3, "V": 11, "E": 5}
     stored = traced.afresh("gpt2")
     for asked in (stored, stored.of("flops"), stored.of("train-flops")):
-        for found in (asked.model.formula, lambda quantity, asked=asked: asked.of(quantity).model.formula(quantity)):
+        for found in (
+            asked.model.formula,
+            asked.model.component.formula,
+            lambda q, at=asked: at.of(q).model.formula(q),
+        ):
             assert found("flops").value(sizes) == forward
             assert found("train-flops").value(sizes) == 3 * forward
             assert found("params").equals("12*L*E**2 + 13*L*E + V*E + P*E + 2*E")
-    flops = stored.of("flops").model.component
-    with pytest.raises(sf.SymformerError, match="was measured for flops, which tells no train-flops"):
-        quantities()["train-flops"].formula(flops, "gpt2", {}, {}, ())
+    training = quantities()["train-flops"]
+    with pytest.raises(sf.SymformerError, match="a trace saw this for flops"):
+        training.account(stored.of("flops").model.ledger, training.choose({}))
     with pytest.raises(sf.SymformerError, match="attention=causal: the forward FLOPs of hf-gpt2 are read off what"):
         stored.of("flops").model.formula("flops", attention="causal")
     with pytest.raises(sf.SymformerError, match="tensor=on: the parameters of hf-gpt2 are read off what torch"):
