@@ -228,6 +228,7 @@ def test_models_of_public_packages_trace_exactly(package: str) -> None:
     found = trace(build, sizes, inputs=token_ids)
     assert found.model.params.equals(params), found.model.params
     assert found.model.formula("flops").equals(flops), found.model.formula("flops")
+    assert ("S is at most P" in found.of("flops").conditions) == ("P" in sizes)
     with torch.device("meta"):
         stored = sum(each.numel() for each in build(**sizes).parameters())
     assert found.model.params.value({name: sizes[name] for name in found.symbols}) == stored > 0

@@ -6,7 +6,7 @@ its data. Where such a tensor chooses rows of a table that has fewer, the run is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -39,8 +39,8 @@ class InTable(TorchDispatchMode):  # type: ignore[no-untyped-call]
         packet = func.overloadpacket
         if packet in LOOKUPS:
             table, indices = LOOKUPS[packet](args)
-            masked = any(isinstance(each, Tensor) and each.dtype is torch.bool for each in indices)
-            for axis, each in enumerate(() if masked else indices):
+            masked = any(isinstance(each, Tensor) and each.dtype is torch.bool for _, each in indices)
+            for axis, each in () if masked else indices:
                 top = self._top(each) if isinstance(each, Tensor) else None
                 if top is not None and top >= table.shape[axis]:
                     raise IndexError(f"row {top:g} of a table of {table.shape[axis]} rows: it has no row for it")
@@ -85,9 +85,11 @@ def _filled(place: int) -> Callable[[Any], float | None]:
     return filled
 
 
-LOOKUPS: Mapping[Any, Callable[[Any], tuple[Tensor, Any]]] = {
-    aten.embedding: lambda args: (args[0], (args[1],)),
-    aten.index: lambda args: (args[0], args[1]),
+# The table of an operation, and what chooses along which axis of it.
+LOOKUPS: Mapping[Any, Callable[[Any], tuple[Tensor, Sequence[tuple[int, Any]]]]] = {
+    aten.embedding: lambda args: (args[0], [(0, args[1])]),
+    aten.index: lambda args: (args[0], list(enumerate(args[1]))),
+    **dict.fromkeys((aten.gather, aten.index_select), lambda args: (args[0], [(args[1], args[2])])),
 }
 FILLED: Mapping[Any, Callable[[Any], float | None]] = {
     **dict.fromkeys((aten.ones, aten.ones_like, aten.new_ones), lambda args: 1),

@@ -761,9 +761,9 @@ class Tracer:
 
         def limit(point: Point) -> int:
             """Between what it takes and what it does not: 0 where it takes none."""
-            low, high = 0, far
-            for size in sorted({1, min(self.draws[length])}):
-                low, high = (size, high) if goes({**point, length: size}) else (low, min(size, high))
+            least = min(self.draws[length])
+            low = next((size for size in (least, 1) if goes({**point, length: size})), 0)
+            high = far if low == least else least if low else 1
             while high - low > 1:
                 middle = (low + high) // 2
                 low, high = (middle, high) if goes({**point, length: middle}) else (low, middle)
