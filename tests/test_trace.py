@@ -28,6 +28,7 @@ from symformer.notation.text import text
 from symformer.quantities import quantities
 from symformer.symbols import SYMBOLS, A, D, D_rope, E, H, L, L_dense, L_global, L_local, L_moe, M
 from symformer.witness import ignored_at, runs, trace, tracing, values_at
+from symformer.witness.lookups import InTable
 from symformer.witness.running import products
 from symformer.witness.runs import RUNS
 from symformer.witness.sources import letters
@@ -352,6 +353,32 @@ def test_a_length_is_bounded_by_a_size(build: Callable[..., nn.Module], sizes: d
 
 def found_names(build: Callable[..., nn.Module]) -> list[str]:
     return [name for name in inspect.signature(build).parameters if name != "asks"]
+
+
+TABLE = torch.empty(5, 3, device="meta")
+
+
+@pytest.mark.parametrize(
+    ("look", "rows"),
+    [
+        (lambda places: nn.functional.embedding(places, TABLE), 5),
+        (lambda places: TABLE[places], 5),
+        (lambda places: TABLE.index_select(0, places), 5),
+        (lambda places: TABLE.gather(1, places[None].expand(5, -1)), 3),
+        (lambda places: TABLE[(torch.ones_like(places).cumsum(0) - 1)[None].expand(2, -1)], 5),
+        (lambda places: TABLE[torch.minimum(places, torch.full_like(places, 4))], None),  # clamped
+        (lambda places: TABLE[places[:1]], None),  # the first of them alone
+    ],
+)
+def test_an_index_above_the_last_row_is_refused_without_data(look: Callable[..., object], rows: int | None) -> None:
+    for count in (1, 3, 4, 5, 6, 60):
+        with InTable(), torch.device("meta"):
+            places = torch.arange(count)
+            if rows is None or count <= rows:
+                look(places)
+            else:
+                with pytest.raises(IndexError, match=f"of a table of {rows} rows"):
+                    look(places)
 
 
 def test_a_number_bounds_a_length_where_it_is_one_in_the_code() -> None:

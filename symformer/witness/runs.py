@@ -14,8 +14,8 @@ from ..ledger import Kind
 from ..sizes import AtMost, Differs
 from .drawing import BLOCK, DEEP, POSITIONS
 from .fitting import Point
+from .lookups import in_tables
 from .running import Build, Call, cached, counted, dispatched, kept, products
-from .tables import in_tables
 from .traced import Traced, answerable
 from .tracing import DEPTHS, UP_TO, Letters, Measure, OutOfTimeError, Trace, Tracer, UnbuiltError
 

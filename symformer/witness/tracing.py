@@ -755,13 +755,14 @@ class Tracer:
 
         A size bounds a length if the length goes just so far as that size says, at other values of it too.
         """
+        least = min(self.draws[length])
+        asked = any(self._takes({**first, length: size}) for size in (least, 1))  # else it refuses something else
 
         def goes(point: Point) -> bool:
-            return self._takes(point) and agrees(point)
+            return (not asked or self._takes(point)) and agrees(point)
 
         def limit(point: Point) -> int:
             """Between what it takes and what it does not: 0 where it takes none."""
-            least = min(self.draws[length])
             low = next((size for size in (least, 1) if goes({**point, length: size})), 0)
             high = far if low == least else least if low else 1
             while high - low > 1:
@@ -775,7 +776,7 @@ class Tracer:
         most = next((n for n in rows if not self._takes({**first, length: n + 1}) and goes({**first, length: n})), 0)
         most = most or limit(first)
         beyond = {**first, length: most + 1}
-        refused = self.rows(beyond) is None or not self._takes(beyond)
+        refused = self.rows(beyond) is None or (asked and not self._takes(beyond))
         why = f"{REFUSES}: {self.last}" if refused else UP_TO
         for name, value in sorted(first.items(), key=lambda each: (not POSITIONS.search(each[0]), each[1] != most)):
             if name in {*self.lengths, BATCH, *self.ties} or DEEP.search(name) or not most:

@@ -61,7 +61,8 @@ class InTable(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _made(self, packet: Any, args: Any, out: Tensor) -> float | None:
         """The largest number in what an operation gives; None where nobody knows."""
         if packet in VIEWS:
-            return self._top(args[0])
+            fewer = out.numel() < args[0].numel()  # and which of them, nobody knows
+            return None if fewer else self._top(args[0])
         if packet is aten.arange:
             numbers: list[float] = [each for each in args if isinstance(each, int | float)]
             start, step = (numbers[0], (*numbers, 1)[2]) if len(numbers) > 1 else (0, 1)
