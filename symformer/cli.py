@@ -386,8 +386,8 @@ def trace(
     for condition in found.conditions:
         say(f"it holds where {condition}")
     for path, ignored in ((target, model.ignored), *((path, ignored_at(model, path)) for path in configs)):
-        for switch in ignored:
-            say(f"{switch} in {path} changes nothing that {model.source.name} stores")
+        if ignored:
+            say(f"{', '.join(ignored)} in {path}: nothing that {model.source.name} stores depends on it")
     for path, value in zip(configs, values, strict=True):
         say(f"{path}: {value:,}")
 

@@ -817,7 +817,7 @@ def test_a_switch_that_the_class_ignores_is_named(tmp_path: Path) -> None:
     assert found.ignored == ("tie_word_embeddings=false",)
     assert ignored_at(found, config_of(tmp_path, "t5", T5)) == ()
     done = CliRunner().invoke(cli, ["trace", t5, "--at", t5])
-    sentence = f"tie_word_embeddings=false in {t5} changes nothing that T5ForConditionalGeneration stores"
+    sentence = f"tie_word_embeddings=false in {t5}: nothing that T5ForConditionalGeneration stores depends on it\n"
     assert done.stdout.count(sentence) == 2, done.stdout
     switches = {"tie_word_embeddings": False, "attention_bias": True, "use_cache": False}
     assert trace(config_of(tmp_path, "llama", {**SMALL, "num_key_value_heads": 1, **switches})).ignored == ()
