@@ -349,8 +349,8 @@ def trace(
     from .summary import amount
     from .target import Kind, parse
     from .targets import pairs
+    from .witness import ignored_at, values_at
     from .witness import trace as trace_model
-    from .witness import values_at
 
     kind = parse(target).kind
     for option, given in (("--size", sizes), ("--inputs", (inputs,) if inputs else ())):
@@ -376,7 +376,8 @@ def trace(
                     {"name": each.name, "value": each.value, "why": each.why, "line": each.line or None}
                     for each in found.pinned
                 ],
-                "conditions": [str(each) for each in formula.constraints],
+                "conditions": found.conditions,
+                "ignored": list(model.ignored),
                 "values": values,
                 "checked": len(found.checked),
                 "seconds": round(found.seconds, 3),
@@ -388,11 +389,14 @@ def trace(
     say(f"exact, row by row, at {len(found.checked)} fresh random configs ({found.builds} builds)\n")
     table(["symbol", "field"], [[name, place] for name, place in found.symbols.items()], "ll")
     for name, other in found.ties.items():
-        say(f"{name} is {other}: the code runs with no other")
+        say(f"{name} is {other}: the trace holds with no other")
     for each in found.pinned:
         say(f"{each.name} is kept at {each.value:,}: {each.why}" + (f" ({each.line})" if each.line else ""))
-    for condition in formula.constraints:
+    for condition in found.conditions:
         say(f"it holds where {condition}")
+    for path, ignored in ((target, model.ignored), *((path, ignored_at(model, path)) for path in configs)):
+        if ignored:
+            say(f"{', '.join(ignored)} in {path}: nothing that {model.source.name} stores depends on it")
     for path, value in zip(configs, values, strict=True):
         say(f"{path}: {amount(value, formula.measure.unit)}")
 

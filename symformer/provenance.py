@@ -40,6 +40,7 @@ class Reading:
     versions: Mapping[str, str]  # of the libraries that were run
     pinned: tuple[Pinned, ...] = ()
     ties: Mapping[str, str] = field(default_factory=dict)  # a size that the code takes only where it is another
+    ignored: tuple[str, ...] = ()  # switches of the config that change nothing that the class stores, with their values
 
 
 @dataclass(frozen=True, kw_only=True)

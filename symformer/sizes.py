@@ -116,7 +116,31 @@ class Differs:
             raise SizeError(f"the formula does not hold for {both}: {self.because}")
 
 
-Condition = Divides | Excludes | AtMost | Differs
+@dataclass(frozen=True)
+class Equals:
+    """A condition under which a formula holds: a size is this number, or follows others in this way."""
+
+    size: Symbol
+    value: Expr
+    because: str
+
+    @property
+    def symbols(self) -> set[Symbol]:
+        """The sizes it is about."""
+        found: set[Symbol] = {self.size} | self.value.free_symbols
+        return found
+
+    def __str__(self) -> str:
+        return f"{self.size} is {text(self.value)}"
+
+    def check(self, numbers: Mapping[Symbol, int]) -> None:
+        """Raise SizeError when both have a number, and another."""
+        value = self.value.xreplace({name: Integer(number) for name, number in numbers.items()})
+        if self.size in numbers and value.is_number and value != numbers[self.size]:
+            raise SizeError(f"{self.size}={numbers[self.size]} is not {_spell(self.value, value)}; {self.because}")
+
+
+Condition = Divides | Excludes | AtMost | Differs | Equals
 
 
 def _spell(size: Expr, number: Expr) -> str:

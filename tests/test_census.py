@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,22 @@ from click.testing import CliRunner, Result
 from symformer.cli import cli
 from symformer.documents.census import page, section
 from symformer.documents.gallery import CENSUS
-from symformer.witness.census import Census, Entry, _untried, census, pairs, survey, versions
+from symformer.errors import DocumentError
+from symformer.witness import census as made_by
+from symformer.witness.census import OURS, Census, Entry, _untried, census, pairs, survey, versions
 
 REPORTS = Path(__file__).parent.parent / "reports"
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crew of this process alone: what a real one does is tested with it, and each worker of it imports torch."""
+
+    def alone(work: Callable[..., Any], jobs: Sequence[Any], workers: int, limit: float) -> Generator[Any]:
+        for job in jobs:
+            yield job, work(*job)
+
+    monkeypatch.setattr(made_by, "crew", alone)
 
 
 def noted(model_type: str, head: str) -> Entry:
@@ -24,6 +39,7 @@ def noted(model_type: str, head: str) -> Entry:
     return Entry(model_type, head, formula="V*E", seconds=1)
 
 
+@pytest.mark.usefixtures("here")
 def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     jobs, kept = [("one", "causal"), ("two", "causal"), ("three", "masked")], Path("census.jsonl")
@@ -45,6 +61,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("other", [{"limit": 61}, {"versions": {"torch": "1.0"}}, {"code": "another"}])
+@pytest.mark.usefixtures("here")
 def test_what_another_code_found_is_not_taken(
     other: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,14 +69,62 @@ def test_what_another_code_found_is_not_taken(
     kept = Path("census.jsonl")
     with pytest.raises(KeyboardInterrupt):
         census([("one", "causal"), ("two", "causal")], 1, 60, kept, interrupt, noted)
-    line = json.loads(kept.read_text())
-    kept.write_text(json.dumps({**line, "of": {**line["of"], **other}}) + "\n")
+    first, line = kept.read_text().splitlines()
+    facts = json.loads(line)
+    kept.write_text(first + "\n" + json.dumps({**facts, "of": {**facts["of"], **other}}) + "\n")
     census([("one", "causal")], 1, 60, kept, work=noted)
     assert Path("asked").read_text().splitlines().count("one causal") == 2
 
 
 def interrupt(done: int) -> None:
     raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"my notes\n", b'{"a": 1}\n{"of": {}, "entry": {}}\n', b"\xff\xfe\n", b'{"kept by": "symformer census"}\n'],
+)
+def test_a_file_that_is_not_ours_is_left_alone(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes.jsonl").write_bytes(content)
+    result = run("gpt2", "-o", "notes.md", "--workers", "1", "--head", "causal")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "notes.jsonl is there and was written by no census" in result.stderr
+    assert Path("notes.jsonl").read_bytes() == content
+    assert [place.name for place in tmp_path.iterdir()] == ["notes.jsonl"]
+
+
+@pytest.mark.parametrize("kind", ["link", "nowhere", "folder", "pipe"])
+def test_what_is_no_file_is_left_alone(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link to a file of ours too: it may be somebody's way of keeping it."""
+    monkeypatch.chdir(tmp_path)
+    place = Path("notes.jsonl")
+    match kind:
+        case "link":
+            Path("other").write_text(OURS + "\n")
+            place.symlink_to("other")
+        case "nowhere":
+            place.symlink_to("missing")
+        case "folder":
+            place.mkdir()
+        case "pipe":
+            os.mkfifo(place)
+    before = os.lstat(place)
+    with pytest.raises(DocumentError, match=r"notes\.jsonl is there and was written by no census"):
+        census([("one", "causal")], 1, 60, place, work=noted)
+    assert os.lstat(place) == before
+
+
+@pytest.mark.usefixtures("here")
+def test_a_file_that_took_the_place_of_ours_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def replaced(done: int) -> None:
+        Path("mine").write_text("my notes\n")
+        os.replace("mine", "census.jsonl")
+
+    census([("one", "causal")], 1, 60, Path("census.jsonl"), replaced, noted)
+    assert Path("census.jsonl").read_text() == "my notes\n"
 
 
 def run(*arguments: str) -> Result:
@@ -69,7 +134,7 @@ def run(*arguments: str) -> Result:
 def test_a_small_census(tmp_path: Path) -> None:
     """GPT-2's formula is the one in its paper's sizes; dbrx has no config that its own class takes."""
     output = tmp_path / "small.md"
-    result = run("gpt2", "dbrx", "-o", str(output), "--head", "causal", "--workers", "2", "--json")
+    result = run("gpt2", "dbrx", "-o", str(output), "--head", "causal", "--workers", "1", "--json")
     assert result.exit_code == 0, result.output
     shown = json.loads(result.stdout)
     assert {key: shown[key] for key in ("models", "build", "traced", "whole", "share")} == {

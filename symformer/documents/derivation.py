@@ -502,6 +502,8 @@ def _reading(reading: Reading, unit: str) -> list[Block]:
     for each in reading.pinned:
         because = [": ", each.why, *_maybe(each.line, " (", Code(each.line), ")"), "."]
         blocks.append(Paragraph([Code(each.name), f" is kept at {each.value:,}", *because]))
+    if reading.ignored:
+        blocks.append(Paragraph([Code(", ".join(reading.ignored)), ": nothing that the class stores depends on it."]))
     facts: list[tuple[str, Line]] = [
         ("Versions", [", ".join(f"{library} {release}" for library, release in reading.versions.items())]),
         ("Points", [f"{reading.points} random configs, and {reading.builds} builds of the model in all"]),

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from ..errors import WitnessError
+from ..errors import OptionError, WitnessError
 from ..model import Model
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ def trace(
     found: Trace
     if isinstance(build, str):
         found = torch_side("sources").trace_target(build, sizes or {}, head, inputs)
+    elif head:
+        raise OptionError(f"head={head} is for models of transformers, and a factory has none")
     else:
         found = torch_side("sources").trace(build, sizes or {}, "", inputs or None)
     return found
@@ -89,6 +91,12 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
     """The value of a traced formula at another config.json and the sizes of a run. Raises ConfigError and SizeError."""
     value: int = torch_side("sources").values_at(traced, path, quantity, given)
     return value
+
+
+def ignored_at(traced: Trace, path: str) -> tuple[str, ...]:
+    """The switches that another config.json states and that change nothing that the class traced stores."""
+    found: tuple[str, ...] = torch_side("sources").ignored_at(traced, path)
+    return found
 
 
 def torch_side(name: str = "certify") -> Any:
@@ -101,5 +109,6 @@ def torch_side(name: str = "certify") -> Any:
         return import_module(f".{name}", __name__)
     except ModuleNotFoundError as error:
         raise WitnessError(
-            f"{error.name} is not installed, and a check against torch needs it: pip install torch transformers"
+            f"{error.name} is not installed, and a check against torch needs it: pip install 'symformer[torch]', "
+            "or in a clone pip install '.[torch]'"
         ) from None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -14,18 +14,22 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, TextIO
 
 import torch
 
 from ..account import Measure
 from ..errors import DocumentError, UnknownNameError, WitnessError
 from ..quantities import quantity as find_quantity
+from .classes import config_class, of_head, types
 from .crew import Lost, crew
 from .drawing import ENTRY, usual
-from .sources import HEADS, PLACES, _whole_numbers, trace_type, types
+from .sources import PLACES, trace_type, whole_numbers
 from .tracing import UnbuiltError
 
+OURS = json.dumps(
+    {"kept by": "symformer census", "until": "all its results are there"}
+)  # the first line of such a file
 USUAL_HEADS = ("causal", "masked", "seq2seq")
 LIMITS = {"params": 90}  # seconds for one trace
 LIMIT = 600  # seconds for one that runs the model
@@ -152,9 +156,11 @@ def census(
     """
     made_with = versions()
     stamp = {"versions": made_with, "code": _digest(), "limit": limit, "quantity": quantity}
-    done = {pair: entry for pair, entry in _read(kept, stamp).items() if pair in set(jobs)}
     try:
-        with kept.open("w", encoding="utf-8") as file:
+        with _opened(kept) as file:
+            done = {pair: entry for pair, entry in _read(file, stamp).items() if pair in set(jobs)}
+            for number in range(len(done)):
+                tell(number + 1)
 
             def keep(entry: Entry) -> None:
                 done[entry.model_type, entry.head] = entry
@@ -162,13 +168,12 @@ def census(
                 file.flush()
                 tell(len(done))
 
-            for entry in list(done.values()):
-                keep(entry)
             rest = [job for job in jobs if job not in done]
             with closing(crew(work or partial(survey, quantity=quantity), rest, workers, limit)) as answers:
                 for (model_type, head), answer in answers:
                     keep(Entry(model_type, head, why=answer.why) if isinstance(answer, Lost) else answer)
-        kept.unlink()
+            if os.path.samestat(os.fstat(file.fileno()), kept.lstat()):  # still the file that was opened
+                kept.unlink()
     except OSError as error:
         raise DocumentError(f"{kept} cannot be written: {error.strerror}") from None
     return Census([done[job] for job in jobs], made_with, quantity)
@@ -193,7 +198,7 @@ def survey(model_type: str, head: str, quantity: str = "params") -> Entry:
         symbols=found.symbols,
         pinned=[asdict(each) for each in found.pinned],
         ties={name: str(tie) for name, tie in found.ties.items()},
-        conditions=[str(each) for each in formula.constraints],
+        conditions=found.conditions,
         untried=_untried(model_type),
         checked=len(found.checked),
         seconds=perf_counter() - begun,
@@ -201,15 +206,10 @@ def survey(model_type: str, head: str, quantity: str = "params") -> Entry:
     )
 
 
-def _config_class(model_type: str) -> Any:
-    configuration: Any = importlib.import_module("transformers.models.auto.configuration_auto")
-    return configuration.CONFIG_MAPPING[model_type]
-
-
 def _untried(model_type: str) -> list[str]:
     """The usual sizes of a config that are lists, or stand where the trace does not look."""
-    config = _config_class(model_type)()
-    tried = {ENTRY.sub("", name) for name in _whole_numbers(config)}
+    config = config_class(model_type)()
+    tried = {ENTRY.sub("", name) for name in whole_numbers(config)}
 
     def sizes(config: Any) -> Iterator[str]:
         for name, value in vars(config).items():
@@ -223,27 +223,52 @@ def _untried(model_type: str) -> list[str]:
 
 def _once(model_type: str, head: str) -> float:
     """The seconds that transformers takes to build a model on meta when everything is imported; 0 where it cannot."""
-    modeling: Any = importlib.import_module("transformers.models.auto.modeling_auto")
     try:
         with torch.device("meta"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            config_class = _config_class(model_type)
-            found = getattr(modeling, HEADS[head])[config_class]
-            model_class = found[0] if isinstance(found, tuple) else found
+            source = of_head(model_type, head)
             for _ in range(2):  # the first imports and warms up
-                config = config_class()
+                config = source.config_class()
                 begun = perf_counter()
-                model_class(config)
+                source.model_class(config)
                 seconds = perf_counter() - begun
     except Exception:  # whatever somebody's code raises: the trace says what
         return 0
     return seconds
 
 
-def _read(place: Path, stamp: Mapping[str, object]) -> dict[tuple[str, str], Entry]:
-    """The entries that a run before left, where it was the same code that made them."""
+def _opened(place: Path) -> TextIO:
+    """The file in which results are kept: a new one, or one that a census left. Raises DocumentError and OSError."""
+    try:
+        new = place.open("x+", encoding="utf-8")
+    except FileExistsError:
+        if place.is_symlink() or not place.is_file():
+            raise _foreign(place) from None
+    else:
+        new.write(OURS + "\n")
+        new.flush()
+        return new
+    old = place.open("r+", encoding="utf-8")
+    with suppress(UnicodeDecodeError):
+        if old.readline() == OURS + "\n":
+            return old
+    old.close()
+    raise _foreign(place)
+
+
+def _foreign(place: Path) -> DocumentError:
+    return DocumentError(
+        f"{place} is there and was written by no census, which keeps its results in a file of that name until it is "
+        "done: move it away, or name another page with -o"
+    )
+
+
+def _read(file: TextIO, stamp: Mapping[str, object]) -> dict[tuple[str, str], Entry]:
+    """The entries that a run before left, where the same code made them; what comes next is written after them."""
     found = {}
-    for line in place.read_text("utf-8").splitlines() if place.is_file() else ():
+    file.seek(0)
+    lines = file.read().split("\n")
+    for line in lines[1:]:
         try:
             facts = json.loads(line)
             if facts["of"] == stamp:
@@ -251,6 +276,8 @@ def _read(place: Path, stamp: Mapping[str, object]) -> dict[tuple[str, str], Ent
                 found[entry.model_type, entry.head] = entry
         except (ValueError, KeyError, TypeError):  # a line that was cut off: done again
             continue
+    if lines[-1]:  # it was cut off, and ends here
+        file.write("\n")
     return found
 
 

@@ -11,15 +11,14 @@ from typing import Any, cast
 
 from ..errors import RuleError, WitnessError
 from ..ledger import Kind
-from ..provenance import Provenance
-from ..quantities import quantity as find_quantity
 from ..sizes import AtMost, Differs
-from .drawing import BLOCK, DEEP
+from .drawing import BLOCK, DEEP, POSITIONS
 from .fitting import Point
+from .lookups import in_tables
 from .measure import releases
 from .running import Build, Call, cached, counted, dispatched, kept, products
-from .traced import Traced
-from .tracing import DEPTHS, Letters, Measure, OutOfTimeError, Trace, Tracer
+from .traced import Traced, answerable
+from .tracing import DEPTHS, UP_TO, Letters, Measure, OutOfTimeError, Trace, Tracer, UnbuiltError
 
 LIMIT = 240  # seconds of this process, for each set of lengths
 SHALLOW = 2  # layers to begin with, where they are all the same
@@ -57,13 +56,6 @@ RUNS: Mapping[str, Run] = {
 }
 
 
-def answerable(quantity: str) -> None:
-    """Raise UnknownNameError or RuleError for a quantity that no trace gives."""
-    find_quantity(quantity)
-    if quantity not in ("params", *RUNS):
-        raise RuleError(f"no run of torch gives {quantity}; a trace knows params, {', '.join(RUNS)}")
-
-
 @dataclass(frozen=True)
 class Runner:
     """What runs one model: its build, how it is called, and which lengths beside B it takes."""
@@ -74,6 +66,10 @@ class Runner:
     takes: Callable[[Run], tuple[str, ...]]
     letters: Letters
     library: str = ""
+    unaided: Callable[[Run], Call] | None = None  # calls it with tokens alone, where ``calls`` says more than it needs
+    refusal: str = ""  # why it cannot be run
+    hint: str = ""  # what to add to a refusal
+    ignored: tuple[str, ...] = ()  # switches of its config that change nothing that it stores
 
     def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...]) -> Trace:
         """The trace of a run at some lengths. Raises WitnessError."""
@@ -93,10 +89,12 @@ class Runner:
         begin = {**self.start, **{name: each[0] for name, each in drawn.items()}, **({"B": 2} if "B" in takes else {})}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            goes = partial(dispatched, self.build, in_tables((self.unaided or self.calls)(run)))
+            begin |= self.room(goes, begin, drawn)
             traced = Tracer(
                 run.measure(self.build, call),
                 begin,
-                lambda names: self.letters(list(dict.fromkeys([*found.symbols.values(), *names]))),
+                lambda names: self.letters(list(dict.fromkeys([*found.letters, *names]))),
                 quantity=quantity,
                 kind=run.kind,
                 draws=draws,
@@ -105,6 +103,7 @@ class Runner:
                 depths=(found.depth,) if len(stacks) > 1 else (SHALLOW, *DEPTHS),
                 limit=LIMIT,
                 stored=found,
+                takes=goes,
             ).trace(found.model.target, found.model.title)
         apart = [
             each
@@ -113,6 +112,19 @@ class Runner:
         ]
         component = cast(Traced, traced.model.component)
         return with_facts(traced, maker=self.library, conditions=(*component.conditions, *apart))
+
+    def room(self, takes: Callable[[Point], object], begin: Point, drawn: Mapping[str, list[int]]) -> Point:
+        """A larger start of the sizes without which the longest lengths are refused, such as rows of positions."""
+        longest = {**begin, **{name: max(each) for name, each in drawn.items()}}
+        if not drawn or runs(takes, longest):
+            return {}
+        most = max(map(max, drawn.values()))
+        short = {n: v * -(-4 * most // v) for n, v in self.start.items() if v < most and not DEEP.search(n)}
+        places = {name: size for name, size in short.items() if POSITIONS.search(name)}
+        for larger in (places, *({name: size} for name, size in short.items())):
+            if larger and runs(takes, {**longest, **larger}):
+                return larger
+        return {}
 
     def loops(self, quantity: str) -> bool:
         """Whether the code runs once for every token, which makes many tokens a matter of minutes."""
@@ -126,17 +138,22 @@ class Runner:
                 )
                 for length in (FEW[0], FEW[-1])
             )
-        except Exception:  # whatever somebody's code raises: the trace will say what
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # whatever somebody's code raises: the trace will say what
             return False
         return many > 2 * few and not run.cache
 
     def attached(self, found: Trace) -> Trace:
-        """A trace of what is stored, that can also run the model."""
+        """A trace of what is stored, that can also run the model; what it finds then can be asked everything too."""
 
         @cache
         def run(quantity: str) -> Trace:
             """The first lengths that do not bound the formula, or else the last that gave one."""
             answerable(quantity)
+            if quantity == found.quantity:
+                return whole(found)
+            self.admit(quantity, found.model.target)
             bounded: Trace | None = None
             refusal: WitnessError | None = None
             for lengths in (FEW,) if self.loops(quantity) else RUNS[quantity].lengths:
@@ -147,22 +164,47 @@ class Runner:
                     if isinstance(error, OutOfTimeError):
                         break
                     continue
-                if not any(isinstance(each, AtMost) and each.high.is_Integer for each in traced.model.constraints):
-                    return traced
+                if not any(isinstance(each, AtMost) and each.because == UP_TO for each in traced.model.constraints):
+                    return whole(traced)
                 bounded = traced
             if bounded is None:
-                raise cast(WitnessError, refusal)
-            return bounded
+                assert refusal is not None  # some lengths were tried
+                refusal.args = (f"{refusal}{self.hint}",)
+                raise refusal
+            return whole(bounded)
 
         def measure(quantity: str) -> Traced:
             return cast(Traced, run(quantity).model.component)
 
-        def measured(quantity: str) -> Provenance:
-            return (run(quantity) if quantity in RUNS else attached).model.provenance
+        def whole(trace: Trace) -> Trace:
+            attached = replace(with_facts(trace, measure=measure, maker=self.library), run=run)
+            facts = replace(attached.model.provenance, measured=lambda quantity: run(quantity).model.provenance)
+            if facts.reading:
+                facts = replace(facts, reading=replace(facts.reading, ignored=self.ignored))
+            return replace(attached, model=replace(attached.model, provenance=facts))
 
-        attached = replace(with_facts(found, measure=measure, maker=self.library), run=run)
-        provenance = replace(attached.model.provenance, measured=measured)
-        return replace(attached, model=replace(attached.model, provenance=provenance))
+        return whole(found)
+
+    def admit(self, quantity: str, target: str) -> None:
+        """Raise RuleError for a quantity that no run of this model tells, UnbuiltError for a model that is not run."""
+        if self.refusal:
+            raise UnbuiltError(self.refusal)
+        if quantity == "activations" and not self.library:
+            raise RuleError(
+                f"activations are what an implementation that has a name keeps, and {target} is code of its own; "
+                "flops and train-flops of it can be traced"
+            )
+
+
+def runs(takes: Callable[[Point], object], point: Point) -> bool:
+    """Whether a model's code takes these sizes."""
+    try:
+        takes(point)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # whatever somebody's code raises, it does not
+        return False
+    return True
 
 
 def with_facts(found: Trace, **facts: Any) -> Trace:

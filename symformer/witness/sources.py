@@ -6,14 +6,15 @@ Running a factory runs its code. Nothing is fetched, no remote code is trusted, 
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
+from itertools import combinations
 from math import prod
 from pathlib import Path
 from typing import Any, cast
@@ -24,11 +25,13 @@ from sympy import Symbol
 from torch import nn
 
 from ..config import read_config
-from ..errors import ConfigError, SizeError, TargetError, UnknownNameError, WitnessError
-from ..sizes import whole
+from ..errors import ConfigError, OptionError, SizeError, TargetError, WitnessError
+from ..provenance import Pinned
+from ..sizes import Equals, whole
 from ..symbols import SYMBOLS, name_size
 from ..target import HF, Kind, parse
 from .calling import calling, calling_with, lengths_of
+from .classes import Source, ignored, near_type, of_config, of_head
 from .drawing import DEEP, ENTRY
 from .fitting import Point
 from .running import Build, session, stored
@@ -36,64 +39,51 @@ from .runs import RUNS, Runner
 from .session import silence
 from .tracing import Trace, Tracer, UnbuiltError, sentence
 
-HEADS = {
-    "causal": "MODEL_FOR_CAUSAL_LM_MAPPING",
-    "masked": "MODEL_FOR_MASKED_LM_MAPPING",
-    "seq2seq": "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING",
-    "image": "MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING",
-    "base": "MODEL_MAPPING",
-}
-
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
 STAGES = 6  # a list of more numbers is one of layers
 PLACES = re.compile("ind(ex|ices)|_ids?$|layers$")  # lists that say where and not how many
 _NEVER = ("_token_id", "_index", "num_labels", "seed", "_token")
+_DEFAULT = "the factory's own default; a start for it makes it a size"
 
 
-def types(head: str) -> list[str]:
-    """The model types that transformers has with a head. Raises UnknownNameError."""
-    from transformers.models.auto import modeling_auto
-
-    if head not in HEADS:
-        raise UnknownNameError("head", head, HEADS)
-    return list(getattr(modeling_auto, HEADS[head] + "_NAMES"))
-
-
-def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None = None, target: str = "") -> Trace:
-    """The trace of a model type of transformers, from its default config or the fields given.
+def trace_type(model_type: str, head: str = "") -> Trace:
+    """The trace of a model type of transformers, from its default config.
 
     The head is the first that the type has of causal, seq2seq, masked, image and base, unless one is named.
     Raises WitnessError and UnknownNameError.
     """
-    import transformers
-    from transformers.models.auto import modeling_auto
+    return trace_source(of_head(model_type, head), {}, HF + model_type)
 
-    configuration_auto: Any = importlib.import_module("transformers.models.auto.configuration_auto")
+
+def trace_config(path: str, head: str = "") -> Trace:
+    """The trace of the class that a config.json names, with that file's own switches. Raises ConfigError."""
+    config = read_config(path)
+    source = of_config(config, path, head)
+    fields = _fields(config)
+    return trace_source(source, fields, path, ignored(source, fields))
+
+
+def _fields(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What a config class is given: not the class that it is for, nor code from elsewhere."""
+    return {name: value for name, value in config.items() if name not in ("auto_map", "architectures")}
+
+
+def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: tuple[str, ...] = ()) -> Trace:
+    """The trace of a class of transformers, around a config with some fields, some of which it ignores.
+
+    Raises WitnessError.
+    """
+    import transformers
 
     cast(Any, transformers.logging).set_verbosity_error()
-    if model_type not in configuration_auto.CONFIG_MAPPING_NAMES:
-        near = get_close_matches(model_type, configuration_auto.CONFIG_MAPPING_NAMES, n=3)
-        raise WitnessError(
-            f"unknown model type {model_type!r} in this transformers; "
-            + (f"did you mean {' or '.join(near)}?" if near else "a model type is such as gpt2 or qwen3_moe")
-        )
-    offered = [name for name in ("causal", "seq2seq", "masked", "image", "base") if model_type in types(name)]
-    head = head or (offered[0] if offered else "base")
-    if head not in offered:
-        raise WitnessError(f"{model_type} has no {head} model in transformers; it has {', '.join(offered) or 'none'}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            made_by = configuration_auto.CONFIG_MAPPING[model_type]
-            mapping = getattr(modeling_auto, HEADS[head])
-            fields = dict(given or {})
-            default = made_by(**fields)
-            found = mapping[made_by]
+            default = source.config_class(**fields)
         except Exception as error:  # whatever somebody's config raises, there is no model to trace
-            refused = WitnessError if given else UnbuiltError
-            raise refused(f"the config of {model_type} cannot be made: {sentence(error)}") from None
-        model_class = found[0] if isinstance(found, tuple) else found
-        start = _whole_numbers(default)
+            refused = WitnessError if fields else UnbuiltError
+            raise refused(f"the config of {source.model_type} cannot be made: {sentence(error)}") from None
+        start = whole_numbers(default)
 
         def build(point: Point) -> nn.Module:
             arguments: dict[str, Any] = dict(fields)
@@ -116,31 +106,32 @@ def trace_type(model_type: str, head: str = "", given: Mapping[str, Any] | None 
                 for field, entries in scope.items() if DEEP.search(last) else ():
                     if isinstance(entries, list) and len(entries) == start[name] > 1:
                         scope[field] = _repeated(field, entries, value)
-            config = made_by(**arguments)
-            return cast(nn.Module, model_class(config))
+            return source.build(arguments)
 
         try:
             session(build, {}).model()
         except Exception as error:  # the class itself refuses its own default config
-            raise UnbuiltError(f"transformers cannot build {model_class.__name__}: {sentence(error)}") from None
-        title = f"{model_class.__name__} of transformers, traced"
-        traced = Tracer(stored(build), start, letters).trace(target or HF + model_type, title)
-        return replace(hf_runner(build, start, head).attached(traced), head=head)
+            raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}") from None
+        traced = Tracer(stored(build), start, letters).trace(target, f"{source.name} of transformers, traced")
+        return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
 
 
-def hf_runner(build: Build, start: Point, head: str) -> Runner:
-    """What runs a model of transformers that has a head."""
-    return Runner(build, start, partial(calling, head), partial(lengths_of, head), letters, "transformers")
-
-
-def trace_config(path: str, head: str = "") -> Trace:
-    """The trace of the type that a config.json names, with that file's own switches. Raises ConfigError."""
-    config = read_config(path)
-    model_type = config.get("model_type")
-    if not isinstance(model_type, str):
-        raise ConfigError(f"{path} names no 'model_type', such as \"gpt2\"")
-    config = {name: value for name, value in config.items() if name not in ("auto_map", "architectures")}
-    return trace_type(model_type, head, config, path)
+def hf_runner(build: Build, start: Point, source: Source) -> Runner:
+    """What runs a model of transformers."""
+    refusal = ""
+    if (reads := source.reads()) != "input_ids":
+        refusal = f"{source.name} reads {reads}, and a trace runs models that read tokens"
+    head = source.run_as
+    return Runner(
+        build,
+        start,
+        partial(calling, head),
+        partial(lengths_of, head),
+        letters,
+        "transformers",
+        partial(calling, "base" if head == "masked" else head),  # which finds its positions by itself
+        refusal,
+    )
 
 
 def trace(
@@ -154,40 +145,91 @@ def trace(
     start = {name: whole(name, value) for name, value in sizes.items()}
     if not start:
         raise WitnessError("a factory needs at least one size to trace, such as E=64")
+    if not callable(build):
+        raise WitnessError(f"{target or 'what is traced'} is {repr(build)[:80]} and no function that makes a model")
     name = target or getattr(build, "__name__", "model")
+    defaults = _defaults(build, start)
+    kept = [Pinned(each, value, _DEFAULT) for each, value in defaults.items() if type(value) is int and value > 0]
+    said = [f"{each}={value!r}" for each, value in defaults.items() if type(value) is not int or value <= 0]
 
     def at(point: Point) -> nn.Module:
-        made = build(**{size: point[size] for size in start})
+        with silence():
+            made = build(**{size: point[size] for size in start})
         if not isinstance(made, nn.Module):
             raise WitnessError(f"{name} returns a {type(made).__name__} and not an nn.Module")
         return made
 
+    hint = _same(start)
+    title = f"{name} with {', '.join(said)[:200]}, traced" if said else f"{name}, traced"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = Tracer(stored(at), start, letters).trace(name, f"{name}, traced")
-    return Runner(at, start, *calling_with(inputs, start), letters).attached(found) if inputs else found
+        try:
+            found = Tracer(stored(at), start, letters, fixed=kept).trace(name, title)
+        except WitnessError as error:
+            error.args = (f"{error}{hint}",)
+            raise
+    if not inputs:
+        return found
+    if not callable(inputs):
+        raise WitnessError(f"inputs is {repr(inputs)[:80]} and no function of sizes")
+    calls, takes = calling_with(inputs, start)
+    if both := [each for each in inspect.signature(inputs).parameters if each in defaults]:
+        raise WitnessError(f"{both[0]} is a default of {name} and asked for by its inputs; give it a start of its own")
+    return Runner(at, start, calls, takes, letters, hint=hint).attached(found)
 
 
-def trace_target(target: str, sizes: Mapping[str, int], head: str = "", inputs: str = "") -> Trace:
+def _defaults(build: Callable[..., Any], start: Mapping[str, int]) -> dict[str, Any]:
+    """The arguments of a factory that nobody gives, with the values that they then have."""
+    try:
+        takes = inspect.signature(build).parameters
+    except (TypeError, ValueError):  # a callable of C, which does not say
+        return {}
+    return {name: each.default for name, each in takes.items() if name not in start and each.default is not each.empty}
+
+
+def _same(start: Point) -> str:
+    """What to say where a trace is refused that starts with two sizes the same; "" where all differ."""
+    for first, second in combinations(start, 2):
+        if start[first] == start[second]:
+            return (
+                f"; {first} and {second} both start at {start[first]:,}, where code may do what it does at no other "
+                "sizes: start them at different ones"
+            )
+    return ""
+
+
+def trace_target(target: str, sizes: Mapping[str, int], head: str = "", inputs: str | Callable[..., Any] = "") -> Trace:
     """The trace of what a target names: hf:MODEL_TYPE, a config.json, or package.module:factory."""
     named = parse(target)
+    factory = named.kind is Kind.FACTORY
+    if factory and head:
+        raise OptionError(f"head={head} is for models of transformers, and {target} is a factory")
+    if not factory and (sizes or inputs):
+        given = f"{next(iter(sizes))}={next(iter(sizes.values()))}" if sizes else "inputs"
+        raise OptionError(f"{given} is for a factory, and {target} has its sizes in its config")
     match named.kind:
         case Kind.HF:
             return trace_type(named.name, head)
         case Kind.CONFIG:
             return trace_config(named.name, head)
         case Kind.FACTORY:
-            return trace(_imported(target), sizes, target, _imported(inputs) if inputs else None)
-    raise TargetError(named.refusal)
+            made = _imported(inputs) if isinstance(inputs, str) and inputs else inputs
+            return trace(_imported(target), sizes, target, made or None)
+    near = near_type(named.name) if named.kind is Kind.NAME else ""
+    raise TargetError(f"{target!r} is no target of trace; did you mean {HF}{near}?" if near else named.refusal)
 
 
 def _imported(target: str) -> Callable[..., Any]:
     module, _, name = target.rpartition(":")
+    if not all(word.isidentifier() for word in [*module.split("."), name]):
+        raise WitnessError(f"{target!r} is not of the form package.module:factory, such as my.models:gpt")
     sys.path.insert(0, str(Path.cwd()))
     try:
         with silence():
             found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever somebody's module raises, even SystemExit
         raise WitnessError(f"{target} cannot be imported: {sentence(error)}") from None
     finally:
         sys.path.pop(0)
@@ -199,37 +241,52 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
 
     Raises ConfigError and SizeError; ``given`` are the sizes of the run, such as B and S.
     """
-    if not traced.head:
-        raise ConfigError(f"{traced.model.target} is a factory, and a config is read for models of transformers")
+    source, fields, made = _config_at(traced, path)
     found = traced.of(quantity)
-    configuration_auto: Any = importlib.import_module("transformers.models.auto.configuration_auto")
-    config = read_config(path)
-    try:
-        made = configuration_auto.CONFIG_MAPPING[config["model_type"]](
-            **{name: value for name, value in config.items() if name != "auto_map"}
-        )
-    except Exception as error:
-        raise ConfigError(f"{path} is not a config that transformers reads: {sentence(error)}") from None
-    numbers = {**_whole_numbers(made), **(given or {})}
+    numbers = {**whole_numbers(made), **(given or {})}
     asked = [name for symbol, name in found.symbols.items() if symbol == name]  # of the run, and of no config
     if odd := [name for name in given or {} if name not in asked]:
         raise SizeError(f"{odd[0]} is no size of the run; {quantity} asks for {', '.join(asked) or 'none'}")
     if missing := [name for name in found.symbols.values() if name not in numbers]:
         remedy = "; give it with --set" if all(name in SYMBOLS for name in missing) else ""
         raise ConfigError(f"{path} gives no {', '.join(missing)}{remedy}")
-    value = found.model.formula(quantity).value({symbol: numbers[name] for symbol, name in found.symbols.items()})
-    modeling = importlib.import_module("transformers.models.auto.modeling_auto")
+    formula = found.model.formula(quantity)
+    held = {str(symbol) for each in formula.constraints if isinstance(each, Equals) for symbol in each.symbols}
+    known = {letter: numbers[name] for name, letter in found.letters.items() if name in numbers}
+    value = formula.value({letter: size for letter, size in known.items() if letter in {*found.symbols, *held}})
     try:
-        classes = getattr(modeling, HEADS[traced.head])[type(made)]
-        model_class = classes[0] if isinstance(classes, tuple) else classes
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            counted = _counted(quantity, traced.head, lambda point: cast(nn.Module, model_class(made)), numbers)
+            counted = _counted(quantity, source.run_as, lambda point: source.build(fields), numbers)
     except Exception as error:
         raise ConfigError(f"{path} has no model that this formula could stand for: {sentence(error)}") from None
     if counted != value:
         raise ConfigError(f"{path} differs from the config traced in more than sizes: {counted:,}, not {value:,}")
     return value
+
+
+def ignored_at(traced: Trace, path: str) -> tuple[str, ...]:
+    """The switches of another config that change nothing that the class traced stores. Raises ConfigError."""
+    source, fields, _ = _config_at(traced, path)
+    return ignored(source, fields)
+
+
+def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
+    """What was traced, the fields of a config for it, and the config made of them. Raises ConfigError."""
+    source = traced.source
+    if not isinstance(source, Source):
+        raise ConfigError(f"{traced.model.target} is a factory, and a config is read for models of transformers")
+    config = read_config(path)
+    if (named := config.get("model_type")) != source.model_type:
+        raise ConfigError(f"{path} has model_type={named!r}, and the formula is for {source.model_type!r}")
+    named_here = of_config(config, path) if config.get("architectures") is not None else source
+    if named_here.model_class is not source.model_class:
+        raise ConfigError(f"{path} names the class {named_here.name}, and the formula is for {source.name}")
+    fields = _fields(config)
+    try:
+        return source, fields, source.config_class(**fields)
+    except Exception as error:
+        raise ConfigError(f"{path} is not a config that transformers reads: {sentence(error)}") from None
 
 
 def _counted(quantity: str, head: str, build: Build, point: Point) -> int:
@@ -258,7 +315,7 @@ def _repeated(field: str, entries: list[Any], length: int) -> list[Any]:
     return [entries[layer % period] for layer in range(length)]
 
 
-def _whole_numbers(config: Any) -> dict[str, int]:
+def whole_numbers(config: Any) -> dict[str, int]:
     """Every whole number of a config and of the configs inside it, by name, and those in lists by their places."""
     found = {}
     for name, value in vars(config).items():
@@ -270,5 +327,5 @@ def _whole_numbers(config: Any) -> dict[str, int]:
             if all(type(each) is int and each > 0 for each in value):
                 found |= {f"{name}[{place}]": each for place, each in enumerate(value)}
         elif name in config.sub_configs and hasattr(value, "sub_configs"):
-            found |= {f"{name}.{inner}": number for inner, number in _whole_numbers(value).items() if "." not in inner}
+            found |= {f"{name}.{inner}": number for inner, number in whole_numbers(value).items() if "." not in inner}
     return found

@@ -13,13 +13,15 @@ from sympy import Expr, cancel
 from ..components.base import Component
 from ..errors import RuleError, WitnessError
 from ..ledger import ONE, Entry, Kind, Ledger, Operations, Scope, Tensor, Weight
+from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
 from ..sizes import Condition
 
 Class = tuple[str, tuple[Expr, ...]]  # a path with * for every index, and a shape
 
-# The quantities that a run of torch answers, and the conventions that do not change what it does.
+# The quantities that torch is asked for, and the conventions that do not change what it says.
 MEASURED: Mapping[str, tuple[str, ...]] = {
+    "params": (),
     "flops": (),
     "train-flops": (),
     "activations": (),
@@ -64,8 +66,7 @@ class Traced(Component):
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """What torch does is read off a run of its own, under the conventions that it runs under and no others."""
         name = question.measure.name
-        if self.measure is None or name not in MEASURED or name == self.quantity:
-            return self
+        answerable(name)
         for convention, value in question.choose(given).items():
             ran = question.choices[convention].default
             if value != ran and convention not in MEASURED[name]:
@@ -73,6 +74,10 @@ class Traced(Component):
                     f"{convention}={value}: the {question.measure.title} of {self.stem} are read off what torch runs, "
                     f"which is {convention}={ran}"
                 )
+        if name == self.quantity:
+            return self
+        if self.measure is None:
+            raise unrun(self.stem, name)
         return self.measure(name)
 
     @cached_property
@@ -94,6 +99,21 @@ class Traced(Component):
             entry = Entry(self.kind, nowhere.name, (), nowhere, weights=held, measured=self.quantity, module=True)
             tree.scope(module.split("."), counts).items.append(entry)
         return Ledger(tree.root, None)
+
+
+def answerable(quantity: str) -> None:
+    """Raise UnknownNameError or RuleError for a quantity that no trace gives."""
+    find_quantity(quantity)
+    if quantity not in MEASURED:
+        raise RuleError(f"no run of torch gives {quantity}; a trace knows {', '.join(MEASURED)}")
+
+
+def unrun(stem: str, quantity: str) -> RuleError:
+    """Why a trace of what is stored does not answer a quantity of a run."""
+    return RuleError(
+        f"{stem}: {quantity} is read off a run, and only params without one; say with inputs what the model is called "
+        "with"
+    )
 
 
 class _Tree:

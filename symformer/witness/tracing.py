@@ -11,7 +11,8 @@ import re
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
@@ -19,21 +20,20 @@ from math import prod
 from pathlib import Path
 from random import Random
 from time import monotonic, process_time
-from typing import cast
+from typing import Any, cast
 
 from sympy import Add, Expr, Integer, Mul, Rational, Symbol, fraction, together
 
-from ..errors import RuleError, SizeError, WitnessError
+from ..errors import SizeError, UnknownNameError, WitnessError
 from ..ledger import Kind
 from ..model import Model
 from ..provenance import Pinned, Place, Provenance, Reading
-from ..quantities import quantity as find_quantity
-from ..sizes import AtMost, Condition, Differs, Divides
+from ..sizes import AtMost, Condition, Differs, Divides, Equals
 from ..symbols import RANK, SYMBOLS
 from .drawing import BLOCK, DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, Multiples, usual
 from .fitting import SPARE, Point, UnfitError, fit, monomial
 from .measure import releases
-from .traced import Class, Traced
+from .traced import Class, Traced, answerable, unrun
 
 SEED = 0  # of the points drawn
 LIMIT = 40  # seconds of this process, however busy the machine is
@@ -45,6 +45,7 @@ OFF = (1, 2, 3, 4, 8, 12)  # how much more than a multiple
 FAR = (64, 16, 4)  # how many times as long as the longest drawn
 NEAR = (512, 64, 8, 2, 1)  # lengths
 FROM, UP_TO = "the trace holds from there on", "the trace holds up to there"
+REFUSES = "the code takes no more"
 BATCH = "B"
 OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
 TALLIED = (Kind.CONTRACTION, Kind.KEPT)  # the first number of such a row is how often it was seen
@@ -80,20 +81,29 @@ class Trace:
     depth: int  # of the models it was found with
     builds: int
     seconds: float
-    head: str = ""  # of transformers' mappings
     run: Callable[[str], Trace] | None = None  # traces what torch does, once for each quantity
+    letters: Mapping[str, str] = field(default_factory=dict)  # every field met -> its letter, in the order of choosing
+    source: Any = None  # what of transformers it is the trace of
 
     def of(self, quantity: str) -> Trace:
         """The trace of a quantity, found by running the model. Raises RuleError where that does not give it."""
+        answerable(quantity)
         if quantity == self.quantity:
             return self
         if self.run is None:
-            find_quantity(quantity)
-            raise RuleError(
-                f"{self.model.target}: {quantity} is read off a run, and only params without one; say with "
-                "inputs what the model is called with"
-            )
+            raise unrun(self.model.target, quantity)
         return self.run(quantity)
+
+    @property
+    def conditions(self) -> list[str]:
+        """Under which the formula holds, beside what the sizes pinned and tied have to be."""
+        return [str(each) for each in self.model.constraints if not isinstance(each, Equals)]
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Switches of the config that change nothing that the class stores, with their values."""
+        reading = self.model.provenance.reading
+        return reading.ignored if reading else ()
 
     @property
     def quantity(self) -> str:
@@ -113,8 +123,29 @@ class Tie:
         value = self.factor * monomial(tuple(self.powers.items()), point)
         return int(value) if value.denominator == 1 else 0
 
+    def expr(self, letters: Mapping[str, Symbol]) -> Expr:
+        """The size in symbols."""
+        powers = (letters[name] ** power for name, power in self.powers.items())
+        return Rational(*self.factor.as_integer_ratio()) * Mul(*powers)
+
     def __str__(self) -> str:
-        return str(Rational(*self.factor.as_integer_ratio()) * Mul(*(Symbol(n) ** p for n, p in self.powers.items())))
+        return str(self.expr({name: Symbol(name) for name in self.powers}))
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a length of a run can be at most, or at least: so many times another size and some more."""
+
+    size: str
+    limit: str  # the other size; "" for a number alone
+    times: int
+    more: int
+    why: str  # FROM for a length that is too short, all others for one that is too long
+
+    def condition(self, letters: Mapping[str, Symbol]) -> AtMost:
+        """The condition in symbols."""
+        end = self.times * letters[self.limit] + self.more if self.limit in letters else Integer(self.more)
+        return AtMost(end, letters[self.size], FROM) if self.why == FROM else AtMost(letters[self.size], end, self.why)
 
 
 class Tracer:
@@ -134,8 +165,11 @@ class Tracer:
         depths: Sequence[int] = DEPTHS,
         limit: float = LIMIT,
         stored: Trace | None = None,
+        takes: Callable[[Point], object] = lambda point: None,
+        fixed: Sequence[Pinned] = (),
     ) -> None:
         self.measure, self.start, self.letters = measure, dict(start), letters
+        self.takes = takes  # raises where a real run would, which has data: it is asked how far lengths go
         self.quantity, self.kind, self.draws, self.total, self.limit = quantity, kind, draws, total, limit
         self.depths = depths
         self.lengths = lengths  # the letters of how many tokens a run has
@@ -149,7 +183,7 @@ class Tracer:
         self.ties: dict[str, Tie] = {}  # sizes that follow others
         self.repeats: set[str] = set()  # sizes that change how often something runs and nothing else
         # What the stored weights settled holds when the model runs: what has to be what, and what nothing else can be.
-        self.fixed: dict[str, Pinned] = {}
+        self.fixed: dict[str, Pinned] = {each.name: each for each in fixed}
         self.idle: list[str] = []  # sizes that may well change nothing
         if stored:
             self.ties = dict(stored.ties)
@@ -170,7 +204,9 @@ class Tracer:
             self.builds += 1
             try:
                 self.seen[key] = self.measure(point)
-            except Exception as error:  # whatever somebody's code raises, the point is not a model
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # whatever somebody's code raises, even SystemExit: the point is no model
                 self.last = sentence(error, 120)
                 self.line = _line(error)
                 self.refused[key] = self.last, self.line
@@ -323,25 +359,27 @@ class Tracer:
     def _trace(self, target: str, title: str, depth: int, begun: float) -> Trace:
         base, widths, counts, pinned = self.find(depth)
         widths, points = self._points(base, widths, pinned)
-        letters = dict(self.letters([*widths, *counts]))
+        order = [*widths, *counts]
+        letters = dict(self.letters(order))
         shapes = self._shapes(points, widths, counts, letters)
         classes: dict[str, Class] = {name: (_star(name), shape) for name, shape in shapes.items()}
         totals = self._counts(points[0], classes, counts, letters, pinned)
         every = {dim for _, shape in totals for dim in shape} | {n for group in totals.values() for n in group}
         letters = {name: symbol for name, symbol in letters.items() if name in widths or name in counts}
-        names = {symbol: name for name, symbol in letters.items()}
-        used = {symbol for each in every for symbol in each.free_symbols}
         stem = target.rpartition("/")[2].replace(":", "-")
         found = Traced(
             title=title, stem=stem, counts=totals, conditions=_conditions(every), kind=self.kind, quantity=self.quantity
         )
         checked = self._fresh(found, points, widths, counts, letters)
-        loose = [
-            *self._probe(found, points[0], base, [*widths, *counts], letters),
-        ]
-        loose += self._bounds(replace(found, conditions=(*found.conditions, *loose)), points[0], letters)
+        loose = self._probe(found, points[0], base, [*widths, *counts], letters)
+        bounds = self._bounds(replace(found, conditions=(*found.conditions, *loose)), points[0], letters)
+        named = self._named([*order, *(each.limit for each in bounds), *self.ties, *(each.name for each in pinned)])
+        ends = [each.condition({**named, **letters}) for each in bounds]
+        conditions = (*found.conditions, *loose, *ends, *self._held(pinned, named))
+        used = {symbol for each in every for symbol in each.free_symbols}
+        used |= {symbol for each in ends for symbol in each.symbols}
+        names = {symbol: name for name, symbol in named.items()}
         places = {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)}
-        conditions = (*found.conditions, *loose)
         component = replace(found, conditions=conditions)
         read = Reading(
             points=len(checked),
@@ -361,7 +399,31 @@ class Tracer:
             depth,
             self.builds,
             monotonic() - begun,
+            letters={name: str(symbol) for name, symbol in named.items()},
         )
+
+    def _named(self, names: Iterable[str]) -> dict[str, Symbol]:
+        """The letters of sizes, of those that can have one, each as if those before it were alone."""
+        named: list[str] = []
+        for name in filter(None, names):
+            with suppress(UnknownNameError):
+                self.letters([*named, name])
+                named.append(name)
+        return dict(self.letters(named))
+
+    def _held(self, pinned: Sequence[Pinned], letters: Mapping[str, Symbol]) -> list[Equals]:
+        """What every size that is no symbol of the formula has to be."""
+        found = []
+        for each in pinned:
+            if each.name in letters:
+                why = f": {each.why}" if each.why else ""
+                found.append(
+                    Equals(letters[each.name], Integer(each.value), f"the trace kept it at {each.value:,}{why}")
+                )
+        for name, tie in self.ties.items():
+            if {name, *tie.powers} <= letters.keys():
+                found.append(Equals(letters[name], tie.expr(letters), "the trace holds with no other"))
+        return found
 
     def _points(self, base: Point, widths: list[str], pinned: list[Pinned]) -> tuple[list[str], list[dict[str, int]]]:
         """A first random point and one with each size changed alone; a size that cannot be changed is pinned."""
@@ -654,34 +716,88 @@ class Tracer:
                 )
         return found
 
-    def _bounds(self, component: Traced, first: Point, letters: Mapping[str, Symbol]) -> list[Condition]:
-        """Lengths far from those drawn, where windows and blocks begin to tell, and a batch of one: what agrees."""
+    def _bounds(self, component: Traced, first: Point, letters: Mapping[str, Symbol]) -> list[Bound]:
+        """How far the lengths of a run go, where windows, blocks and tables begin to tell, and a batch of one."""
+        if self.kind is Kind.STORED:
+            return []
+        found: list[Bound] = []
 
         def agrees(point: Point) -> bool:
             return self.rows(point) is not None and self._agrees(component, point, letters)
 
-        def longer(times: int) -> Point:
-            reaching = {name for name in first if name in self.lengths or POSITIONS.search(name)}
-            return {**first, **{name: times * first[name] for name in reaching}}
-
-        runs = [name for name in self.lengths if name in letters]
         begun = process_time()
         agrees({**first, BATCH: 3 * first[BATCH]} if BATCH in first else first)
-        patience = (self.until - begun) / max(process_time() - begun, 1e-3) / 4  # code may loop over every token
-        times = next((each for each in FAR if not runs or (each < patience and agrees(longer(each)))), 1)
-        longest = {name: Integer(times * max(self.draws[name])) for name in runs if times < FAR[0]}
-        found: list[Condition] = [AtMost(letters[name], longest[name], UP_TO) for name in longest]
+        patience = (self.until - begun) / max(process_time() - begun, 1e-3) / 8  # code may loop over every token
+        times = next((each for each in FAR if each < patience), 1)
+        for name in [name for name in self.lengths if name in letters]:
+            found += self._longest(name, first, times * max(self.draws[name]), agrees)
+            if times < FAR[0] and not any(each.size == name for each in found):
+                found.append(Bound(name, "", 0, times * max(self.draws[name]), UP_TO))
+        runs = [name for name in self.lengths if name in letters]
         least = min((value for name in runs for value in self.draws[name]), default=0)
         for size in [each for each in NEAR if each < least]:
             near = {**first, **dict.fromkeys(self.lengths, size)}
             if self._holds(component, near, letters) and self.rows(near) is not None and not agrees(near):
                 break
             least = size
-        found += [AtMost(Integer(least), letters[name], FROM) for name in runs if least > 1]
+        found += [Bound(name, "", 0, least, FROM) for name in runs if least > 1]
         single = {**first, BATCH: 1}
         if BATCH in letters and BATCH in self.draws and self.rows(single) is not None and not agrees(single):
-            found.append(AtMost(Integer(min(self.draws[BATCH])), letters[BATCH], FROM))
+            found.append(Bound(BATCH, "", 0, min(self.draws[BATCH]), FROM))
         return found
+
+    def _takes(self, point: Point) -> bool:
+        """Whether a real run would get through."""
+        try:
+            self.takes(self.tied(point))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever somebody's code raises
+            self.last = sentence(error, 120)
+            return False
+        return True
+
+    def _longest(self, length: str, first: Point, far: int, agrees: Callable[[Point], bool]) -> list[Bound]:
+        """The longest that a length can be: what a size says, or else a number; nothing where it goes as far as asked.
+
+        A size bounds a length if the length goes just so far as that size says, at other values of it too.
+        """
+        least = min(self.draws[length])
+        asked = any(self._takes({**first, length: size}) for size in (least, 1))  # else it refuses something else
+
+        def goes(point: Point) -> bool:
+            return (not asked or self._takes(point)) and agrees(point)
+
+        def limit(point: Point) -> int:
+            """Between what it takes and what it does not: 0 where it takes none."""
+            low = next((size for size in (least, 1) if goes({**point, length: size})), 0)
+            high = far if low == least else least if low else 1
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if goes({**point, length: middle}) else (low, middle)
+            return low
+
+        if goes({**first, length: far}):
+            return []
+        rows = (size for name, size in first.items() if POSITIONS.search(name) and size < far)
+        most = next((n for n in rows if not self._takes({**first, length: n + 1}) and goes({**first, length: n})), 0)
+        most = most or limit(first)
+        beyond = {**first, length: most + 1}
+        refused = self.rows(beyond) is None or (asked and not self._takes(beyond))
+        why = f"{REFUSES}: {self.last}" if refused else UP_TO
+        for name, value in sorted(first.items(), key=lambda each: (not POSITIONS.search(each[0]), each[1] != most)):
+            if name in {*self.lengths, BATCH, *self.ties} or DEEP.search(name) or not most:
+                continue
+            times, more = (most // value, 0) if most % value == 0 else (1, most - value)
+            if times > 64 or abs(more) > 8:
+                continue
+            if all(
+                goes({**first, name: other, length: times * other + more})
+                and not goes({**first, name: other, length: times * other + more + 1})
+                for other in (value + 12, value + 60)
+            ):
+                return [Bound(length, name, times, more, why.partition(":")[0])]
+        return [Bound(length, "", 0, most, why)]
 
 
 def sentence(error: BaseException, longest: int = 160) -> str:

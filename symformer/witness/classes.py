@@ -1,0 +1,185 @@
+"""Which class of transformers is traced: the one that a config names, or the one that its type has for a head."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from ..errors import ConfigError, UnknownNameError, WitnessError
+from .running import stored
+from .tracing import Rows, UnbuiltError, sentence
+
+HEADS = {
+    "causal": "MODEL_FOR_CAUSAL_LM_MAPPING",
+    "masked": "MODEL_FOR_MASKED_LM_MAPPING",
+    "seq2seq": "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING",
+    "image": "MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING",
+    "base": "MODEL_MAPPING",
+}
+FIRST = ("causal", "seq2seq", "masked", "image", "base")  # of those that a type has
+# What a class returns and how it runs: no switch of these is about weights.
+_RUN = ("use_cache", "output_", "return_dict", "use_return_dict", "torchscript", "gradient_checkpointing")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A class of transformers, the class of its configs, and which head's models it is run as."""
+
+    model_type: str
+    config_class: Any
+    model_class: Any
+    run_as: str
+
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return str(self.model_class.__name__)
+
+    def build(self, fields: Mapping[str, Any]) -> nn.Module:
+        """The model of a config with these fields."""
+        return cast(nn.Module, self.model_class(self.config_class(**fields)))
+
+    def reads(self) -> str:
+        """What a run gives it: input_ids, or the first that its forward has instead."""
+        takes = [name for name in inspect.signature(self.model_class.forward).parameters if name != "self"]
+        return "input_ids" if "input_ids" in takes else str(self.model_class.main_input_name)
+
+
+def types(head: str) -> list[str]:
+    """The model types that transformers has with a head. Raises UnknownNameError."""
+    if head not in HEADS:
+        raise UnknownNameError("head", head, HEADS)
+    return list(getattr(_auto("modeling"), HEADS[head] + "_NAMES"))
+
+
+def config_class(model_type: str) -> Any:
+    """The class of a type's configs. Raises WitnessError."""
+    known = _auto("configuration").CONFIG_MAPPING_NAMES
+    if model_type not in known:
+        near = get_close_matches(model_type, known, n=3)
+        raise WitnessError(
+            f"unknown model type {model_type!r} in this transformers; "
+            + (f"did you mean {' or '.join(near)}?" if near else "a model type is such as gpt2 or qwen3_moe")
+        )
+    return _auto("configuration").CONFIG_MAPPING[model_type]
+
+
+def near_type(name: str) -> str:
+    """The model type that a name is, or nearly is; "" for none."""
+    known = _auto("configuration").CONFIG_MAPPING_NAMES
+    return next(iter(get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.8)), "")
+
+
+def of_head(model_type: str, head: str = "") -> Source:
+    """The class that a type has for a head, or for the first that it has. Raises WitnessError and UnknownNameError."""
+    made_by = config_class(model_type)
+    offered = [name for name in FIRST if model_type in types(name)]
+    head = head or (offered[0] if offered else "base")
+    if head not in HEADS:
+        raise UnknownNameError("head", head, HEADS)
+    if head not in offered:
+        raise WitnessError(f"{model_type} has no {head} model in transformers; it has {', '.join(offered) or 'none'}")
+    try:
+        found = getattr(_auto("modeling"), HEADS[head])[made_by]
+    except Exception as error:  # whatever a library that is not installed raises
+        raise UnbuiltError(f"{model_type} has no {head} model that can be imported: {sentence(error)}") from None
+    return Source(model_type, made_by, found[0] if isinstance(found, tuple) else found, head)
+
+
+def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
+    """The class that a config.json names in ``architectures``; without one, the class that its type has for a head.
+
+    Raises ConfigError, WitnessError and UnknownNameError.
+    """
+    model_type = config.get("model_type")
+    if not isinstance(model_type, str):
+        raise ConfigError(f"{path} names no 'model_type', such as \"gpt2\"")
+    named = config.get("architectures")
+    if named is None:
+        return of_head(model_type, head)
+    if not isinstance(named, list) or len(named) != 1 or not isinstance(named[0], str):
+        raise ConfigError(f"{path} has architectures={str(named)[:80]}; what is traced is one class, by its name")
+    found, made_by = _class(named[0], path), config_class(model_type)
+    if not issubclass(made_by, found.config_class):
+        raise ConfigError(
+            f"{path} names {named[0]}, which is made from a {found.config_class.__name__}, and the model_type "
+            f"{model_type!r}, which is a {made_by.__name__}"
+        )
+    source = Source(model_type, made_by, found, _run_as(found, model_type))
+    if head and (asked := of_head(model_type, head)).model_class is not found:
+        raise ConfigError(f"{path} names {source.name}, and the {head} model of {model_type} is {asked.name}")
+    return source
+
+
+def _class(name: str, path: str) -> Any:
+    import transformers
+
+    try:
+        found: Any = getattr(transformers, name) if name.isidentifier() else None
+    except Exception:  # no such name, or a library of its own that is not installed
+        found = None
+    model = isinstance(found, type) and issubclass(found, transformers.PreTrainedModel)
+    if not model or not found.__module__.startswith("transformers.") or found.config_class is None:
+        raise ConfigError(f"{path} names the class {name[:80]!r}, and transformers has no model of that name")
+    return found
+
+
+def _run_as(found: Any, model_type: str) -> str:
+    """The head whose models a class is run as: its own, or one of its type that reads the same."""
+    if "decoder_input_ids" in inspect.signature(found.forward).parameters:
+        return "seq2seq"
+    offered = [name for name in FIRST if model_type in types(name)]
+    for head in offered:
+        if of_head(model_type, head).model_class is found:
+            return head
+    return next((head for head in ("masked", "causal") if head in offered), "base")
+
+
+def ignored(source: Source, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """The switches that a config states and that change nothing that the class stores, tied weights first.
+
+    Each is found by building the class once more with that switch turned.
+    """
+    before = _rows(source, fields)
+    switches = sorted(_switches(fields), key=lambda each: not each[0].endswith("tie_word_embeddings"))
+    found = []
+    for name, value in switches if before else ():
+        turned = {**fields}
+        into, _, last = name.rpartition(".")
+        if into:
+            turned[into] = {**fields[into], last: not value}
+        else:
+            turned[last] = not value
+        if _rows(source, turned) == before:
+            found.append(f"{name}={str(value).lower()}")
+    return tuple(found)
+
+
+def _switches(fields: Mapping[str, Any], into: str = "") -> Iterator[tuple[str, bool]]:
+    for name, value in fields.items():
+        if isinstance(value, bool) and not name.startswith(_RUN):
+            yield into + name, value
+        elif isinstance(value, dict) and not into and name.endswith("config"):
+            yield from _switches(value, f"{name}.")
+
+
+def _rows(source: Source, fields: Mapping[str, Any]) -> Rows | None:
+    """What the class stores for these fields; None where it refuses them."""
+    try:
+        with warnings.catch_warnings(), torch.device("meta"):
+            warnings.simplefilter("ignore")
+            return stored(lambda point: source.build(fields))({})
+    except Exception:  # whatever somebody's code raises, it does not ignore the switch
+        return None
+
+
+def _auto(kind: str) -> Any:
+    return importlib.import_module(f"transformers.models.auto.{kind}_auto")

@@ -1,0 +1,92 @@
+"""What tracing found of the types that we compose, on file: tracing them all takes minutes, and is done once.
+
+``python -m tests.traced [TYPE...]`` traces them afresh, after a change of torch, of transformers or of the trace.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from sympy import Expr
+
+from symformer.arithmetic import parse
+from symformer.symbols import SYMBOLS, name_size
+from symformer.witness import trace
+from symformer.witness.traced import MEASURED
+from symformer.witness.tracing import Trace
+
+FILE = Path(__file__).with_name("traced.json")
+# Our architecture, the type of transformers, and the head that it is traced with.
+TYPES = {
+    "gpt2": ("gpt2", "causal"),
+    "llama": ("llama", "causal"),
+    "bert": ("bert", "masked"),
+    "mistral": ("mistral", "causal"),
+    "mixtral": ("mixtral", "causal"),
+    "gemma2": ("gemma2", "causal"),
+    "deepseek-v3": ("deepseek_v3", "causal"),
+}
+# Our rules say nothing of these yet (Raschka's and the other torch classes of ours keep nothing that could be traced).
+UNKNOWN = {("bert", "kv-cache"), *((name, "activations") for name in ("mixtral", "gemma2", "deepseek-v3"))}
+
+
+def versions() -> dict[str, str]:
+    """Of what the formulas were read off."""
+    return {name: version(name).partition("+")[0] for name in ("torch", "transformers")}
+
+
+@cache
+def on_file() -> dict[str, Any]:
+    """The whole file."""
+    found: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
+    return found
+
+
+def formula(name: str, quantity: str) -> Expr:
+    """The formula on file of a quantity of a type."""
+    facts = on_file()["traces"][name][quantity]
+    for symbol in facts["symbols"]:
+        if symbol not in SYMBOLS:
+            name_size(symbol)
+    return parse(facts["formula"])
+
+
+@cache
+def afresh(name: str) -> Trace:
+    """The trace of one of the types, made now."""
+    model_type, head = TYPES[name]
+    return trace(f"hf:{model_type}", head=head)
+
+
+def facts(traced: Trace) -> dict[str, Any]:
+    """What is kept of a trace."""
+    formula = traced.model.formula(traced.quantity)
+    return {
+        "formula": formula.code(),
+        "symbols": dict(traced.symbols),
+        "pinned": {each.name: each.value for each in traced.pinned},
+        "ties": {name: str(tie) for name, tie in traced.ties.items()},
+        "conditions": traced.conditions,
+        "checked": len(traced.checked),
+    }
+
+
+def remake(names: list[str]) -> None:
+    """Trace the types named, or all, and put them on file."""
+    traces = dict(on_file()["traces"]) if FILE.exists() else {}
+    for name in names or TYPES:
+        traces[name] = {}
+        for quantity in MEASURED:
+            if (name, quantity) not in UNKNOWN:
+                traces[name][quantity] = facts(afresh(name).of(quantity))
+        found = {"versions": versions(), "traces": traces}
+        FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    remake(sys.argv[1:])
