@@ -72,7 +72,7 @@ class Plan:
         return float(f"{float(self.once(formula) ** points):.2e}")
 
     def draw(self, source: random.Random, place: Place) -> Numbers:
-        """Sizes that are all different, uniformly among those that are.
+        """Sizes that are all different, and none a number of new tokens, uniformly among those that are.
 
         But S and C: a cache is filled by the prompt of S tokens that is read anyway, and no formula has both.
         """
@@ -82,7 +82,7 @@ class Plan:
             new = NEW if self.passes else ()
             if P in numbers:  # a position for every token; no formula of a run has P in it
                 numbers[P] += sum(numbers.get(length, 0) for length in (S, C)) + max(new, default=0)
-            if len({*numbers.values(), *new}) == len(numbers) + len(new):
+            if len({*numbers.values()} - {*new} | {*place.depth.values()}) == len(numbers):
                 if C in numbers:
                     numbers[S] = numbers[C]
                 return {size: numbers[size] for size in sorted(numbers, key=RANK.__getitem__)}
