@@ -11,7 +11,7 @@ import warnings
 
 from sympy import Expr, Integer, Rational, ceiling, expand, floor
 
-from .errors import ArithmeticTextError, UnknownNameError
+from .errors import ArithmeticTextError, UnknownNameError, listed
 from .limits import CALLS, SYMBOL, Bound
 from .symbols import SYMBOLS
 
@@ -94,7 +94,7 @@ class _Reader:
                 bound = self._held(Bound.call(ast.dump(node), [each for _, each in read]))
                 return CALLS[name](*(value for value, _ in read)), bound
         raise ArithmeticTextError(
-            f"{_quoted(self.text)} is not plain arithmetic: only integers, the symbols {', '.join(SYMBOLS)}, "
+            f"{_quoted(self.text)} is not plain arithmetic: only integers, the symbols {listed(SYMBOLS)}, "
             "+ - * / // ** and ceil, floor, max, min are read"
         )
 

@@ -51,7 +51,8 @@ def resolve(
             raise
         where = [name for name in find_quantities() if error.name in quantity(name).conventions]
         hint = f"{error.name} is a convention of {listed(where)}: name the quantity with -q" if where else ""
-        raise UnknownNameError(f"option of {target}", error.name, [*error.known, *known], hint) from None
+        offered = [] if hint else [*error.known, *known]
+        raise UnknownNameError(f"option of {target}", error.name, offered, hint) from None
     return (model.set(assignments(sets)) if sets else model.checked()), conventions
 
 

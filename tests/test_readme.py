@@ -35,7 +35,7 @@ def test_the_two_commands_are_there() -> None:
     """.ci/run runs these two, read from here."""
     assert blocks("sh") == [
         "pip install . && symformer derive gpt2 -o gpt2.pdf\n",
-        "pip install -e '.[test]' && pytest\n",
+        "pip install -e '.[test]' && pytest -n auto\n",
     ]
     assert len(commands()) >= 8
 

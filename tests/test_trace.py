@@ -855,18 +855,15 @@ def factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         ("factories:odd --size E=24", "the model cannot be built: Odd: enough"),
         ("factories:three --size E=24", "factories:three is 3 and no function that makes a model"),
         ("leaving:fine --size E=24", "leaving:fine cannot be imported: SystemExit: 0"),
-        ("../evil:ok --size E=24", "'../evil:ok' is not of the form package.module:factory"),
+        ("../evil:ok --size E=24", "--size E=24 is a factory's, and ../evil:ok has its sizes in its config"),
         ("factories:fine --size E=24 --head causal", "head=causal is for models of transformers"),
         ("factories:picky --size E=24 --size H=24", "; E and H both start at 24, where code may do"),
         (
             "factories:fine --size E=24 -q flops --inputs factories:inputs",
             "the model cannot be run: SystemExit: 0",
         ),
-        ("gpt2", "'gpt2' is no file and no target; did you mean hf:gpt2?"),
-        (
-            "openai-community/gpt2",
-            "nothing is fetched: give the path of its config.json, or trace the type itself, hf:gpt2",
-        ),
+        ("gpt2", "did you mean hf:gpt2?"),
+        ("openai-community/gpt2", "nothing is fetched from the Hub: download the config.json of openai-community/gpt2"),
     ],
 )
 def test_what_a_factory_does_to_us_is_one_sentence(arguments: str, sentence: str, factories: Path) -> None:
@@ -900,7 +897,7 @@ def test_the_defaults_of_a_factory_are_said(factories: Path) -> None:
 def test_python_refuses_what_the_command_refuses() -> None:
     with pytest.raises(sf.SymformerError, match="head=causal is for models of transformers"):
         trace(encoder, {"E": 24, "A": 3, "H": 11, "L": 2}, head="causal")
-    with pytest.raises(sf.SymformerError, match="E=64 is for a factory, and hf:gpt2 has its sizes in its config"):
+    with pytest.raises(sf.SymformerError, match="and hf:gpt2 has its sizes in its config"):
         trace("hf:gpt2", {"E": 64})
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Task = tuple[Model, str, Mapping[str, str]]  # a model, a quantity, and the way it is counted
 
+INSTALL = "pip install torch transformers"  # which works wherever symformer itself comes from
 FEW = 20  # checks that are done before another process would have started
 
 
@@ -108,7 +109,4 @@ def torch_side(name: str = "certify") -> Any:
     try:
         return import_module(f".{name}", __name__)
     except ModuleNotFoundError as error:
-        raise WitnessError(
-            f"{error.name} is not installed, and a check against torch needs it: pip install 'symformer[torch]', "
-            "or in a clone pip install '.[torch]'"
-        ) from None
+        raise WitnessError(f"{error.name} is not installed, and a check against torch needs it: {INSTALL}") from None

@@ -13,6 +13,7 @@ from torch import nn
 
 from ..architectures.base import Architecture
 from ..errors import WitnessError
+from . import INSTALL
 from .session import Session
 
 
@@ -30,7 +31,7 @@ def witness_class(component: Architecture) -> type[nn.Module]:
     try:
         found: type[nn.Module] = getattr(import_module(module), name)
     except ImportError as error:
-        raise WitnessError(f"{module} is not installed ({error}); pip install 'symformer[torch]'") from None
+        raise WitnessError(f"{module} is not installed ({error}); {INSTALL}") from None
     return found
 
 

@@ -206,7 +206,7 @@ def trace_target(target: str, sizes: Mapping[str, int], head: str = "", inputs: 
         raise OptionError(f"head={head} is for models of transformers, and {target} is a factory")
     if not factory and (sizes or inputs):
         given = f"{next(iter(sizes))}={next(iter(sizes.values()))}" if sizes else "inputs"
-        raise OptionError(f"{given} is for a factory, and {target} has its sizes in its config")
+        raise OptionError(f"{given} is for a factory, package.module:name, and {target} has its sizes in its config")
     match named.kind:
         case Kind.HF:
             return trace_type(named.name, head)
@@ -216,7 +216,7 @@ def trace_target(target: str, sizes: Mapping[str, int], head: str = "", inputs: 
             made = _imported(inputs) if isinstance(inputs, str) and inputs else inputs
             return trace(_imported(target), sizes, target, made or None)
     near = near_type(named.name) if named.kind is Kind.NAME else ""
-    raise TargetError(f"{target!r} is no target of trace; did you mean {HF}{near}?" if near else named.refusal)
+    raise TargetError(named.refusal + (f"; did you mean {HF}{near}?" if near else ""))
 
 
 def _imported(target: str) -> Callable[..., Any]:
