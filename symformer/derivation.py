@@ -7,7 +7,7 @@ section adds its parts up by name, puts their results in, and expands. The last 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr, Symbol, expand
 
@@ -15,12 +15,15 @@ from .account import Line, Measure, Term
 from .errors import DerivationError
 from .notation.text import text
 from .notation.tree import (
+    Call,
+    Fraction,
     Label,
     Minus,
     Number,
     Power,
     Product,
     Size,
+    Sum,
     Times,
     Tree,
     ordered_terms,
@@ -53,11 +56,19 @@ class Chain:
 class Section:
     """What one part comes to."""
 
-    line: Line
-    paths: tuple[str, ...]  # every place in the model where this part stands
+    lines: tuple[Line, ...]  # every place in the model where this part stands
     terms: tuple[tuple[Line, Term], ...]  # the table: entry and product
     chain: Chain | None  # None where the part adds nothing
     composite: bool
+
+    @property
+    def line(self) -> Line:
+        """The first of its places, which the table is of."""
+        return self.lines[0]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(line.path for line in self.lines)
 
 
 @dataclass(frozen=True)
@@ -125,6 +136,12 @@ def _with_numbers(shown: Tree, numbers: Mapping[Symbol, int]) -> Tree:
             return Times(tuple(_with_numbers(factor, numbers) for factor in factors))
         case Minus(operand):
             return Minus(_with_numbers(operand, numbers))
+        case Sum(terms):
+            return Sum(tuple(_with_numbers(term, numbers) for term in terms))
+        case Fraction(numerator, denominator):
+            return Fraction(_with_numbers(numerator, numbers), _with_numbers(denominator, numbers))
+        case Call(function, arguments):
+            return Call(function, tuple(_with_numbers(argument, numbers) for argument in arguments))
         case Number():
             return shown
     return _number(evaluate(value(shown), numbers, text(shown)))
@@ -164,7 +181,7 @@ def _section(line: Line, labels: Mapping[int, Label], relations: Relations) -> S
     general = expand(line.each)
     special = expand(general.xreplace(relations))
     if special == 0:
-        return Section(line, (line.path,), table, None, composite)
+        return Section((line,), table, None, composite)
     steps: list[Tree] = []
     if composite:
         parts = [below for below in line.lines if below.each != 0]
@@ -175,7 +192,7 @@ def _section(line: Line, labels: Mapping[int, Label], relations: Relations) -> S
         steps = [terms_tree(named), terms_tree(filled), tree(special)]
     else:
         steps = [terms_tree([_written((term,)) for _, term in table]), tree(general), tree(special)]
-    return Section(line, (line.path,), table, Chain((label,), tuple(_telling(steps))), composite)
+    return Section((line,), table, Chain((label,), tuple(_telling(steps))), composite)
 
 
 def _telling(steps: list[Tree]) -> list[Tree]:
@@ -192,7 +209,7 @@ def _merge(section: Section, line: Line, labels: Mapping[int, Label]) -> Section
     label = labels[id(line)]
     if chain is not None and label not in chain.labels:
         chain = Chain((*chain.labels, label), chain.steps)
-    return Section(section.line, (*section.paths, line.path), section.terms, chain, section.composite)
+    return replace(section, lines=(*section.lines, line), chain=chain)
 
 
 def _written(terms: tuple[Term, ...]) -> Tree:

@@ -146,7 +146,8 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
         result.append(Paragraph(["For ", *subject.line, " this is ", Strong(value), f" {formula.measure.unit}."]))
     rest: list[Block] = []
     for side in (above, below):
-        rest.append(Heading(1, [_capital(side.measure.title)], side.id))
+        anchor = f"{formula.id}.{side.id.rpartition('.')[2]}"  # the side's own id is that of its own chapter
+        rest.append(Heading(1, [_capital(side.measure.title)], anchor))
         rows: list[Sequence[Line]] = [
             [[Code(row.path)], [Math.of(row.count)], [Math.of(row.each)]] for row in side.rows if row.each != 0
         ]
@@ -306,14 +307,10 @@ def _parts(model: Model, formula: Formula) -> list[Block]:
     for section in composites:
         if section.chain is None:
             continue
-        count = section.line.count
         named = _title(section.line)
         shown = f"{named[0].lower()}{named[1:]}" if isinstance(named, str) else named
         blocks.append(Heading(1, ["The ", shown], f"{formula.id}.{section.line.key}"))
-        where: Line = [*_maybe(count != 1, "One of ", Math.of(count), " equal layers, "), Code(section.line.path)]
-        said = _about(section.line, formula)
-        copies: Line = [*where, *([". ", *said] if said else [":"])]
-        blocks += [Paragraph(copies), Equation(section.chain)]
+        blocks += [*_places(section, formula), Equation(section.chain)]
     whole = sections[-1]
     blocks.append(Heading(1, ["The model"], formula.id))
     if not whole.composite and whole.terms:
@@ -329,16 +326,33 @@ def _title(line: AccountLine) -> Piece:
 
 
 def _part(formula: Formula, section: Section, columns: tuple[str, str]) -> list[Block]:
-    places: list[Piece] = []
-    for index, path in enumerate(section.paths):
-        places += [", " if index else "", Code(path or section.line.name)]
-    part = section.line.part
     blocks: list[Block] = [Heading(2, [_title(section.line)], f"{formula.id}.{section.line.key}")]
-    if isinstance(part, Component):
-        blocks.append(Paragraph([*places, ". ", *_about(section.line, formula)]))
+    if isinstance(section.line.part, Component):
+        blocks += _places(section, formula)
     blocks.append(_term_table(section, columns, _capital(formula.measure.unit)))
     if section.chain:
         blocks.append(Equation(section.chain))
+    return blocks
+
+
+def _places(section: Section, formula: Formula) -> list[Block]:
+    """Every place where a part stands and what it is there: one paragraph for those of which the same is true."""
+    said: list[tuple[list[Piece], list[AccountLine]]] = []
+    for line in section.lines:
+        about = _about(line, formula)
+        same = next((lines for other, lines in said if other == about), None)
+        if same is None:
+            said.append((about, [line]))
+        else:
+            same.append(line)
+    blocks: list[Block] = []
+    for about, lines in said:
+        where: list[Piece] = []
+        for line in lines:
+            one: Line = [f"{'one' if where else 'One'} of ", Math.of(line.count), " equal layers, "]
+            path = Code(line.path or line.name)
+            where += [*_maybe(where, ", " if line.count == 1 else "; "), *_maybe(line.count != 1, *one), path]
+        blocks.append(Paragraph([*where, *([". ", *about] if about else [":"])]))
     return blocks
 
 
@@ -378,8 +392,11 @@ def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]
     if leading.rest == 0:
         return []
     several = isinstance(leading.expr, Add)
-    grow = "terms that grow fastest with the model are " if several else "term that grows fastest with the model is "
-    line: list[Piece] = [f"The {grow}", Math.of(leading.expr), "."]
+    held = sorted((size for size in formula.expanded.free_symbols if not letter(size).growth), key=RANK.__getitem__)
+    but: Line = _maybe(held, " but ", *listed(*([Math.of(size)] for size in held)))
+    grow = "terms that grow" if several else "term that grows"
+    line: list[Piece] = [f"The {grow} fastest when all sizes", *but, f" grow alike {'are' if several else 'is'} "]
+    line += [Math.of(leading.expr), "."]
     if numbered_:
         whose: Line = ["these sizes"] if subject.changed else [Code(subject.name)]
         out = percent(leading.left_out(subject.model.known))

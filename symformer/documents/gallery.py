@@ -12,7 +12,8 @@ from ..architectures import architecture, names
 from ..arithmetic import parse
 from ..model import Model
 from ..notation.latex import latex
-from ..symbols import B, C, N_dp, N_new, N_pp, N_tp, P, S, S_enc
+from ..symbols import RANK as rank_of
+from ..symbols import B, C, N_dp, N_new, N_pp, N_tp, P, S, S_enc, letter
 from .blocks import Document
 from .derivation import document, with_numbers
 from .render import picture, render
@@ -108,10 +109,16 @@ def example(name: str) -> Model:
 
 
 def _published() -> str:
+    shown = [side for entry in published() for side in (entry.theirs, entry.difference, parse(entry.scale))]
+    letters: set[Symbol] = set().union(*(side.free_symbols for side in shown))
     rows = [
         "# Published formulas",
         "",
         "Each is set against the formula derived here, in the same letters and under the paper's own assumptions.",
+        "",
+        "| Symbol | Meaning |",
+        "| --- | --- |",
+        *(f"| {_math(size)} | {letter(size).meaning} |" for size in sorted(letters, key=rank_of.__getitem__)),
         "",
         "| Paper | Where | About | Published | Ours less theirs | Because |",
         "| --- | --- | --- | --- | --- | --- |",

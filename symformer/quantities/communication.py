@@ -147,8 +147,8 @@ QUANTITY = Communication(
             {
                 "ring": "what a rank sends by ring algorithms: the tensor less one rank's share of it to gather or to "
                 "scatter it, twice that to reduce it for all",
-                "limit": "the same for very many ranks: the tensor once, or twice to reduce it for all; "
-                "Rajbhandari et al. 2020 [rajbhandari2020], section 7",
+                "limit": "what a rank of very many sends by ring algorithms: the tensor once, or twice to reduce it "
+                "for all; Rajbhandari et al. 2020 [rajbhandari2020], section 7",
                 "payload": "the tensor of each collective once, as a profiler lists it",
             }
         ),
@@ -164,7 +164,8 @@ QUANTITY = Communication(
             {
                 "off": "one data-parallel rank; with context=on gradients are summed over N_cp ranks, with expert=on "
                 "those of what is no expert over N_ep",
-                "replicated": "the same, over N_dp times as many ranks",
+                "replicated": "gradients are summed over N_dp ranks, with context=on over N_cp times as many, with "
+                "expert=on those of what is no expert over N_ep times as many",
                 "zero1": "ZeRO stage 1: gradients are scattered, weights gathered",
                 "zero2": "ZeRO stage 2: gradients are scattered, weights gathered",
                 "zero3": "ZeRO stage 3: weights are gathered forward and backward, gradients scattered",

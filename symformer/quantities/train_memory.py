@@ -131,11 +131,16 @@ class TrainMemory(Quantity):
         )
 
 
+_DIVIDED = (
+    "are divided among N_dp ranks, N_cp·N_dp with context=on and, of what is no expert, N_ep·N_dp with expert=on; "
+    "Rajbhandari et al. 2020 [rajbhandari2020], section 5"
+)
 QUANTITY = TrainMemory(
     Measure("train-memory", "bytes of training memory", "U_train", "bytes"),
-    "Every weight with its gradient and the state that the optimizer keeps for it, and the activations kept from "
-    "one forward pass over B sequences of S tokens. What an allocator adds, and what is needed only for a "
-    "moment, is not counted: of what is recomputed, the part that is live again in the backward pass.",
+    "Every weight with its gradient and the state that the optimizer keeps for it, and the activations that the named "
+    "implementation keeps from one forward pass over B sequences of S tokens. What an allocator adds, and what is "
+    "needed only for a moment, is not counted: of what is recomputed, the part that is live again in the backward "
+    "pass.",
     {
         **rows(state, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
         **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
@@ -149,7 +154,8 @@ QUANTITY = TrainMemory(
             {
                 "fp32": "single precision throughout: 4 bytes a weight and 4 a gradient",
                 "bf16": "half precision with a master copy: 2 bytes a weight, 2 a gradient, 4 a master weight",
-                "bf16-fp32-gradients": "the same with gradients of 4 bytes",
+                "bf16-fp32-gradients": "half precision with a master copy and gradients of single precision: 2 bytes a "
+                "weight, 4 a gradient, 4 a master weight",
             }
         ),
         "optimizer": Convention(
@@ -158,7 +164,7 @@ QUANTITY = TrainMemory(
                 "adam-8bit": "Adam8bit and AdamW8bit of bitsandbytes, no weight excepted: two means of 1 byte for each "
                 "element and 4 for each block of 256, or of 4 bytes for each element of a weight below 4096; without "
                 "the two tables of 1024 bytes that all weights share",
-                "sgd": "SGD: nothing",
+                "sgd": "SGD, which keeps nothing",
                 "momentum": "SGD with momentum: one mean of 4 bytes for each element",
                 "adafactor": "Adafactor: one mean of 4 bytes for each row and column of a matrix",
             }
@@ -168,7 +174,7 @@ QUANTITY = TrainMemory(
                 "eager": "activations of transformers on the CPU in the weights' precision, written out",
                 "sdpa": "activations of transformers on the CPU in the weights' precision, with fused attention",
                 "megatron": "activations of the kernels of Korthikanti et al. 2022 [korthikanti2022]",
-                "none": "no activations: weights, gradients and optimizer alone",
+                "none": "no activations are counted: weights, gradients and the optimizer's state alone",
             }
         ),
         "dropout": DROPOUT,
@@ -176,11 +182,9 @@ QUANTITY = TrainMemory(
         "data": Convention(
             {
                 "off": "every rank has all of it",
-                "zero1": "the optimizer's state and the master weights are divided among N_dp ranks, N_cp·N_dp with "
-                "context=on and, of what is no expert, N_ep·N_dp with expert=on; Rajbhandari et al. 2020 "
-                "[rajbhandari2020], section 5.1",
-                "zero2": "the gradients too, Rajbhandari et al. 2020 [rajbhandari2020], section 5.2",
-                "zero3": "the weights too, Rajbhandari et al. 2020 [rajbhandari2020], section 5.3",
+                "zero1": f"the optimizer's state and the master weights {_DIVIDED}.1",
+                "zero2": f"the optimizer's state, the master weights and the gradients {_DIVIDED}.2",
+                "zero3": f"the optimizer's state, the master weights, the gradients and the weights {_DIVIDED}.3",
             }
         ),
     },
