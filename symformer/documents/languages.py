@@ -141,7 +141,7 @@ class Latex(Language):
         return rf"&\quad {{}} {sign} {spelt}"
 
     def columns(self, align: str) -> str:
-        share = 0.46 if len(align) < 5 else 0.3
+        share = 0.4 if len(align) < 5 else 0.3
         return align.replace("w", rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}")
 
 
