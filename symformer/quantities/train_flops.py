@@ -34,9 +34,16 @@ def _frozen(product: Contraction) -> Contraction:
 
 
 def _updates(entry: Entry) -> list[tuple[str, Contraction]]:
-    """The two products beside a linear layer, x[..., in] -> [..., R] -> y[..., out]: Hu et al. 2021, section 4.1."""
+    """The two products beside a linear layer, x[..., in] -> [..., R] -> y[..., out]: Hu et al. 2021, section 4.1.
+
+    Raises RuleError for matrices that are stored together, of which nobody says what one update is.
+    """
+    if entry.kind is Kind.EXPERTS:
+        raise RuleError(f"{entry.path}: which of a mixture's matrices train=lora updates, and how, is not stated")
     if not _adapted(entry.kind, entry.path):
         return []
+    if entry.shared and not entry.module:
+        raise RuleError(f"{entry.path} reads some rows of a matrix, and what train=lora has beside those is not stated")
     x, y, weight = entry.inputs[0], entry.output, ("the weight", Integer(1))
     down = Contraction((TWO, *x.shape, R), (("the input", x.grad), weight))
     up = Contraction((TWO, *y.shape[:-1], R, y.width), (("the input", Integer(1)), weight))

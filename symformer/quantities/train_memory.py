@@ -82,18 +82,28 @@ DIVIDED: dict[str, tuple[str, ...]] = {
     "zero2": ("state", "master weight", "gradient"),
     "zero3": ("state", "master weight", "gradient", "weight"),
 }
+# States that are not one number or more for each element: a share of the elements has no like share of them.
+UNDIVIDED: dict[str, str] = {
+    "adafactor": "a share of a matrix's elements has no like share of the means of its rows and columns",
+    "adam-8bit": "whether a rank's share of a weight is quantised, and in how many blocks, depends on how it is cut",
+}
 
 
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The bytes that the weights stored in an entry need while they are trained."""
-    divided = DIVIDED[conventions["data"]]
+    divided, optimizer = DIVIDED[conventions["data"]], conventions["optimizer"]
+    if "state" in divided and optimizer in UNDIVIDED:
+        raise RuleError(
+            f"optimizer={optimizer} with data={conventions['data']}: {UNDIVIDED[optimizer]}; with ranks that divide the "
+            "state, adam, momentum and sgd are known"
+        )
     ranks = replicas(entry.kind, Placement.of(conventions), data=True)
     terms: list[Term] = []
     for weight in entry.weights:
         for what, size in RECIPES[conventions["recipe"]]:
             share = (1 / ranks,) if what in divided else ()
             terms.append(Term(f"{weight.path} ({what})", (*weight.shape, Integer(size), *share)))
-        for what, factors in OPTIMIZERS[conventions["optimizer"]](weight):
+        for what, factors in OPTIMIZERS[optimizer](weight):
             share = (1 / ranks,) if "state" in divided and what != "step" else ()
             terms.append(Term(f"{weight.path} ({what})", (*factors, *share)))
     return tuple(terms)

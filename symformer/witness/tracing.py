@@ -28,7 +28,7 @@ from ..errors import SizeError, UnknownNameError, WitnessError
 from ..ledger import Kind
 from ..model import Model
 from ..provenance import Pinned, Place, Provenance, Reading
-from ..sizes import AtMost, Condition, Differs, Divides, Equals
+from ..sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
 from ..symbols import RANK, SYMBOLS
 from .drawing import BLOCK, DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, Multiples, usual
 from .fitting import SPARE, Point, UnfitError, fit, monomial
@@ -48,6 +48,7 @@ FROM, UP_TO = "the trace holds from there on", "the trace holds up to there"
 REFUSES = "the code takes no more"
 BATCH = "B"
 OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
+HELD = (Kind.KEPT, Kind.CACHED)  # tensors of a run: whether one is a copy or a view may hang on a size of 1
 TALLIED = (Kind.CONTRACTION, Kind.KEPT)  # the first number of such a row is how often it was seen
 ALPHABET = frozenset(SYMBOLS)  # before any field becomes a symbol of its own
 TRIES = 6  # draws before a point that the code refuses is given up
@@ -373,11 +374,14 @@ class Tracer:
         checked = self._fresh(found, points, widths, counts, letters)
         loose = self._probe(found, points[0], base, [*widths, *counts], letters)
         bounds = self._bounds(replace(found, conditions=(*found.conditions, *loose)), points[0], letters)
-        named = self._named([*order, *(each.limit for each in bounds), *self.ties, *(each.name for each in pinned)])
+        beside = [n for n in points[0] if usual(n) and n not in self.ties and n not in {each.name for each in pinned}]
+        known = self._named([*order, *(beside if self.kind in HELD else ())])
+        edges = self._edges(replace(found, conditions=(*found.conditions, *loose)), points[0], known)
+        named = self._named([*known, *(each.limit for each in bounds), *self.ties, *(each.name for each in pinned)])
         ends = [each.condition({**named, **letters}) for each in bounds]
-        conditions = (*found.conditions, *loose, *ends, *self._held(pinned, named))
+        conditions = (*found.conditions, *loose, *edges, *ends, *self._held(pinned, named))
         used = {symbol for each in every for symbol in each.free_symbols}
-        used |= {symbol for each in ends for symbol in each.symbols}
+        used |= {symbol for each in (*edges, *ends) for symbol in each.symbols}
         names = {symbol: name for name, symbol in named.items()}
         places = {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)}
         component = replace(found, conditions=conditions)
@@ -628,6 +632,12 @@ class Tracer:
             actual[_star(name), tuple(map(Integer, shape))] += 1  # type: ignore[operator]
         return dict(expected) == dict(actual) and bool(actual)
 
+    def _predicted(self, component: Traced, point: Point, letters: Mapping[str, Symbol]) -> Expr:
+        """What the rows come to at a point, by the formula."""
+        numbers = {letters[name]: Integer(value) for name, value in point.items() if name in letters}
+        each = (Mul(*shape, *counts[-1:]).xreplace(numbers) for (_, shape), counts in component.counts.items())
+        return Add(*each)
+
     def _fresh(
         self,
         component: Traced,
@@ -714,6 +724,48 @@ class Tracer:
                 found.append(
                     Differs(letters[left], letters[right], "where they are the same the code does something else")
                 )
+        return found
+
+    def _edges(self, component: Traced, first: Point, letters: Mapping[str, Symbol]) -> list[Condition]:
+        """Where what a run holds is another thing: off the multiples that the code asks for, and where a size is 1."""
+        if self.kind not in HELD:
+            return []
+        sizes = [name for name in letters if name in first and name not in (*self.lengths, BATCH)]
+        found: list[Condition] = []
+
+        def runs(**changed: int) -> bool:
+            return self.rows({**first, **changed}) is not None
+
+        def asks(name: str, heads: str) -> bool:
+            """Whether it may be any multiple of the heads, and of twice as many heads no odd multiple of the half."""
+            one = first[heads]
+            twice, odd = {heads: 2 * one}, one * (first[name] // one // 2 * 2 + 1)
+            some = runs(**{name: first[name] + one}) and runs(**twice, **{name: 4 * one})
+            return some and not runs(**twice, **{name: odd})
+
+        for name in sizes:
+            more = first[name] + 1
+            if not self._holds(component, {**first, name: more}, letters) or runs(**{name: more}):
+                continue
+            heads = (n for n in sizes if "head" in n and n != name and first[name] % first[n] == 0)
+            divisor: Expr | None = next((letters[n] for n in heads if asks(name, n)), None)
+            if divisor is None and first[name] % 2 == 0 and runs(**{name: first[name] + 2}):
+                divisor = Integer(2)
+            if divisor is not None:
+                found.append(Divides(divisor, letters[name], "the code runs with no other"))
+
+        def differs(**changed: int) -> bool:
+            point, held = {**first, **changed}, replace(component, conditions=(*component.conditions, *found))
+            if not self._holds(held, point, letters) or (rows := self.rows(point)) is None:
+                return False
+            return sum(map(prod, rows.values())) != self._predicted(component, point, letters)
+
+        single = {BATCH: 1} if BATCH in letters and not differs(**{BATCH: 1}) else {}
+        for name in sizes:
+            if differs(**{name: 1}):
+                found.append(AtMost(Integer(2), letters[name], FROM))
+            elif single and differs(**single, **{name: 1}):
+                found.append(Excludes((letters[BATCH], letters[name]), "the code then holds something else"))
         return found
 
     def _bounds(self, component: Traced, first: Point, letters: Mapping[str, Symbol]) -> list[Bound]:
