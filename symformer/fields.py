@@ -65,7 +65,7 @@ INERT = (
     # written by those who trained or converted a model, and read by no class here
     *("unsloth_fixed", "unsloth_version", "is_llama_config", "rope_interleaved", "sliding_window_size"),
     *("max_sequence_length", "model_max_length", "tokenizer_model_max_length", "tokenizer_padding_side"),
-    *("use_return_dict", "neftune_noise_alpha", "unk_token_id", "cls_token_id", "mask_token_id"),
+    *("neftune_noise_alpha", "unk_token_id", "cls_token_id", "mask_token_id"),
     "is_decoder",  # what attends to earlier tokens only does so anyway
 )
 # Rotary positions: they change the angles, and neither their number nor their shape.
