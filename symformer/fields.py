@@ -62,6 +62,10 @@ INERT = (
     # heads that no class here has
     *("id2label", "label2id", "num_labels", "_num_labels", "problem_type", "finetuning_task"),
     *("task_specific_params", "classifier_dropout", "tie_encoder_decoder", "tf_legacy_loss"),
+    # written by those who trained or converted a model, and read by no class here
+    *("unsloth_fixed", "unsloth_version", "is_llama_config", "rope_interleaved", "sliding_window_size"),
+    *("max_sequence_length", "model_max_length", "tokenizer_model_max_length", "tokenizer_padding_side"),
+    *("neftune_noise_alpha", "unk_token_id", "cls_token_id", "mask_token_id"),
     "is_decoder",  # what attends to earlier tokens only does so anyway
 )
 # Rotary positions: they change the angles, and neither their number nor their shape.
@@ -266,6 +270,7 @@ class Fields:
 
     def _hold(self, config: Config) -> None:
         """Raise ConfigError for a field that is not known, or has a value that is not."""
+        check_unquantised(config)
         fixed = {name: known for name, known in FIXED.items() if name not in self.known} | dict(self.fixed)
         for name, value in config.items():
             if name in fixed:
@@ -275,11 +280,6 @@ class Fields:
                         f"{name!r} is {shown(value)} in the config; that changes what is counted, and only {known} is "
                         "known"
                     )
-            elif name in QUANTISED and value is not None:
-                raise ConfigError(
-                    f"{name!r} is {shown(value)} in the config: its weights are stored in another form than the "
-                    "formulas count; remove it to count the model before it was quantised"
-                )
             elif self.rotary and name in ROTARY:
                 _check_rotary(name, value)
             elif name not in self.known:
@@ -346,6 +346,16 @@ def _whole(name: str, value: object) -> int:
         return whole(f"{name!r}", value)
     except SizeError as error:
         raise ConfigError(f"in the config, {error}") from None
+
+
+def check_unquantised(config: Config) -> None:
+    """Raise ConfigError for weights that are stored in another form than the model's class has them."""
+    for name in QUANTISED:
+        if config.get(name) is not None:
+            raise ConfigError(
+                f"{name!r} is {shown(config[name])} in the config: its weights are stored in another form than the "
+                "formulas count; remove it to count the model before it was quantised"
+            )
 
 
 def _check_rotary(name: str, value: Any) -> None:

@@ -280,7 +280,11 @@ PUBLISHED: dict[str, list[Any]] = {
     "quantization_config": [{"quant_method": "fp8"}, None], "use_sliding_window": [True, False],
     "reorder_and_upcast_attn": [True], "scale_attn_by_inverse_layer_idx": [True], "attention_dropout": [0.3],
     "embedding_size": [5], "n_mtp": [1], "bias": [False], "id2label": [{"0": "a", "1": "b", "2": "c"}],
-    "max_position_embeddings": [50], "num_experts": [7], "finetuning_task": ["x"], "use_bfloat16": [True],
+    "unsloth_fixed": [True], "unsloth_version": ["2024.9"], "is_llama_config": [True], "rope_interleaved": [True],
+    "sliding_window_size": [7], "max_sequence_length": [7], "model_max_length": [7], "tokenizer_model_max_length": [7],
+    "tokenizer_padding_side": ["left"], "neftune_noise_alpha": [5.0], "unk_token_id": [7], "cls_token_id": [7],
+    "mask_token_id": [7], "max_position_embeddings": [50], "num_experts": [7], "finetuning_task": ["x"],
+    "use_bfloat16": [True],
 }  # fmt: skip
 
 
@@ -580,10 +584,27 @@ MIXTRAL = {
     **{"router_aux_loss_coef": 0.02, "sliding_window": None, "rope_theta": 1000000.0, "attention_dropout": 0.0},
 }
 
+GEMMA_2_9B = {
+    **{**GEMMA_2, "hidden_size": 3584, "intermediate_size": 14336, "num_attention_heads": 16, "num_hidden_layers": 42},
+    **{"num_key_value_heads": 8, "sliding_window": 4096, "sliding_window_size": 4096, "vocab_size": 256000},
+}
+LLAMA_3_1B = {
+    **{**LLAMA_3, "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16, "tie_word_embeddings": True},
+    **{"head_dim": 64, "pad_token_id": 128004, "unsloth_fixed": True, "unsloth_version": "2024.9"},
+}
+SMOLLM_2 = {
+    **{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 576, "intermediate_size": 1536},
+    **{"is_llama_config": True, "num_attention_heads": 9, "num_hidden_layers": 30, "num_key_value_heads": 3},
+    **{"rope_interleaved": False, "rope_scaling": None, "tie_word_embeddings": True, "vocab_size": 49152},
+}
+
 
 @pytest.mark.parametrize(
     ("config", "total"),
     [
+        (GEMMA_2_9B, 9_241_705_984),
+        (LLAMA_3_1B, 1_235_814_400),
+        (SMOLLM_2, 134_515_008),
         (GPT_2, 124_439_808),
         (BERT_MULTILINGUAL, 109_514_298),
         (LLAMA_3, 8_030_261_248),

@@ -1001,3 +1001,92 @@ def test_sizes_that_are_refused(arguments: list[str], sentence: str) -> None:
     assert result.exit_code == 2
     assert sentence in result.stderr
     assert result.stdout == ""
+
+
+def states(B: int, S: int, E: int) -> torch.Tensor:
+    return torch.empty(B, S, E)
+
+
+class Scales(nn.Module):
+    """Parameters in lists of their own, without a module around each."""
+
+    def __init__(self, E: int, H: int, L: int) -> None:
+        super().__init__()
+        self.mixes = nn.ParameterList([nn.Parameter(torch.empty(E, E)) for _ in range(L)])
+        self.heads = nn.ModuleList(
+            [nn.ParameterList([*(torch.empty(E, H) for _ in range(L)), torch.empty(H)]) for _ in range(3)]
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for mix in self.mixes:
+            x = x @ mix
+        return x
+
+
+def test_a_list_of_bare_parameters_is_counted_as_often_as_it_is_long() -> None:
+    found = trace(Scales, {"E": 7, "H": 11, "L": 4}, inputs=states).model
+    assert found.params.equals("L*E**2 + 3*L*E*H + 3*H")
+    stored = sum(each.numel() for each in Scales(13, 17, 5).parameters())
+    assert found.params.value(E=13, H=17, L=5) == stored == 5 * 169 + 15 * 221 + 51
+    assert found.formula("flops").equals("2*B*S*L*E**2")
+
+
+class Mixed(nn.Module):
+    """Layers of two kinds at the same path."""
+
+    def __init__(self, E: int, H: int, L: int, L_dense: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(E, E if place < L_dense else H) for place in range(L_dense + L))
+
+
+def test_two_parts_at_one_path_are_told_apart() -> None:
+    found = trace(Mixed, {"E": 7, "H": 11, "L": 4, "L_dense": 2}).model
+    assert found.params.equals("L_dense*E**2 + L_dense*E + L*E*H + L*H")
+    keys = [line.key for line in found.params.root.walk()]
+    assert len(set(keys)) == len(keys) > 4
+    assert not any("*" in key for key in keys)
+    with pytest.raises(sf.SymformerError, match=r"unknown part 'layers'; did you mean layers_"):
+        found.params.part("layers")
+    assert {str(found.params.part(f"layers_{kind}").expanded) for kind in (1, 2)} == {"E**2 + E", "E*H + H"}
+
+
+@pytest.mark.parametrize(
+    ("product", "operation"),
+    [
+        (lambda x, w: x @ w[0], "mv"),
+        (lambda x, w: torch.dot(x[0, 0], w[0]), "dot"),
+        (lambda x, w: torch.cdist(x, w.expand(x.shape[0], -1, -1)), "_euclidean_dist"),
+        (lambda x, w: nn.functional.bilinear(x, x, w.expand(3, -1, -1)), "_trilinear"),
+    ],
+)
+def test_a_product_that_torch_does_not_count_is_refused(product: Callable[..., Any], operation: str) -> None:
+    class Scored(nn.Module):
+        def __init__(self, E: int) -> None:
+            super().__init__()
+            self.first = nn.Linear(E, E)
+            self.weight = nn.Parameter(torch.empty(E, E))
+
+        def forward(self, x: torch.Tensor) -> Any:
+            return product(self.first(x), self.weight)
+
+    found = trace(Scored, {"E": 9}, inputs=states)
+    with pytest.raises(WitnessError, match=rf"aten\.{operation} multiplies and sums, and torch's own counter counts"):
+        found.of("flops")
+
+
+def normed(E: int) -> nn.Module:
+    return nn.LayerNorm(E)
+
+
+def test_a_run_without_products_is_said_to_have_none() -> None:
+    found = trace(normed, {"E": 9}, inputs=states)
+    with pytest.raises(WitnessError, match=r"a run of it has no matrix product$"):
+        found.of("flops")
+
+
+def test_a_config_of_quantised_weights_is_refused(tmp_path: Path) -> None:
+    quantised = {**GPT2, "quantization_config": {"quant_method": "fp8"}}
+    with pytest.raises(sf.SymformerError, match=r"'quantization_config' is \{.* stored in another form"):
+        trace(config_of(tmp_path, "gpt2", quantised, "GPT2LMHeadModel"))
+    with pytest.raises(sf.SymformerError, match=r"'quantization_config' is \{.* stored in another form"):
+        values_at(traced.afresh("gpt2"), config_of(tmp_path, "gpt2", quantised))

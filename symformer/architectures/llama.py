@@ -55,7 +55,7 @@ class Llama(Architecture):
         classes={"LlamaForCausalLM": {"head": "lm"}, "LlamaModel": {"head": "none"}},
         rotary=True,
         # Positions are no table; how a linear layer was once cut for training.
-        inert=("max_position_embeddings", "max_sequence_length", "pretraining_tp"),
+        inert=("max_position_embeddings", "pretraining_tp"),
     )
     witness = Witness("transformers", "LlamaConfig", prefix="model.", conditions=(Divides(A, E),))
     variants = ({}, {"tied": True}, {"attention_bias": True}, {"mlp_bias": True}, {"head": "none"})

@@ -6,7 +6,7 @@ the reason. A table that leaves a kind out cannot be made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar
 
@@ -196,14 +196,26 @@ class Quantity:
 def tally(scope: Scope, terms_of: Callable[[Entry], tuple[Term, ...]], path: str = "", key: str = "") -> Line:
     """The account of a scope: its entries with their terms, its parts with their own accounts."""
     lines = []
-    for item in scope.items:
+    for item, name in zip(scope.items, _apart([_called(item) for item in scope.items]), strict=True):
+        own = _join(key, name)
         if isinstance(item, Scope):
-            name = item.name.removesuffix(".*") or item.part.name
-            lines.append(tally(item, terms_of, _join(path, item.name), _join(key, name)))
+            lines.append(tally(item, terms_of, _join(path, item.name), own))
         else:
-            own = _join(key, item.path.rpartition(".")[2])
             lines.append(Line(item.path, own, ONE, entry=item, terms=terms_of(item)))
     return Line(path, key, scope.count, part=scope.part, lines=tuple(lines))
+
+
+def _called(item: Scope | Entry) -> str:
+    """What an id calls a part or an entry; what only has a number in its list goes by what it is."""
+    if isinstance(item, Scope):
+        return "parts" if item.name == "*" else item.name.removesuffix(".*") or item.part.name
+    return item.path.rpartition(".")[2].replace("*", "weights")
+
+
+def _apart(names: Sequence[str]) -> list[str]:
+    """The names, those that several have numbered: layers of two kinds are ``layers_1`` and ``layers_2``."""
+    several = {name for name in names if names.count(name) > 1}
+    return [f"{name}_{names[:place].count(name) + 1}" if name in several else name for place, name in enumerate(names)]
 
 
 def _join(*names: str) -> str:

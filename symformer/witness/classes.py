@@ -15,6 +15,7 @@ from torch import nn
 
 from ..errors import ConfigError, UnknownNameError, WitnessError
 from .running import stored
+from .session import silence
 from .tracing import Rows, UnbuiltError, sentence
 
 HEADS = {
@@ -43,9 +44,14 @@ class Source:
         """The name of the class."""
         return str(self.model_class.__name__)
 
+    def config(self, fields: Mapping[str, Any]) -> Any:
+        """The config with these fields, made in silence."""
+        with silence():
+            return self.config_class(**fields)
+
     def build(self, fields: Mapping[str, Any]) -> nn.Module:
         """The model of a config with these fields."""
-        return cast(nn.Module, self.model_class(self.config_class(**fields)))
+        return cast(nn.Module, self.model_class(self.config(fields)))
 
     def reads(self) -> str:
         """What a run gives it: input_ids, or the first that its forward has instead."""

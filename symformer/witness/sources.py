@@ -26,6 +26,7 @@ from torch import nn
 
 from ..config import read_config
 from ..errors import ConfigError, OptionError, SizeError, TargetError, WitnessError
+from ..fields import check_unquantised
 from ..provenance import Pinned
 from ..sizes import Equals, whole
 from ..symbols import SYMBOLS, name_size
@@ -59,12 +60,16 @@ def trace_config(path: str, head: str = "") -> Trace:
     """The trace of the class that a config.json names, with that file's own switches. Raises ConfigError."""
     config = read_config(path)
     source = of_config(config, path, head)
-    fields = _fields(config)
+    fields = _fields(config, path)
     return trace_source(source, fields, path, ignored(source, fields))
 
 
-def _fields(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What a config class is given: not the class that it is for, nor code from elsewhere."""
+def _fields(config: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """What a config class is given: not the class that it is for, nor code from elsewhere. Raises ConfigError."""
+    try:
+        check_unquantised(config)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
     return {name: value for name, value in config.items() if name not in ("auto_map", "architectures")}
 
 
@@ -79,7 +84,7 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            default = source.config_class(**fields)
+            default = source.config(fields)
         except Exception as error:  # whatever somebody's config raises, there is no model to trace
             refused = WitnessError if fields else UnbuiltError
             raise refused(f"the config of {source.model_type} cannot be made: {sentence(error)}") from None
@@ -282,9 +287,9 @@ def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
     named_here = of_config(config, path) if config.get("architectures") is not None else source
     if named_here.model_class is not source.model_class:
         raise ConfigError(f"{path} names the class {named_here.name}, and the formula is for {source.name}")
-    fields = _fields(config)
+    fields = _fields(config, path)
     try:
-        return source, fields, source.config_class(**fields)
+        return source, fields, source.config(fields)
     except Exception as error:
         raise ConfigError(f"{path} is not a config that transformers reads: {sentence(error)}") from None
 

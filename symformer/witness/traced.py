@@ -92,7 +92,9 @@ class Traced(Component):
             return Ledger(tree.root, None)
         modules: dict[tuple[str, tuple[Expr, ...]], list[Weight]] = defaultdict(list)
         for (path, shape), counts in self.counts.items():
-            modules[path.rpartition(".")[0], counts].append(Weight(path, shape))
+            # A list of bare parameters is repeated itself: its star stands last, and no module is between.
+            owner = path if path.endswith("*") else path.rpartition(".")[0]
+            modules[owner, counts].append(Weight(path, shape))
         for (module, counts), weights in modules.items():
             nowhere = Tensor(module or "weights", ())
             held = tuple(weights)
@@ -125,6 +127,7 @@ class _Tree:
 
     def scope(self, words: Sequence[str], counts: Sequence[Expr]) -> Scope:
         """Where the last word of a path stands; ``counts`` are the copies of all up to each star."""
+        assert words.count("*") == len(counts), f"{'.'.join(words)} has {len(counts)} numbers of copies"
         each = (cancel(n / before) for before, n in zip((ONE, *counts), counts, strict=False))
         scope, name = self.root, ""
         key: tuple[object, ...] = ()

@@ -49,6 +49,7 @@ REFUSES = "the code takes no more"
 BATCH = "B"
 OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
 HELD = (Kind.KEPT, Kind.CACHED)  # tensors of a run: whether one is a copy or a view may hang on a size of 1
+_OF = {Kind.CONTRACTION: "matrix product", Kind.KEPT: "tensor that is kept", Kind.CACHED: "tensor in a cache"}
 TALLIED = (Kind.CONTRACTION, Kind.KEPT)  # the first number of such a row is how often it was seen
 ALPHABET = frozenset(SYMBOLS)  # before any field becomes a symbol of its own
 TRIES = 6  # draws before a point that the code refuses is given up
@@ -241,7 +242,9 @@ class Tracer:
                 raise WitnessError(f"the model cannot be built: {self.last or 'it stores no parameter'}")
             # What cannot be told without data is no fault of the model's.
             refused = WitnessError if re.search("meta|data.dependent", self.last) else UnbuiltError
-            raise refused(f"the model cannot be run: {self.last}")
+            raise refused(
+                f"the model cannot be run: {self.last}" if self.last else f"a run of it has no {_OF[self.kind]}"
+            )
         widths: list[str] = []
         counts: list[str] = []
         self.kept = {**self.fixed, **self.kept}

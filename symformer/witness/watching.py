@@ -17,6 +17,8 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+from ..errors import WitnessError
+
 Rows = dict[str, tuple[int, ...]]
 Factors = tuple[int, ...]
 Site = tuple[tuple[CodeType, int], ...]  # functions, and how far each had come
@@ -153,8 +155,10 @@ class Products(Unmasked):
         super().__exit__(*error)  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = super().__torch_dispatch__(func, types, args, kwargs)
         packet = func.overloadpacket
+        if packet in UNCOUNTED:
+            raise WitnessError(f"{packet} multiplies and sums, and torch's own counter counts nothing for it")
+        out = super().__torch_dispatch__(func, types, args, kwargs)
         if packet in flop_registry:
             self.flops += flop_registry[packet](*args, **(kwargs or {}), out_val=out)
         if packet in FACTORS:
@@ -189,3 +193,17 @@ FACTORS: Mapping[Any, Callable[[Any, Any], list[Factors]]] = {
     aten.convolution: lambda args, out: [_convolution(args[0], args[1], out, args[6])],
     aten.convolution_backward: _convolution_backward,
 }
+# Products of which torch's counter says nothing, in silence: nothing would bear witness to a formula that had them.
+UNCOUNTED = frozenset(
+    (
+        aten.mv,
+        aten.addmv,
+        aten.dot,
+        aten.vdot,
+        aten.addbmm,
+        aten._int_mm,
+        aten._euclidean_dist,
+        aten._trilinear,
+        aten._cdist_forward,
+    )
+) - {*flop_registry}
