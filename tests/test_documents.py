@@ -647,7 +647,19 @@ def test_a_result_that_torch_does_not_count_is_not_called_compared() -> None:
     """FlopCounterMode counts products only: with count=all the certificate is of the formula without the rest."""
     gpt2 = architecture("gpt2")
     assert "the result is compared with torch" in document(gpt2, ["flops"], "1").subtitle
-    assert "no certificate compares" in document(gpt2, ["flops"], "1", count="all").subtitle
+    said = paragraphs(document(gpt2, ["flops"], "1"))
+    assert any(line.startswith("This formula was compared") for line in said)
+    all_ = document(gpt2, ["flops"], "1", count="all")
+    assert "no certificate compares" in all_.subtitle
+    said = paragraphs(all_)
+    assert any(line.startswith("The certified formula was compared") for line in said)
+    assert any(line.startswith("torch counts under attention=full") for line in said)
+
+
+def test_a_rank_in_half_precision_is_not_called_a_share_of_what_is_certified_alone() -> None:
+    """torch's own step is taken in single precision: a rank of a bf16 recipe differs from it by more than its share."""
+    said = paragraphs(document(architecture("llama"), ["train-memory"], "1", data="zero1", recipe="bf16"))
+    assert any(line.startswith("torch counts under recipe=fp32") for line in said)
 
 
 @pytest.mark.parametrize("quantity", quantities())

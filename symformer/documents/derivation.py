@@ -505,8 +505,10 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
             amount.append(f" ({example.target})")
         others.append([[Code(spelt)], [Math.of(sibling.expanded)], amount])
     if others:
-        head = [["Variant"], ["Formula"], [subject.column]]
-        blocks += [Heading(1, ["Variants"]), Table(head, others, "lwr")]
+        counted = any(row[-1] for row in others)
+        head = [["Variant"], ["Formula"], *([[subject.column]] if counted else [])]
+        rows = others if counted else [row[:-1] for row in others]
+        blocks += [Heading(1, ["Variants"]), Table(head, rows, "lwr" if counted else "lw")]
     return blocks
 
 
@@ -580,22 +582,24 @@ def _check(model: Model, formula: Formula) -> list[Block]:
         blocks.append(Paragraph(["Row by row this is the number of parameters, and what is certified is that."]))
     elif any(name in PLACEMENT for name in formula.conventions):
         blocks.append(Paragraph(["What is certified is the formula of the whole model, of which this is a share."]))
-    elif dict(certificate.conventions) != dict(formula.conventions):
+    own = {name: value for name, value in formula.conventions.items() if name in certificate.conventions}
+    if certificate.id == formula.id and dict(certificate.conventions) != own:
         counted = ", ".join(f"{name}={value}" for name, value in certificate.conventions.items())
         blocks.append(Paragraph(["torch counts under ", Code(counted), "; under these the formula is certified."]))
+    what = "The certified formula" if len(blocks) > 1 else "This formula"
     if certificate.compared.endswith(SHAPES):
         blocks.append(Paragraph([AXES]))
-    return [*blocks, *certificate_blocks(certificate)]
+    return [*blocks, *certificate_blocks(certificate, what)]
 
 
 RESTS = (
-    " Every row of this formula is one of the first variant's, whose own certificate has more points; the class "
+    " Every row of it is one of the first variant's, whose own certificate has more points; the class "
     "of this variant was tried at fewer."
 )
 
 
-def certificate_blocks(certificate: Certificate) -> list[Block]:
-    """A certificate in words and as a table."""
+def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
+    """A certificate in words and as a table; ``what`` is the formula that it is of, in words."""
     author = f" ({certificate.author})" if certificate.author else ""
     libraries = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())
     depths = f" at each of the depths {'; '.join(certificate.depths)}" if certificate.depths != ("",) else ""
@@ -624,7 +628,7 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
     return [
         Paragraph(
             [
-                f"This formula was compared with a torch model that has shapes and no memory: {certificate.compared}. "
+                f"{what} was compared with a torch model that has shapes and no memory: {certificate.compared}. "
                 "Two different polynomials of degree ",
                 degree,
                 " agree at a random point with sizes from 1 to ",
