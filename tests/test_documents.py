@@ -657,7 +657,7 @@ def test_a_result_that_torch_does_not_count_is_not_called_compared() -> None:
 
 
 def test_a_rank_in_half_precision_is_not_called_a_share_of_what_is_certified_alone() -> None:
-    """The step of torch is taken in single precision: a rank of a bf16 recipe differs from it by more than its share."""
+    """The step is taken in single precision: a rank of a bf16 recipe differs from it by more than its share."""
     said = paragraphs(document(architecture("llama"), ["train-memory"], "1", data="zero1", recipe="bf16"))
     assert any(line.startswith("torch counts under recipe=fp32") for line in said)
 
