@@ -692,3 +692,10 @@ def test_a_citation_says_what_is_counted_and_how() -> None:
     part = bibtex("gemma2.flops.local_layers.self_attn", "1").partition("\n\n")[0]
     assert "title = {{Gemma 2, local\\_layers.*.self\\_attn: forward FLOPs in closed form}}" in part
     assert "counted with attention=full, logits=all, embedding=lookup, count=contractions" in part
+
+
+def test_a_window_that_stays_put_keeps_its_term_from_growing() -> None:
+    """With C_win held, min(C, C_win - 1) does not grow with C: of Gemma 2's cache only global layers do."""
+    assert repr(architecture("gemma-2-2b").formula("kv-cache").leading()) == "4*B*C*L_global*G*D"
+    said = paragraphs(derivation("gemma-2-2b", "kv-cache"))
+    assert any("when all sizes but D and C_win grow alike" in line or "but C_win and D grow" in line for line in said)

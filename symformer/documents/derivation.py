@@ -275,7 +275,12 @@ def _conditions(model: Model, formula: Formula) -> list[Block]:
         elif isinstance(constraint, Differs):
             notes.append([Math.of(constraint.left), " differs from ", Math.of(constraint.right)])
         elif isinstance(constraint, Excludes):
-            notes.append([*listed(*([Math.of(size)] for size in constraint.ones)), " are not all 1"])
+            notes.append(
+                [
+                    *listed(*([Math.of(size)] for size in constraint.ones)),
+                    f" are not {'both' if len(constraint.ones) == 2 else 'all'} 1",
+                ]
+            )
         else:
             notes.append(sentence(str(constraint)))
     return [Paragraph(["The formula holds where ", *listed(*notes), "."])] if notes else []
