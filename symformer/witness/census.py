@@ -172,8 +172,9 @@ def census(
             with closing(crew(work or partial(survey, quantity=quantity), rest, workers, limit)) as answers:
                 for (model_type, head), answer in answers:
                     if isinstance(answer, Lost):
-                        answer = Entry(model_type, head, why=answer.why, seconds=answer.seconds)
-                    keep(answer)
+                        keep(Entry(model_type, head, why=answer.why, seconds=answer.seconds))
+                    else:
+                        keep(answer)
             if os.path.samestat(os.fstat(file.fileno()), kept.lstat()):  # still the file that was opened
                 kept.unlink()
     except OSError as error:
