@@ -8,6 +8,7 @@ from .components.base import Component
 from .errors import QUOTED, UnknownNameError
 from .formula import Formula
 from .model import Model
+from .notation.latex import latex
 from .papers import cited, escape, paper
 from .quantities import quantities, quantity
 from .target import COMPONENT
@@ -62,8 +63,14 @@ def continued(start: str) -> list[str]:
 def bibtex(formula_id: str, version: str) -> str:
     """The BibTeX entries for a formula: its derivation first, then its papers."""
     model, formula, within = find(formula_id)
-    title = f"{model.title}: {formula.measure.title} in closed form"
+    part = f", {formula.root.path}" if formula.root.path else ""
+    title = f"{model.title}{part}: {formula.measure.title} in closed form"
     note = f"symformer {version}, formula {escape(formula.id)}, digest {formula.digest}: ${formula.latex()}$"
+    if formula.relations:
+        note += f", where ${', '.join(f'{latex(size)} = {latex(value)}' for size, value in formula.relations.items())}$"
+    if formula.conventions:
+        chosen = ", ".join(f"{name}={value}" for name, value in formula.conventions.items())
+        note += f", counted with {escape(chosen)}"
     entry = "\n".join(
         (
             f"@misc{{{formula.id},",

@@ -361,6 +361,12 @@ class Ratio(Formula):
         """The quotient."""
         return self.expr
 
+    @property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Those of what stands below too: where no operation counts, the quotient has none."""
+        both = self.expanded.free_symbols | self.over.expanded.free_symbols
+        return tuple(sorted(both, key=RANK.__getitem__))
+
     @cached_property
     def asks(self) -> frozenset[Symbol]:
         """The sizes that either side asks for."""

@@ -201,6 +201,7 @@ def test_the_page_counts_and_names_every_model() -> None:
     shown = page(found)
     assert "**1 of the 3 models that build, 33.3 %, have a whole formula; the bar of 95 % is not reached.**" in shown
     assert "takes 7.0 times as long" in shown
+    assert "of every model type of transformers that has a class of the kind causal, traced" in shown
     assert "all of them 9 seconds" in shown
     flops = page(Census(entries, {"torch": "2.0"}, "flops"))
     assert "**2 of the 3 models that run, 66.7 %, have an exact formula; the bar of 90 % is not reached.**" in flops

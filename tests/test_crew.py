@@ -35,6 +35,7 @@ def test_a_job_that_hangs_or_crashes_is_lost_alone(workers: int) -> None:
     jobs = [(name,) for name in ("a", "hang", "b", "exit", "crash", "quit", "c", "hoard", "unsendable", "d")]
     found = dict(crew(work, jobs, workers, limit=2))
     assert found.pop(("unsendable",)).why.startswith(("AttributeError", "PicklingError"))
+    assert found[("hang",)].seconds >= 2, "what it took is no 0"
     assert found == {
         ("a",): "A",
         ("b",): "B",

@@ -37,17 +37,18 @@ from symformer.documents.blocks import (
 )
 from symformer.documents.blocks import lines as lines_of
 from symformer.documents.derivation import document, with_numbers
-from symformer.documents.gallery import derived, stems
+from symformer.documents.gallery import _published, derived, stems
 from symformer.documents.languages import LANGUAGES
 from symformer.documents.render import FORMATS, render, spell
-from symformer.errors import DerivationError, DocumentError
+from symformer.errors import DerivationError, DocumentError, RuleError
 from symformer.model import Model
 from symformer.notation.text import percent, text
 from symformer.notation.tree import Cross, Label, Sum, sizes_of, tree
 from symformer.papers import paper, pieces
 from symformer.quantities import quantities
+from symformer.quantities import quantity as find_quantity
 from symformer.quantities.elementwise import stated
-from symformer.symbols import LETTERS, A, B, E, H, L, S, letter, name_size
+from symformer.symbols import LETTERS, A, B, C, E, H, L, S, letter, name_size
 from symformer.targets import resolve
 
 MODELS = [variant for name in names() for variant in variants(architecture(name))]
@@ -115,9 +116,21 @@ def test_a_wrong_step_is_refused() -> None:
 
 
 def test_numbers_are_put_in_exactly() -> None:
-    assert lines(substitution(12 * L * E**2 - E / 2, {L: 3, E: 10})) == ["12 · 3 · 10² - 5", "3,600 - 5", "3,595"]
+    assert lines(substitution(12 * L * E**2 - E / 2, {L: 3, E: 10})) == [
+        "12 · 3 · 10² - 10/2",
+        "3,600 - 5",
+        "3,595",
+    ]
     gpt2 = architecture("gpt2")
     assert lines(substitution(gpt2.params.expanded, gpt2.known))[-1] == "124,439,808"
+    cached = architecture("mistral-7b-v0.1").set({B: Integer(3), C: Integer(5000)})
+    # the numbers stand inside a fraction and a call too, before they are worked out: 4·3·32·8·128·min(5000, 4096 - 1)
+    assert lines(substitution(cached.formula("kv-cache").expanded, cached.known))[0] == (
+        "4 · 3 · 32 · 8 · 128 · min(5,000, 4,096 - 1)"
+    )
+    rank = architecture("llama-2-70b").set({"N_tp": 8})
+    shown = lines(substitution(rank.formula("params", tensor="on").expanded, rank.known))
+    assert shown[0].startswith("2 · 80 · 8,192 · 64 · 128/8 + "), "not 1,342,177,280 on two lines"
 
 
 @pytest.mark.parametrize("name", names())
@@ -553,3 +566,136 @@ def test_bibtex_has_no_character_that_latex_refuses(formula_id: str) -> None:
     prose = re.sub(r"\$.*\$", "", note)
     assert formula_id.replace("_", r"\_") in prose
     assert not re.search(r"(?<!\\)[_#%&]", prose)
+
+
+def words(line: Line) -> str:
+    """A line as plain text."""
+    return "".join(
+        piece
+        if isinstance(piece, str)
+        else text(piece.shown)
+        if isinstance(piece, Math)
+        else getattr(piece, "text", "")
+        for piece in line
+    )
+
+
+def paragraphs(made_: Document) -> list[str]:
+    return [words(block.line) for block in made_.blocks if isinstance(block, Paragraph)]
+
+
+def test_each_place_is_described_as_it_is() -> None:
+    """Parts that count alike share a section; what is true of some of them is not said of the others."""
+    said = paragraphs(derivation("gemma-2-2b"))
+    # Gemma Team 2024, section 2.1: every second layer has a sliding window, and the others have none
+    sliding = [line for line in said if "window slides" in line]
+    assert sliding
+    assert all("global_layers" not in line for line in sliding)
+    assert any(line.startswith("global_layers.*.self_attn. Grouped-query attention") for line in said)
+    block = next(line for line in said if "x + norm(f(norm(x)))" in line)
+    assert block.startswith(
+        "One of L_local equal layers, local_layers.*; one of L_global equal layers, global_layers.*"
+    )
+    latent = next(line for line in paragraphs(derivation("deepseek-v3")) if "made from one latent" in line)
+    assert latent.startswith("dense_layers.*.self_attn, moe_layers.*.self_attn. ")
+
+
+def test_what_grows_fastest_says_which_sizes_grow() -> None:
+    """S²·L·A outgrows L·E² only where lengths grow with widths, and a head keeps its width."""
+    said = paragraphs(derivation("gpt2", "traffic"))
+    assert any(line.startswith("The term that grows fastest when all sizes grow alike is 8BS²LA") for line in said), (
+        said
+    )
+    said = paragraphs(derivation("llama-2-7b"))
+    assert any(line.startswith("The terms that grow fastest when all sizes but D grow alike are ") for line in said)
+
+
+def test_no_two_sections_have_one_anchor_and_no_name_is_empty() -> None:
+    for target in ("gpt2", "bert", "component:linear"):
+        chapters = document(resolve(target)[0], ["flops", "traffic", "intensity"], "1")
+        anchors = [block.anchor for block in chapters.blocks if isinstance(block, Heading) and block.anchor]
+        assert len(anchors) >= 4
+        assert len(set(anchors)) == len(anchors)
+        named = [piece.text for line in lines_of(chapters.blocks) for piece in line if isinstance(piece, Code)]
+        assert all(name and name == name.strip() for name in named)
+
+
+@pytest.mark.parametrize("part", part_names())
+def test_a_part_by_itself_has_a_name_in_every_row(part: str) -> None:
+    made_ = document(resolve(f"component:{part}")[0], ["params", "flops", "train-flops"], "1")
+    assert made_.title.count(" and ") == 1, "parameters, forward FLOPs and training FLOPs"
+    names_ = [piece.text for line in lines_of(made_.blocks) for piece in line if isinstance(piece, Code)]
+    assert names_
+    assert all(name and name == name.strip() for name in names_)
+    for block, after in zip(made_.blocks, [*made_.blocks[1:], None], strict=True):
+        assert not (isinstance(block, Heading) and after is None), "a heading with nothing below it"
+        if isinstance(block, Heading) and isinstance(after, Heading):
+            assert after.level > block.level, f"nothing stands below {words(block.line)}"
+    assert not any(words(block.line) == "The model" for block in made_.blocks if isinstance(block, Heading))
+
+
+def test_no_quotient_over_zero_is_printed() -> None:
+    """Dropout moves nothing while it is off: F/Q is no number. RMS norm moves bytes, and has no product: 0."""
+    with pytest.raises(RuleError, match=r"dropout\.intensity is no number"):
+        document(resolve("component:dropout")[0], ["intensity"], "1")
+    idle = resolve("component:rms-norm")[0]
+    assert idle.formula("intensity").symbols == (B, S, E)
+    assert render(document(idle, ["intensity"], "1"), "md").count(b"Nothing adds to it.") == 1
+
+
+def test_a_result_that_torch_does_not_count_is_not_called_compared() -> None:
+    """FlopCounterMode counts products only: with count=all the certificate is of the formula without the rest."""
+    gpt2 = architecture("gpt2")
+    assert "the result is compared with torch" in document(gpt2, ["flops"], "1").subtitle
+    said = paragraphs(document(gpt2, ["flops"], "1"))
+    assert any(line.startswith("This formula was compared") for line in said)
+    all_ = document(gpt2, ["flops"], "1", count="all")
+    assert "no certificate compares" in all_.subtitle
+    said = paragraphs(all_)
+    assert any(line.startswith("The certified formula was compared") for line in said)
+    assert any(line.startswith("torch counts under attention=full") for line in said)
+
+
+def test_a_rank_in_half_precision_is_not_called_a_share_of_what_is_certified_alone() -> None:
+    """The step is taken in single precision: a rank of a bf16 recipe differs from it by more than its share."""
+    said = paragraphs(document(architecture("llama"), ["train-memory"], "1", data="zero1", recipe="bf16"))
+    assert any(line.startswith("torch counts under recipe=fp32") for line in said)
+
+
+@pytest.mark.parametrize("quantity", quantities())
+def test_a_convention_is_said_in_words_of_its_own(quantity: str) -> None:
+    """A page prints the one that was chosen: it cannot lean on the one before it in the table."""
+    choices = find_quantity(quantity).choices
+    for name, convention in choices.items():
+        for value, meaning in convention.meanings.items():
+            assert not re.match(r"the same\b|.{0,30}\btoo\b", meaning), f"{quantity}: {name}={value}: {meaning}"
+    assert choices or quantity in ("params", "active-params")
+
+
+def test_the_published_page_defines_its_letters() -> None:
+    page = _published()
+    defined = set(re.findall(r"^\| \$`([^`]*)`\$ \|", page, re.M))
+    rows = [line for line in page.splitlines() if line.count("|") > 4]
+    used = {
+        found
+        for row in rows
+        for cell in re.findall(r"\$`([^`]*)`\$", row)
+        for found in re.findall(r"[A-Z](?:_\{\\mathrm\{\w+\}\})?", cell)
+    }
+    assert len(used) > 15
+    assert used <= defined
+
+
+def test_a_citation_says_what_is_counted_and_how() -> None:
+    """A formula by itself is false without these: gpt2's has H = 4E in it, and S² pairs where a mask keeps fewer."""
+    assert "where $H = 4 E$" in bibtex("gpt2.params", "1").partition("\n\n")[0]
+    part = bibtex("gemma2.flops.local_layers.self_attn", "1").partition("\n\n")[0]
+    assert "title = {{Gemma 2, local\\_layers.*.self\\_attn: forward FLOPs in closed form}}" in part
+    assert "counted with attention=full, logits=all, embedding=lookup, count=contractions" in part
+
+
+def test_a_window_that_stays_put_keeps_its_term_from_growing() -> None:
+    """With C_win held, min(C, C_win - 1) does not grow with C: of Gemma 2's cache only global layers do."""
+    assert repr(architecture("gemma-2-2b").formula("kv-cache").leading()) == "4*B*C*L_global*G*D"
+    said = paragraphs(derivation("gemma-2-2b", "kv-cache"))
+    assert any("when all sizes but D and C_win grow alike" in line or "but C_win and D grow" in line for line in said)

@@ -14,7 +14,8 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class LMHead(Component):
-    """From width E to one logit for each token; tied, it reads the token embedding, Press and Wolf 2017 [press2017].
+    """From width E to one logit for each row of the vocabulary; where it is tied, it reads the token embedding, Press
+    and Wolf 2017 [press2017].
 
     >>> LMHead().params, LMHead(bias=True).params, LMHead(tied=True).params
     (V*E, V*E + V, 0)

@@ -27,9 +27,9 @@ def page(census: Census) -> str:
     unbuilt = [each for each in census.entries if not each.builds]
     blocks = [
         f"# Census of the {census.measure.title}",
-        f"The {census.measure.title} of every model type of transformers, traced from its own code by `symformer "
-        f"census` with {made_with}. Every formula is exact, row by row, at fresh random configs that played no part in "
-        f"finding it{COUNTED.get(census.quantity, '')}. A formula is whole if none of the usual sizes had to stay a "
+        f"The {census.measure.title} of every model type of transformers{_heads(census)}, traced from its own code by "
+        f"`symformer census` with {made_with}. Every formula is exact, row by row, at fresh random configs that played "
+        f"no part in finding it{COUNTED.get(census.quantity, '')}. A formula is whole if none of the usual sizes had to stay a "
         "number: the vocabulary, the widths of the model and of its MLPs, the layers and the heads.",
         f"**{len(census.whole if whole else census.traced)} of the {len(census.built)} models that {census.does}, "
         f"{census.share:.1f} %, have {'a whole' if whole else 'an exact'} formula{verdict if census.bar else ''}.** "
@@ -79,6 +79,12 @@ def section(entry: Entry, letter: str = "N") -> str:
     if notes:
         blocks.append("\n".join(f"- {note}" for note in notes))
     return "\n\n".join(blocks)
+
+
+def _heads(census: Census) -> str:
+    """Which classes of a type are meant: one that has none of them is not among the rows."""
+    heads = list(dict.fromkeys(each.head for each in census.entries))
+    return "" if heads == ["base"] else f" that has a class of the kind {' or '.join(heads)}"
 
 
 def _summary(census: Census) -> str:

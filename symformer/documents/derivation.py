@@ -79,7 +79,8 @@ def document(model: Model, quantities: Sequence[str], version: str, together: st
     if keys:
         entries = [(paper(key).byline, paper(key).title, paper(key).place) for key in keys]
         blocks += [Heading(1, ["References"]), References(entries)]
-    measures = together or " and ".join(formula.measure.title for formula in formulas)
+    titles = [formula.measure.title for formula in formulas]
+    measures = together or " and ".join(filter(None, (", ".join(titles[:-1]), titles[-1])))
     return Document(in_title(model, measures, formulas), _subtitle(model, formulas, version), blocks)
 
 
@@ -99,7 +100,12 @@ def _held(model: Model, formula: Formula) -> bool:
     """Whether torch was asked about this very formula, by a certificate or a trace; of a rank's share it was not."""
     if any(name in PLACEMENT for name in formula.conventions):
         return False
-    return model.provenance.of(formula.measure.name).reading is not None or _certificate(model, formula) is not None
+    if model.provenance.of(formula.measure.name).reading is not None:
+        return True
+    certificate = _certificate(model, formula)
+    return certificate is not None and (
+        certificate.id != formula.id or dict(certificate.conventions) == dict(formula.conventions)
+    )
 
 
 def _certificate(model: Model, formula: Formula) -> Certificate | None:
@@ -137,6 +143,8 @@ def _chapter(model: Model, formula: Formula) -> list[Block]:
 def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Block], list[Block]]:
     """Both sides as ratios are printed: what each comes to, the quotient, and that of every operation."""
     above, below = formula.above, formula.over
+    if below.expanded == 0:
+        raise RuleError(f"{formula.id} is no number: its {below.measure.title} are 0")
     quotient = Chain((_label(formula),), (Quotient(_label(above), _label(below)),))
     result: list[Block] = [Equation(quotient, key=True)]
     result += [Equation(Chain((_label(side),), (tree(side.expanded),))) for side in (above, below)]
@@ -149,17 +157,20 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
         anchor = f"{formula.id}.{side.id.rpartition('.')[2]}"  # the side's own id is that of its own chapter
         rest.append(Heading(1, [_capital(side.measure.title)], anchor))
         rows: list[Sequence[Line]] = [
-            [[Code(row.path)], [Math.of(row.count)], [Math.of(row.each)]] for row in side.rows if row.each != 0
+            [[_named(row.path, formula)], [Math.of(row.count)], [Math.of(row.each)]]
+            for row in side.rows
+            if row.each != 0
         ]
-        rest.append(Table([["Row"], ["Copies"], ["Each"]], rows, "lrl"))
+        rest.append(Table([["Row"], ["Copies"], ["Each"]], rows, "lrl") if rows else Paragraph(["Nothing adds to it."]))
     head: list[Line] = [["Row"], ["Each"], *([[formula.measure.unit]] if numbered_ else [])]
     rows = []
     for row in formula.rows:
         if row.each == 0:
             continue
         value_cell: list[Line] = [[number(formula.of_row(row, known))]] if numbered_ else []
-        rows.append([[Code(row.path)], [Math.of(row.each)], *value_cell])
-    rest += [Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered_ else "ll")]
+        rows.append([[_named(row.path, formula)], [Math.of(row.each)], *value_cell])
+    if rows:
+        rest += [Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered_ else "ll")]
     return result, [*rest, Heading(1, ["The check against torch"]), Paragraph([RATIO])]
 
 
@@ -264,7 +275,12 @@ def _conditions(model: Model, formula: Formula) -> list[Block]:
         elif isinstance(constraint, Differs):
             notes.append([Math.of(constraint.left), " differs from ", Math.of(constraint.right)])
         elif isinstance(constraint, Excludes):
-            notes.append([*listed(*([Math.of(size)] for size in constraint.ones)), " are not all 1"])
+            notes.append(
+                [
+                    *listed(*([Math.of(size)] for size in constraint.ones)),
+                    f" are not {'both' if len(constraint.ones) == 2 else 'all'} 1",
+                ]
+            )
         else:
             notes.append(sentence(str(constraint)))
     return [Paragraph(["The formula holds where ", *listed(*notes), "."])] if notes else []
@@ -312,12 +328,14 @@ def _parts(model: Model, formula: Formula) -> list[Block]:
         blocks.append(Heading(1, ["The ", shown], f"{formula.id}.{section.line.key}"))
         blocks += [*_places(section, formula), Equation(section.chain)]
     whole = sections[-1]
-    blocks.append(Heading(1, ["The model"], formula.id))
+    if whole.chain is None:
+        return blocks
+    reading = model.provenance.of(formula.measure.name).reading
+    part = reading is None and not isinstance(model.component, Architecture)
+    blocks.append(Heading(1, ["The whole" if part else "The model"], formula.id))
     if not whole.composite and whole.terms:
-        blocks.append(_term_table(whole, question.columns, _capital(formula.measure.unit)))
-    if whole.chain:
-        blocks.append(Equation(whole.chain))
-    return blocks
+        blocks.append(_term_table(whole, question.columns, formula))
+    return [*blocks, Equation(whole.chain)]
 
 
 def _title(line: AccountLine) -> Piece:
@@ -327,9 +345,8 @@ def _title(line: AccountLine) -> Piece:
 
 def _part(formula: Formula, section: Section, columns: tuple[str, str]) -> list[Block]:
     blocks: list[Block] = [Heading(2, [_title(section.line)], f"{formula.id}.{section.line.key}")]
-    if isinstance(section.line.part, Component):
-        blocks += _places(section, formula)
-    blocks.append(_term_table(section, columns, _capital(formula.measure.unit)))
+    blocks += _places(section, formula)
+    blocks.append(_term_table(section, columns, formula))
     if section.chain:
         blocks.append(Equation(section.chain))
     return blocks
@@ -352,17 +369,36 @@ def _places(section: Section, formula: Formula) -> list[Block]:
             one: Line = [f"{'one' if where else 'One'} of ", Math.of(line.count), " equal layers, "]
             path = Code(line.path or line.name)
             where += [*_maybe(where, ", " if line.count == 1 else "; "), *_maybe(line.count != 1, *one), path]
+            if not isinstance(line.part, Component) and (apart := _apart(line, formula)):
+                where += [" without ", *listed(*([Code(other)] for other in apart))]
         blocks.append(Paragraph([*where, *([". ", *about] if about else [":"])]))
     return blocks
 
 
-def _term_table(section: Section, columns: tuple[str, str], unit: str) -> Table:
+def _apart(line: AccountLine, formula: Formula) -> list[str]:
+    """What a module has inside it that is counted beside it, as a trace counts a list of layers."""
+    inside = {id(below) for below in line.walk()}
+    paths = [
+        other.path
+        for other in formula.root.parts()
+        if other.each != 0 and line.path and other.path.startswith(f"{line.path}.") and id(other) not in inside
+    ]
+    return [path for path in paths if not any(path.startswith(f"{other}.") for other in paths)]
+
+
+def _named(path: str, formula: Formula) -> Code:
+    """The name of a row; one that is the whole of what was asked about goes by the name of that."""
+    return Code(path if path.strip(" ") == path != "" else formula.id.rpartition(".")[0] + path)
+
+
+def _term_table(section: Section, columns: tuple[str, str], formula: Formula) -> Table:
     rows: list[Sequence[Line]] = []
     prefix = f"{section.line.path}." if section.line.path else ""
     for _, term in section.terms:
         name = term.label.removeprefix(prefix)
-        rows.append([[Code(name)], [Math.shape(term.factors)], [Math.of(expand(Mul(*term.factors)))]])
-    return Table([[columns[0].capitalize()], [columns[1].capitalize()], [unit]], rows, "lll")
+        rows.append([[_named(name, formula)], [Math.shape(term.factors)], [Math.of(expand(Mul(*term.factors)))]])
+    head: list[Line] = [[columns[0].capitalize()], [columns[1].capitalize()], [_capital(formula.measure.unit)]]
+    return Table(head, rows, "lll")
 
 
 def _silent(formula: Formula) -> list[Block]:
@@ -377,7 +413,7 @@ def _silent(formula: Formula) -> list[Block]:
         return []
     line: list[Piece] = ["These add nothing: "]
     for index, name in enumerate(names):
-        line += [", " if index else "", Code(name)]
+        line += [", " if index else "", _named(name, formula)]
     line.append(".")
     for _, account in formula.root.leaves():
         entry = account.entry
@@ -434,7 +470,7 @@ def _breakdown(formula: Formula, shown: Model, numbered_: bool) -> list[Block]:
     total = formula.value(dict(shown.known)) if numbered_ else 0
     rows: list[Sequence[Line]] = []
     for row in formula.rows:
-        cells: list[Line] = [[Code(row.path)], [Math.of(row.count)], [Math.of(row.each)]]
+        cells: list[Line] = [[_named(row.path, formula)], [Math.of(row.count)], [Math.of(row.each)]]
         if numbered_:
             value = int(row.total.xreplace(shown.known))
             cells += [_integer(value), [percent(share(value, total))]]
@@ -474,8 +510,10 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
             amount.append(f" ({example.target})")
         others.append([[Code(spelt)], [Math.of(sibling.expanded)], amount])
     if others:
-        head = [["Variant"], ["Formula"], [subject.column]]
-        blocks += [Heading(1, ["Variants"]), Table(head, others, "lwr")]
+        counted = any(row[-1] for row in others)
+        head = [["Variant"], ["Formula"], *([[subject.column]] if counted else [])]
+        rows = others if counted else [row[:-1] for row in others]
+        blocks += [Heading(1, ["Variants"]), Table(head, rows, "lwr" if counted else "lw")]
     return blocks
 
 
@@ -549,22 +587,24 @@ def _check(model: Model, formula: Formula) -> list[Block]:
         blocks.append(Paragraph(["Row by row this is the number of parameters, and what is certified is that."]))
     elif any(name in PLACEMENT for name in formula.conventions):
         blocks.append(Paragraph(["What is certified is the formula of the whole model, of which this is a share."]))
-    elif dict(certificate.conventions) != dict(formula.conventions):
+    own = {name: value for name, value in formula.conventions.items() if name in certificate.conventions}
+    if certificate.id == formula.id and dict(certificate.conventions) != own:
         counted = ", ".join(f"{name}={value}" for name, value in certificate.conventions.items())
         blocks.append(Paragraph(["torch counts under ", Code(counted), "; under these the formula is certified."]))
+    what = "The certified formula" if len(blocks) > 1 else "This formula"
     if certificate.compared.endswith(SHAPES):
         blocks.append(Paragraph([AXES]))
-    return [*blocks, *certificate_blocks(certificate)]
+    return [*blocks, *certificate_blocks(certificate, what)]
 
 
 RESTS = (
-    " Every row of this formula is one of the first variant's, whose own certificate has more points; the class "
+    " Every row of it is one of the first variant's, whose own certificate has more points; the class "
     "of this variant was tried at fewer."
 )
 
 
-def certificate_blocks(certificate: Certificate) -> list[Block]:
-    """A certificate in words and as a table."""
+def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
+    """A certificate in words and as a table; ``what`` is the formula that it is of, in words."""
     author = f" ({certificate.author})" if certificate.author else ""
     libraries = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())
     depths = f" at each of the depths {'; '.join(certificate.depths)}" if certificate.depths != ("",) else ""
@@ -593,7 +633,7 @@ def certificate_blocks(certificate: Certificate) -> list[Block]:
     return [
         Paragraph(
             [
-                f"This formula was compared with a torch model that has shapes and no memory: {certificate.compared}. "
+                f"{what} was compared with a torch model that has shapes and no memory: {certificate.compared}. "
                 "Two different polynomials of degree ",
                 degree,
                 " agree at a random point with sizes from 1 to ",

@@ -189,8 +189,18 @@ def leading_powers(expr: Expr) -> dict[Symbol, int]:
 
 
 def growth(term: Expr) -> int:
-    """How fast a term grows with the model: its degree, where a size that stays put (D) does not count."""
-    return sum(power * letter(symbol).growth for symbol, power in leading_powers(term).items())
+    """How fast a term grows with the model: its degree, where a size that stays put (D) does not count.
+
+    What is at most such a size stays put too, as the tokens that a window keeps.
+    """
+    if isinstance(term, Symbol):
+        return letter(term).growth
+    if isinstance(term, Pow) and isinstance(term.exp, Integer):
+        return int(term.exp) * growth(term.base)
+    below = [growth(argument) for argument in term.args]
+    if isinstance(term, Mul):
+        return sum(below)
+    return min(below, default=0) if isinstance(term, Min) else max(below, default=0)
 
 
 def value(shown: Tree) -> Expr:

@@ -52,9 +52,9 @@ QUANTITY = Activations(
     Measure("activations", "bytes of activations", "U_act", "bytes"),
     "The bytes kept from one forward pass over B sequences of S tokens for the backward pass, by the named "
     "implementation. The model is given every index that it looks up, and fills no cache. A tensor that several "
-    "operations keep is counted once, with the operation that made it. Weights are left out; what is live for a moment "
-    "only, in the backward pass the activations of the one part that is being recomputed; and the random state that "
-    "torch notes for each part.",
+    "operations keep is counted once, with the operation that made it. Left out are the weights, what is live for a "
+    "moment only (in the backward pass, the activations of the one part that is being recomputed) and the random state "
+    "that torch notes for each part.",
     {},
     ("tensor", "multiplied out"),
     {

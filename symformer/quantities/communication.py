@@ -129,6 +129,7 @@ class Communication(Quantity):
         return (*others, *(evenly(ledger, placement, data) if data else ()))
 
 
+_ZERO = "; Rajbhandari et al. 2020 [rajbhandari2020], section 7"
 QUANTITY = Communication(
     Measure("communication", "bytes moved between ranks", "Q_comm", "bytes"),
     "What one rank's collectives move in one step over B sequences of S tokens, all in the same precision. A model on "
@@ -166,9 +167,9 @@ QUANTITY = Communication(
                 "those of what is no expert over N_ep",
                 "replicated": "gradients are summed over N_dp ranks, with context=on over N_cp times as many, with "
                 "expert=on those of what is no expert over N_ep times as many",
-                "zero1": "ZeRO stage 1: gradients are scattered, weights gathered",
-                "zero2": "ZeRO stage 2: gradients are scattered, weights gathered",
-                "zero3": "ZeRO stage 3: weights are gathered forward and backward, gradients scattered",
+                "zero1": f"ZeRO stage 1: gradients are scattered, weights gathered{_ZERO}",
+                "zero2": f"ZeRO stage 2: gradients are scattered, weights gathered{_ZERO}",
+                "zero3": f"ZeRO stage 3: weights are gathered forward and backward, gradients scattered{_ZERO}",
             }
         ),
     },

@@ -59,8 +59,8 @@ class Intensity(Quantity):
 QUANTITY = Intensity(
     Measure("intensity", "arithmetic intensity", "I", "FLOPs/byte"),
     "The FLOPs of one run without gradients, contractions only and 2 for a multiply-add, over the bytes that its "
-    "operations read and write, every tensor and weight once; Williams et al. 2009 [williams2009]. A machine is busy "
-    "where this is more than its FLOPs a second over its bytes a second.",
+    "operations read and write, every tensor and weight once; Williams et al. 2009 [williams2009]. Where "
+    "this exceeds a machine's FLOPs a second over its bytes a second, arithmetic bounds the run; below, memory does.",
     rules(counted),
     ("operation", "multiplied out"),
     CONVENTIONS,

@@ -148,8 +148,8 @@ _DIVIDED = (
 QUANTITY = TrainMemory(
     Measure("train-memory", "bytes of training memory", "U_train", "bytes"),
     "Every weight with its gradient and the state that the optimizer keeps for it, and the activations that the named "
-    "implementation keeps from one forward pass over B sequences of S tokens. What an allocator adds, and what is "
-    "needed only for a moment, is not counted: of what is recomputed, the part that is live again in the backward "
+    "implementation keeps from one forward pass over B sequences of S tokens. Not counted are what an allocator adds "
+    "and what is needed for a moment only, such as the part of what is recomputed that is live again in the backward "
     "pass.",
     {
         **rows(state, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),

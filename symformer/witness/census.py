@@ -171,7 +171,10 @@ def census(
             rest = [job for job in jobs if job not in done]
             with closing(crew(work or partial(survey, quantity=quantity), rest, workers, limit)) as answers:
                 for (model_type, head), answer in answers:
-                    keep(Entry(model_type, head, why=answer.why) if isinstance(answer, Lost) else answer)
+                    if isinstance(answer, Lost):
+                        keep(Entry(model_type, head, why=answer.why, seconds=answer.seconds))
+                    else:
+                        keep(answer)
             if os.path.samestat(os.fstat(file.fileno()), kept.lstat()):  # still the file that was opened
                 kept.unlink()
     except OSError as error:

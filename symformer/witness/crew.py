@@ -7,7 +7,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from time import monotonic
@@ -22,9 +22,10 @@ Job = tuple[Any, ...]  # the arguments of one call
 
 @dataclass(frozen=True)
 class Lost:
-    """A job that gave no result, and why."""
+    """A job that gave no result, why, and how long it took."""
 
     why: str
+    seconds: float = field(default=0, compare=False)
 
 
 class _Worker:
@@ -47,6 +48,11 @@ class _Worker:
 
     def answer(self) -> object:
         """What came of its job, now that it has answered, died, or had its time."""
+        found = self._heard()
+        spent = self.limit - (self.until - monotonic())
+        return replace(found, seconds=spent) if isinstance(found, Lost) else found
+
+    def _heard(self) -> object:
         if monotonic() > self.until and not self.pipe.poll():
             self.end()
             return Lost(f"killed after {self.limit:g} s")
