@@ -658,8 +658,13 @@ def test_a_result_that_torch_does_not_count_is_not_called_compared() -> None:
 
 def test_a_rank_in_half_precision_is_not_called_a_share_of_what_is_certified_alone() -> None:
     """The step is taken in single precision: a rank of a bf16 recipe differs from it by more than its share."""
-    said = paragraphs(document(architecture("llama"), ["train-memory"], "1", data="zero1", recipe="bf16"))
+    rank = architecture("llama-2-7b").set({"N_tp": 8})
+    counted = {"tensor": "on", "recipe": "bf16", "implementation": "none"}
+    said = paragraphs(document(rank, ["train-memory"], "1", **counted))
     assert any(line.startswith("torch counts under recipe=fp32") for line in said)
+    divided = architecture("llama-2-7b").set({"N_dp": 8})
+    said = paragraphs(document(divided, ["train-memory"], "1", data="zero1", implementation="none"))
+    assert any(line.startswith("For one rank of llama-2-7b with N_dp = 8 this is ") for line in said)
 
 
 @pytest.mark.parametrize("quantity", quantities())

@@ -29,8 +29,8 @@ def page(census: Census) -> str:
         f"# Census of the {census.measure.title}",
         f"The {census.measure.title} of every model type of transformers{_heads(census)}, traced from its own code by "
         f"`symformer census` with {made_with}. Every formula is exact, row by row, at fresh random configs that played "
-        f"no part in finding it{COUNTED.get(census.quantity, '')}. A formula is whole if none of the usual sizes had to stay a "
-        "number: the vocabulary, the widths of the model and of its MLPs, the layers and the heads.",
+        f"no part in finding it{COUNTED.get(census.quantity, '')}. A formula is whole if none of the usual sizes had "
+        "to stay a number: the vocabulary, the widths of the model and of its MLPs, the layers and the heads.",
         f"**{len(census.whole if whole else census.traced)} of the {len(census.built)} models that {census.does}, "
         f"{census.share:.1f} %, have {'a whole' if whole else 'an exact'} formula{verdict if census.bar else ''}.** "
         f"A trace takes {census.ratio:.1f} times as long as transformers takes to build the model once (the median), "

@@ -23,7 +23,6 @@ from ..papers import paper
 from ..provenance import Place, Reading
 from ..quantities import quantity as find_quantity
 from ..quantities.elementwise import stated
-from ..quantities.quantity import PLACEMENT
 from ..shapes import shape_line
 from ..sizes import AtMost, Condition, Differs, Divides, Excludes, Numbers
 from ..summary import share
@@ -45,7 +44,7 @@ from .blocks import (
     numbered,
 )
 from .sentences import listed, sentence
-from .subject import Subject, in_title
+from .subject import Subject, in_title, placed
 
 
 def document(model: Model, quantities: Sequence[str], version: str, together: str = "", **conventions: str) -> Document:
@@ -98,7 +97,7 @@ def _subtitle(model: Model, formulas: Sequence[Formula], version: str) -> str:
 
 def _held(model: Model, formula: Formula) -> bool:
     """Whether torch was asked about this very formula, by a certificate or a trace; of a rank's share it was not."""
-    if any(name in PLACEMENT for name in formula.conventions):
+    if placed(formula):
         return False
     if model.provenance.of(formula.measure.name).reading is not None:
         return True
@@ -585,7 +584,7 @@ def _check(model: Model, formula: Formula) -> list[Block]:
         return [*blocks, Paragraph([Strong("Not certified."), " No stored certificate fits this formula."])]
     if certificate.id != formula.id:
         blocks.append(Paragraph(["Row by row this is the number of parameters, and what is certified is that."]))
-    elif any(name in PLACEMENT for name in formula.conventions):
+    elif placed(formula):
         blocks.append(Paragraph(["What is certified is the formula of the whole model, of which this is a share."]))
     own = {name: value for name, value in formula.conventions.items() if name in certificate.conventions}
     if certificate.id == formula.id and dict(certificate.conventions) != own:

@@ -45,6 +45,12 @@ def in_title(model: Model, measures: str, formulas: Sequence[Formula]) -> str:
     return f"{model.title}{_in_brackets(options)}{changed}: {measures}{_in_brackets(_listed(counted))} in closed form"
 
 
+def placed(formula: Formula) -> bool:
+    """Whether a formula is of one rank of many, whatever is divided among them: the model, or what its data need."""
+    conventions = formula.conventions
+    return any(name in PLACEMENT for name in conventions) or conventions.get("data", "off") != "off"
+
+
 @dataclass(frozen=True)
 class Subject:
     """What the numbers of a chapter are the numbers of."""
@@ -55,7 +61,7 @@ class Subject:
     @property
     def placed(self) -> bool:
         """Whether it is one rank of many."""
-        return any(name in PLACEMENT for name in self.formula.conventions)
+        return placed(self.formula)
 
     @property
     def changed(self) -> bool:
