@@ -78,6 +78,16 @@ def test_eight_bit_adam() -> None:
     assert parse(formula.code()) == formula.expanded
 
 
+@pytest.mark.parametrize("data", ["zero1", "zero2", "zero3"])
+@pytest.mark.parametrize("optimizer", ["adam-8bit", "adafactor"])
+def test_a_state_that_is_no_number_for_each_element_is_not_divided(optimizer: str, data: str) -> None:
+    """By hand: a matrix of 6 x 10 on 4 ranks has 15 elements a rank and 6 means of rows, which is one and a half."""
+    gpt2 = architecture("gpt2")
+    assert gpt2.formula("train-memory", optimizer=optimizer, implementation="none") != 0
+    with pytest.raises(SymformerError, match=f"optimizer={optimizer} with data={data}: .* sgd are known"):
+        gpt2.formula("train-memory", optimizer=optimizer, data=data, implementation="none")
+
+
 def test_megatrons_layer_beside_its_states() -> None:
     """34sbh + 5as²b of activations, beside 16 bytes of each of 12h² + 13h parameters and 12 counts of steps."""
     model = architecture("gpt2")

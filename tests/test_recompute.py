@@ -106,6 +106,19 @@ def test_a_part_without_layers_has_no_updates() -> None:
         component("mlp").formula("train-flops", train="lora")
 
 
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("mixtral", "experts.gate_up_proj: which of a mixture's matrices train=lora updates"),
+        ("deepseek-v3", "experts.gate_up_proj: which of a mixture's matrices train=lora updates"),
+        ("transformer", "multihead_attn.q_proj reads some rows of a matrix"),  # in_proj_weight, of three products
+    ],
+)
+def test_updates_of_matrices_that_are_stored_together_are_refused(target: str, reason: str) -> None:
+    with pytest.raises(SymformerError, match=reason):
+        architecture(target).formula("train-flops", train="lora")
+
+
 def freeze_tables(model: nn.Module) -> None:
     """No table is trained; a head that is tied to one is the same weight."""
     tables = [module for module in model.modules() if isinstance(module, nn.Embedding)]

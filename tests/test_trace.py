@@ -6,7 +6,7 @@ import inspect
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,10 @@ import symformer as sf
 from symformer import architectures
 from symformer.cli import cli
 from symformer.errors import WitnessError
+from symformer.ledger import Kind
 from symformer.notation.text import text
 from symformer.quantities import quantities
-from symformer.symbols import SYMBOLS, A, D, D_rope, E, H, L, L_dense, L_global, L_local, L_moe, M
+from symformer.symbols import SYMBOLS, A, B, C_win, D, D_rope, E, G, H, L, L_dense, L_global, L_local, L_moe, M, S
 from symformer.witness import ignored_at, runs, trace, tracing, values_at
 from symformer.witness.lookups import InTable
 from symformer.witness.running import products
@@ -1090,3 +1091,41 @@ def test_a_config_of_quantised_weights_is_refused(tmp_path: Path) -> None:
         trace(config_of(tmp_path, "gpt2", quantised, "GPT2LMHeadModel"))
     with pytest.raises(sf.SymformerError, match=r"'quantization_config' is \{.* stored in another form"):
         values_at(traced.afresh("gpt2"), config_of(tmp_path, "gpt2", quantised))
+
+
+FIELDS = {"num_attention_heads": A, "num_key_value_heads": G, "head_dim": D, "sliding_window": C_win, "B": B, "S": S}
+
+
+def held(point: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """What a run holds: keys copied for each head, but of one key/value head of one sequence; a window of 1 is none."""
+    heads, groups, width, window, batch, length = (point[name] for name in FIELDS)
+    if heads % groups or width % 2:
+        raise ValueError("these do not divide")
+    copies = 1 if batch == groups == 1 else heads
+    return {"0.keys": (batch, copies, length, width), "1.keys": (length if window == 1 else window,)}
+
+
+def test_a_formula_of_what_is_held_says_where_it_is_something_else() -> None:
+    """What our own formulas refuse of Mistral: heads that do not divide, one group of one sequence, a window of 1."""
+    start = dict(zip(FIELDS, (12, 4, 16, 61, 2, 40), strict=True))
+    found = tracing.Tracer(
+        held,
+        start,
+        lambda names: {name: FIELDS[name] for name in names},
+        quantity="kv-cache",
+        kind=Kind.CACHED,
+        draws={"B": (2, 3, 5), "S": (40, 56, 72)},
+        lengths=("S",),
+    ).trace("held", "Held")
+    formula = found.model.formula("kv-cache")
+    sizes = {"A": 6, "G": 3, "D": 8, "C_win": 5, "B": 2, "S": 40}
+    assert formula.value(sizes) == 2 * (2 * 6 * 40 * 8 + 5)  # 2 bytes an element
+    for changed, sentence in (
+        ({"G": 4}, "A=6 is not a multiple of G=4"),
+        ({"D": 7}, "D=7 is not a multiple of 2"),
+        ({"C_win": 1}, "C_win=1 .* is less than 2"),
+        ({"B": 1, "G": 1}, "does not hold for B=1 and G=1"),
+    ):
+        with pytest.raises(sf.SymformerError, match=sentence):
+            formula.value({**sizes, **changed})
+    assert found.conditions == ["G divides A", "2 divides D", "2 is at most C_win", "B and G are not all 1"]

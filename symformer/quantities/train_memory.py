@@ -94,8 +94,8 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     divided, optimizer = DIVIDED[conventions["data"]], conventions["optimizer"]
     if "state" in divided and optimizer in UNDIVIDED:
         raise RuleError(
-            f"optimizer={optimizer} with data={conventions['data']}: {UNDIVIDED[optimizer]}; with ranks that divide the "
-            "state, adam, momentum and sgd are known"
+            f"optimizer={optimizer} with data={conventions['data']}: {UNDIVIDED[optimizer]}; with ranks that "
+            "divide the state, adam, momentum and sgd are known"
         )
     ranks = replicas(entry.kind, Placement.of(conventions), data=True)
     terms: list[Term] = []

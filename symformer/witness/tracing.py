@@ -746,23 +746,24 @@ class Tracer:
             some = runs(**{name: first[name] + one}) and runs(**twice, **{name: 4 * one})
             return some and not runs(**twice, **{name: odd})
 
-        for name in sizes:
-            more = first[name] + 1
-            if not self._holds(component, {**first, name: more}, letters) or runs(**{name: more}):
-                continue
-            heads = (n for n in sizes if "head" in n and n != name and first[name] % first[n] == 0)
-            divisor: Expr | None = next((letters[n] for n in heads if asks(name, n)), None)
-            if divisor is None and first[name] % 2 == 0 and runs(**{name: first[name] + 2}):
-                divisor = Integer(2)
-            if divisor is not None:
-                found.append(Divides(divisor, letters[name], "the code runs with no other"))
+        def holds(point: Point) -> bool:
+            return self._holds(replace(component, conditions=(*component.conditions, *found)), point, letters)
 
         def differs(**changed: int) -> bool:
-            point, held = {**first, **changed}, replace(component, conditions=(*component.conditions, *found))
-            if not self._holds(held, point, letters) or (rows := self.rows(point)) is None:
+            point = {**first, **changed}
+            if not holds(point) or (rows := self.rows(point)) is None:
                 return False
-            return sum(map(prod, rows.values())) != self._predicted(component, point, letters)
+            return bool(self._predicted(component, point, letters) != sum(map(prod, rows.values())))
 
+        refused = [name for name in sizes if not runs(**{name: first[name] + 1})]
+        for name in refused:
+            heads = (n for n in sizes if "head" in n and n != name and first[name] % first[n] == 0)
+            if holds({**first, name: first[name] + 1}) and (divisor := next((n for n in heads if asks(name, n)), "")):
+                found.append(Divides(letters[divisor], letters[name], "the code runs with no other"))
+        for name in refused:
+            even = first[name] % 2 == 0 and runs(**{name: first[name] + 2})
+            if even and holds({**first, name: first[name] + 1}):
+                found.append(Divides(Integer(2), letters[name], "the code runs with no other"))
         single = {BATCH: 1} if BATCH in letters and not differs(**{BATCH: 1}) else {}
         for name in sizes:
             if differs(**{name: 1}):
