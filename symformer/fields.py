@@ -313,7 +313,8 @@ class Fields:
             raise ConfigError(f"'architectures' is {shown(named)} in the config; it should be a list of one class name")
         if named[0] not in self.classes:
             raise ConfigError(
-                f"'architectures' names {shown(named[0])}, whose head is not known here; known: {listed(self.classes)}"
+                f"'architectures' names {shown(named[0])}, whose head is not known here; known: "
+                f"{listed(self.classes)}; of the others symformer trace reads the code"
             )
         return dict(self.classes[named[0]])
 

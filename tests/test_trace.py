@@ -1090,3 +1090,12 @@ def test_a_config_of_quantised_weights_is_refused(tmp_path: Path) -> None:
         trace(config_of(tmp_path, "gpt2", quantised, "GPT2LMHeadModel"))
     with pytest.raises(sf.SymformerError, match=r"'quantization_config' is \{.* stored in another form"):
         values_at(traced.afresh("gpt2"), config_of(tmp_path, "gpt2", quantised))
+
+
+def test_a_traced_model_is_compared_as_a_whole() -> None:
+    """Which of its parts is attention nobody has said, so no row says that it has none."""
+    compared = sf.compare(traced.afresh("gpt2").model, sf.architecture("gpt2"))
+    assert [role for role, _, _ in compared.rows] == ["total"]
+    assert compared.difference == 0
+    with pytest.raises(WitnessError, match=r"hf:gpt2 was held against torch as it was traced, at 3 random configs"):
+        sf.verify(traced.afresh("gpt2").model)
