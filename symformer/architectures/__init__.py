@@ -14,10 +14,10 @@ from sympy import Integer
 from .. import components
 from ..config import read_config
 from ..errors import ConfigError, TargetError, UnknownNameError, listed
-from ..fields import shown
 from ..model import Model
 from ..provenance import Place, Provenance
 from ..registry import Registry
+from ..sizes import shown
 from ..symbols import symbol
 from ..target import Kind, parse
 from .base import Architecture, Fields
