@@ -11,7 +11,7 @@ import warnings
 
 from sympy import Expr, Integer, Rational, ceiling, expand, floor
 
-from .errors import ArithmeticTextError, UnknownNameError, listed
+from .errors import QUOTED, ArithmeticTextError, UnknownNameError, listed, quoted
 from .limits import CALLS, SYMBOL, Bound
 from .symbols import SYMBOLS
 
@@ -48,11 +48,7 @@ def parse(text: str) -> Expr:
 
 
 def _not_arithmetic(text: str) -> ArithmeticTextError:
-    return ArithmeticTextError(f"{_quoted(text)} is not arithmetic; write something like 768 or 4*E")
-
-
-def _quoted(text: str) -> str:
-    return repr(text) if len(text) <= 60 else f"{text[:60]!r}…"
+    return ArithmeticTextError(f"{quoted(text)} is not arithmetic; write something like 768 or 4*E")
 
 
 class _Reader:
@@ -94,7 +90,7 @@ class _Reader:
                 bound = self._held(Bound.call(ast.dump(node), [each for _, each in read]))
                 return CALLS[name](*(value for value, _ in read)), bound
         raise ArithmeticTextError(
-            f"{_quoted(self.text)} is not plain arithmetic: only integers, the symbols {listed(SYMBOLS)}, "
+            f"{quoted(self.text)} is not plain arithmetic: only integers, the symbols {listed(SYMBOLS)}, "
             "+ - * / // ** and ceil, floor, max, min are read"
         )
 
@@ -117,7 +113,7 @@ class _Reader:
                 return a * b, bound
             case ast.Div() | ast.FloorDiv():
                 if expand(b) == 0:
-                    raise ArithmeticTextError(f"{_quoted(self.text)} divides by zero")
+                    raise ArithmeticTextError(f"{quoted(self.text)} divides by zero")
                 bound = self._held(of_a * of_b.inverse())
                 if isinstance(operator, ast.Div):
                     return a / b, bound
@@ -126,16 +122,16 @@ class _Reader:
             case ast.Pow():
                 if not (isinstance(b, Integer) and 0 <= int(b) <= MAX_EXPONENT):
                     raise ArithmeticTextError(
-                        f"the exponent {_quoted(str(b))[1:-1]} is not a whole number from 0 to {MAX_EXPONENT}, "
-                        f"in {_quoted(self.text)}"
+                        f"the exponent {quoted(str(b))[1:-1]} is not a whole number from 0 to {MAX_EXPONENT}, "
+                        f"in {quoted(self.text)}"
                     )
                 bound = self._held(of_a ** int(b))
                 return a ** Integer(b), bound
-        raise ArithmeticTextError(f"{_quoted(self.text)} uses an operator that is not read: + - * / // ** are")
+        raise ArithmeticTextError(f"{quoted(self.text)} uses an operator that is not read: + - * / // ** are")
 
     def _held(self, bound: Bound) -> Bound:
         if bound.excess:
-            raise ArithmeticTextError(f"{_quoted(self.text)} multiplied out can have {bound.excess}")
+            raise ArithmeticTextError(f"{quoted(self.text)} multiplied out can have {bound.excess}")
         return bound
 
 
@@ -149,7 +145,7 @@ def size(text: str) -> Expr:
     """
     value = parse(text)
     if wrong := fault(value):
-        raise ArithmeticTextError(f"{text.strip() if len(text) <= 60 else _quoted(text)} {wrong}")
+        raise ArithmeticTextError(f"{text.strip() if len(text) <= QUOTED else quoted(text)} {wrong}")
     return value
 
 

@@ -11,7 +11,7 @@ from sympy import Expr, Symbol
 
 from .errors import ConfigError, SizeError, listed
 from .ledger import Activation
-from .sizes import Numbers, evaluate, whole
+from .sizes import Numbers, evaluate, shown, whole
 from .symbols import L, letter
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ Config = Mapping[str, Any]
 
 # What the config of every model of transformers may say.
 READ = ("model_type", "architectures")
-LONGEST = 60  # characters of a value that an error shows
 LAYER_TYPES = "layer_types"
 # Fields that change what the class stores, keeps or computes, or what its cache holds: the values that are known.
 FIXED: Mapping[str, tuple[Any, ...]] = {
@@ -313,7 +312,8 @@ class Fields:
             raise ConfigError(f"'architectures' is {shown(named)} in the config; it should be a list of one class name")
         if named[0] not in self.classes:
             raise ConfigError(
-                f"'architectures' names {shown(named[0])}, whose head is not known here; known: {listed(self.classes)}"
+                f"'architectures' names {shown(named[0])}, whose head is not known here; known: "
+                f"{listed(self.classes)}; of the others symformer trace reads the code"
             )
         return dict(self.classes[named[0]])
 
@@ -384,9 +384,3 @@ def _check_rotary(name: str, value: Any) -> None:
                 f"{name!r} has {each!r} = {shown(given)} in the config, which is not known here; remove it if it "
                 "changes nothing, or trace it"
             )
-
-
-def shown(value: object) -> str:
-    """A value, cut where it is long; and what a terminal would act on escaped."""
-    spelt = repr(value)
-    return spelt if len(spelt) <= LONGEST else f"{spelt[: LONGEST - 1]}…"

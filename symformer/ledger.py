@@ -161,6 +161,13 @@ class Scope:
     def repeated(self) -> bool:
         return self.name.endswith("*")
 
+    def walk(self) -> Iterator[Scope]:
+        """This part and all parts below it, in order."""
+        yield self
+        for item in self.items:
+            if isinstance(item, Scope):
+                yield from item.walk()
+
 
 class Ledger:
     """Everything a model computes, as a tree of scopes whose leaves are entries."""

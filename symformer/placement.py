@@ -144,7 +144,7 @@ def conditions(ledger: Ledger, placement: Placement, known: Sequence[Condition])
     """What has to divide what, for every size of a rank's ledger to be whole; and where a middle stage can stand."""
     shapes = [tensor.shape for _, entry in ledger for tensor in (*entry.inputs, entry.output)]
     shapes += [weight.shape for _, weight in ledger.weights]
-    shapes.append(tuple(scope.count for scope in _scopes(ledger.root)))
+    shapes.append(tuple(scope.count for scope in ledger.root.walk()))
     divided = {fraction(dim) for dim in {dim for shape in shapes for dim in shape} if not dim.has(ceiling)}
     ranks = {N_tp, N_pp, N_cp, N_ep}
     found = {(below, above) for above, below in divided if isinstance(above, Symbol) and below.free_symbols & ranks}
@@ -364,10 +364,6 @@ def _divided(x: Tensor) -> bool:
 def _along(shape: Shape, factor: Expr) -> Shape:
     """A shape with its axis of tokens, the second, made longer or shorter."""
     return (shape[0], shape[1] * factor, *shape[2:])
-
-
-def _scopes(scope: Scope) -> list[Scope]:
-    return [scope, *(found for item in scope.items if isinstance(item, Scope) for found in _scopes(item))]
 
 
 def _stage(root: Scope, which: str) -> Scope:

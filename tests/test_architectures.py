@@ -246,3 +246,17 @@ def test_unknown_names() -> None:
         architecture("llama").params.value("llama-3.2-1b")
     with pytest.raises(sf.SymformerError, match="unknown quantity 'flosp'; did you mean flops"):
         architecture("gpt2").formula("flosp")
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_part_has_an_id_of_its_own(name: str) -> None:
+    for variant in variants(architecture(name)):
+        keys = [line.key for line in variant.params.root.walk()]
+        assert len(set(keys)) == len(keys) > 1
+
+
+def test_two_matrices_of_one_name_are_told_apart() -> None:
+    """Both matrices of BERT's MLP are called dense: the first is H rows of E and a bias, the second E rows of H."""
+    bert = architecture("bert").params
+    assert bert.part("encoder.layer.mlp.intermediate.dense").equals("E*H + H")
+    assert bert.part("encoder.layer.mlp.output.dense").equals("E*H + E")

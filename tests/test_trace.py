@@ -1129,3 +1129,12 @@ def test_a_formula_of_what_is_held_says_where_it_is_something_else() -> None:
         with pytest.raises(sf.SymformerError, match=sentence):
             formula.value({**sizes, **changed})
     assert found.conditions == ["G divides A", "2 divides D", "2 is at most C_win", "B and G are not all 1"]
+
+
+def test_a_traced_model_is_compared_as_a_whole() -> None:
+    """Which of its parts is attention nobody has said, so no row says that it has none."""
+    compared = sf.compare(traced.afresh("gpt2").model, sf.architecture("gpt2"))
+    assert [role for role, _, _ in compared.rows] == ["total"]
+    assert compared.difference == 0
+    with pytest.raises(WitnessError, match=r"hf:gpt2 was held against torch as it was traced, at 3 random configs"):
+        sf.verify(traced.afresh("gpt2").model)

@@ -169,7 +169,9 @@ def compare(a: Model | str, b: Model | str, quantity: str = "params", **conventi
     formulas = [model.formula(quantity, **conventions) for model in models]
     if not formulas[0].additive:
         raise OptionError(f"{quantity} is a ratio, which does not add up over parts; compare its two sides")
-    parts = [{**_by_role(formula), "total": formula.expanded} for formula in formulas]
+    # Which role a part has, its code does not say: beside a traced model there are only totals.
+    told = not any(model.provenance.reading for model in models)
+    parts = [{**(_by_role(formula) if told else {}), "total": formula.expanded} for formula in formulas]
     used = [{size for expr in exprs.values() for size in expr.free_symbols} for exprs in parts]
     left, right = (model.known for model in models)
     both = [size for size in left if size in used[0] & used[1] & right.keys()]

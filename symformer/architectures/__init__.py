@@ -14,10 +14,10 @@ from sympy import Integer
 from .. import components
 from ..config import read_config
 from ..errors import ConfigError, TargetError, UnknownNameError, listed
-from ..fields import shown
 from ..model import Model
 from ..provenance import Place, Provenance
 from ..registry import Registry
+from ..sizes import shown
 from ..symbols import symbol
 from ..target import Kind, parse
 from .base import Architecture, Fields
@@ -78,7 +78,8 @@ def from_config(path: str, /, **options: Any) -> Model:
             known[known_type] = name
     if not isinstance(model_type, str) or model_type not in known:
         raise ConfigError(
-            f"{path}: 'model_type' is {shown(model_type)}, which no architecture here reads; known: {listed(known)}"
+            f"{path}: 'model_type' is {shown(model_type)}, which no architecture here reads; known: {listed(known)}; "
+            "of the others symformer trace reads the code"
         )
     base = architecture_class(known[model_type])
     try:

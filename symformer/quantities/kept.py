@@ -272,7 +272,7 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
         if (conventions["dtype"], conventions["recompute"]) != ("fp32", "none"):
             raise RuleError("implementation=sdpa with dropout=on is known for dtype=fp32 and recompute=none only")
         table = {**table, **{kind: IMPLEMENTATIONS["eager"][kind] for kind in (Kind.SCORES, Kind.SOFTMAX, Kind.MIX)}}
-    loops = {id(scope.loop[1]): scope for scope in _scopes(ledger.root) if scope.loop}
+    loops = {id(scope.loop[1]): scope for scope in ledger.root.walk() if scope.loop}
     kept = Kept(conventions, makers, loops)
     again = _recomputed(ledger, makers, conventions["recompute"])
     inside = {id(entry) for region in again for entry in region}
@@ -305,7 +305,7 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
 def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:
     """What is computed again, each time as one: the core of an attention, scores to mix; or a repeated layer."""
     if recompute == "full":
-        return [[entry for _, entry in Ledger(scope, None)] for scope in _scopes(ledger.root) if scope.loop]
+        return [[entry for _, entry in Ledger(scope, None)] for scope in ledger.root.walk() if scope.loop]
     cores = []
     for _, entry in ledger if recompute == "selective" else ():
         if entry.kind is Kind.MIX:
@@ -384,10 +384,6 @@ RECOMPUTE = Convention(
         "full": "every repeated layer is computed again and keeps what it reads",
     }
 )
-
-
-def _scopes(scope: Scope) -> list[Scope]:
-    return [scope, *(found for item in scope.items if isinstance(item, Scope) for found in _scopes(item))]
 
 
 def _made(entry: Entry, what: str, shape: tuple[Expr, ...], size: Expr) -> Term:

@@ -196,7 +196,7 @@ class Quantity:
 def tally(scope: Scope, terms_of: Callable[[Entry], tuple[Term, ...]], path: str = "", key: str = "") -> Line:
     """The account of a scope: its entries with their terms, its parts with their own accounts."""
     lines = []
-    for item, name in zip(scope.items, _apart([_called(item) for item in scope.items]), strict=True):
+    for item, name in zip(scope.items, _names(scope.items), strict=True):
         own = _join(key, name)
         if isinstance(item, Scope):
             lines.append(tally(item, terms_of, _join(path, item.name), own))
@@ -212,8 +212,16 @@ def _called(item: Scope | Entry) -> str:
     return item.path.rpartition(".")[2].replace("*", "weights")
 
 
-def _apart(names: Sequence[str]) -> list[str]:
-    """The names, those that several have numbered: layers of two kinds are ``layers_1`` and ``layers_2``."""
+def _names(items: Sequence[Scope | Entry]) -> list[str]:
+    """What an id calls each of them. Entries that end alike go by one more word of their paths: ``output.dense``; what
+    then still is called as another is numbered: layers of two kinds are ``layers_1`` and ``layers_2``.
+    """
+    names = [_called(item) for item in items]
+    longer = [
+        _join(*item.path.split(".")[-2:-1], name) if isinstance(item, Entry) and names.count(name) > 1 else name
+        for item, name in zip(items, names, strict=True)
+    ]
+    names = [name if longer.count(more) > 1 or "*" in more else more for name, more in zip(names, longer, strict=True)]
     several = {name for name in names if names.count(name) > 1}
     return [f"{name}_{names[:place].count(name) + 1}" if name in several else name for place, name in enumerate(names)]
 

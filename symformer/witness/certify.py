@@ -121,6 +121,11 @@ def verify(target: Model | str, seed: int | None = None, quantity: str = "params
 def verify_many(model: Model, asked: Sequence[tuple[str, Way]], seed: int | None = None) -> list[Verdict]:
     """Check several quantities of a model, in the order given: one session of the torch class at each point for all."""
     component = model.component
+    if reading := model.provenance.reading:
+        raise WitnessError(
+            f"{model.target} was held against torch as it was traced, at {reading.points} random configs; verify an "
+            "architecture or a preset"
+        )
     if not isinstance(component, Architecture):
         raise WitnessError(f"{model.target} has no torch model of its own; verify an architecture or a preset")
     known = provable(model)
