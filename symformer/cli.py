@@ -13,9 +13,14 @@ from .terminal import put, put_bytes, say, spell, table, tell
 from .terminal import put_json as _print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sympy import Symbol
+
     from .formula import Formula
     from .model import Model
 
+_BRIEF = 64  # characters of a formula in a list
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -57,10 +62,10 @@ def cli() -> None:
     (component:mlp); with torch, hf:MODEL_TYPE is traced from its own code.
 
     \b
-    symformer show gpt2-xl                     the formula, its value and where it comes from
-    symformer derive gpt2 -o gpt2.pdf          the derivation, to staple to a paper
-    symformer tree llama-2-7b                  the modules, each with its formula and share
-    symformer verify gpt2                      the proof against the real torch model
+    symformer show gpt2-xl             the formula, its value, row by row
+    symformer derive gpt2 -o gpt2.pdf  the derivation, to staple to a paper
+    symformer tree llama-2-7b          the modules, each with its share
+    symformer verify gpt2              the proof against the real torch model
     """
 
 
@@ -88,13 +93,15 @@ def list_(as_json: bool) -> None:
     rows = []
     for name in architectures.names():
         model = architectures.architecture(name)
-        rows.append([name, model.title, spell(model.params.expanded), ", ".join(architectures.presets_of(name))])
+        rows.append(
+            [name, model.title, _brief(spell(model.params.expanded)), ", ".join(architectures.presets_of(name))]
+        )
     table(["name", "title", "parameters", "presets"], rows, "llll")
     say("\nComponents")
     rows = []
     for name in components.names():
         part = components.component(name)
-        rows.append([f"component:{name}", part.title, spell(part.params.expanded)])
+        rows.append([f"component:{name}", part.title, _brief(spell(part.params.expanded))])
     table(["name", "title", "parameters"], rows, "lll")
     say("\nQuantities")
     rows = []
@@ -137,11 +144,11 @@ def show(
     if value is not None and formula.symbols:
         closed += f" = {amount(value, formula.measure.unit)}"
     say(closed)
-    missing = [str(name) for name in formula.symbols if name not in model.known]
+    missing = [name for name in formula.symbols if name not in model.known]
     if model.known:
         say("with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items()))
     if missing:
-        say(f"no number for {', '.join(missing)}: give one with --set, or name a preset")
+        say(_unnumbered(model, missing))
     for name, choice in conventions(model, formula).items():
         say(f"{name} = {choice}")
     say()
@@ -246,7 +253,9 @@ def tree(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, 
     shell_complete=completion_of.quantity,
     help="What to prove; repeat for more. [default: all that torch settles]",
 )
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Repeat a run; otherwise the seed is drawn.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Repeat a run; otherwise the seed is drawn."
+)
 @click.option("--write", is_flag=True, help="Keep the certificates in the package (of a checkout).")
 @_option
 @_json
@@ -264,7 +273,7 @@ def verify(
     Parameters are compared row by row; the rows that differ are printed, and the exit status is then 1.
     """
     if bool(targets) == everything:
-        raise click.UsageError("name one or more targets, or give --all")
+        raise click.UsageError("name one or more targets, or give --all and no target")
     import gc
 
     from . import architectures
@@ -493,20 +502,17 @@ def compare(a: str, b: str, quantity: str, sets: tuple[str, ...], options: tuple
     both use with different numbers is two sizes: E_1 is the first model's, E_2 the second's.
     """
     from .algebra.compare import compare as set_side_by_side
-    from .notation.text import text
 
     left, right, conventions = _pair(a, b, quantity, sets, options)
     found = set_side_by_side(left, right, quantity, **conventions)
     if as_json:
         _print_json(found.to_json())
         return
-    from .terminal import say, table
-
     rows = []
     for role, *sides in found.rows:
         values = [("" if side.value is None else f"{side.value:,}") for side in sides]
-        rows.append([role, *(text(side.expr) for side in sides), *values])
-    below = found.lines  # all of it is reckoned before anything is printed
+        rows.append([role, *(spell(side.expr) for side in sides), *values])
+    below = found.lines(spell)  # all of it is reckoned before anything is printed
     table(["part", *(2 * [left.target, right.target])], rows, "lllrr", total=True)
     for line in ["", *below]:
         say(line)
@@ -586,6 +592,8 @@ def completion(shell: str) -> None:
 
     \b
     bash: eval "$(symformer completion bash)"
+    zsh:  eval "$(symformer completion zsh)"
+    fish: symformer completion fish | source
     """
     from click.shell_completion import get_completion_class
 
@@ -601,6 +609,22 @@ def _formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[s
     formula = model.formula(quantity, **conventions)
     model.asked_by([formula])
     return model, formula
+
+
+def _unnumbered(model: Model, missing: Sequence[Symbol]) -> str:
+    """What has no number, and where one comes from: a preset has a model's sizes, and no run's."""
+    from .architectures import presets_of
+    from .symbols import letter
+
+    known = presets_of(model.id) if model.id == model.target else []
+    own = known and any(not letter(each).run for each in missing)
+    preset = f", or name a preset, such as {known[0]}" if own else ""
+    return f"no number for {', '.join(map(str, missing))}: give each with a --set of its own{preset}"
+
+
+def _brief(spelt: str) -> str:
+    """A formula for a list of many: as far as a column goes, with a mark where it goes on."""
+    return spelt if len(spelt) <= _BRIEF else spelt[: spelt.rindex(" + ", 0, _BRIEF)] + " + …"
 
 
 def _pair(

@@ -89,8 +89,9 @@ def quoted(text: str) -> str:
 def _suggest(name: str, known: list[str], hint: str) -> str:
     from difflib import get_close_matches
 
-    lowered = {candidate.lower(): candidate for candidate in known}
-    near = [lowered[match] for match in get_close_matches(name[:QUOTED].lower(), lowered, n=3, cutoff=0.6)]
+    lowered, asked = {candidate.lower(): candidate for candidate in known}, name[:QUOTED].lower()
+    near = [lowered[asked]] if asked in lowered else [each for each in known if asked in each.lower().split("-")][:3]
+    near = near or [lowered[match] for match in get_close_matches(asked, lowered, n=3, cutoff=0.61)]
     if near:
         return "did you mean " + " or ".join(near) + "?"
     return "; ".join(filter(None, (f"known: {listed(known)}" if known else "" if hint else "none is known", hint)))

@@ -136,7 +136,7 @@ class Model:
         return bool(value.free_symbols <= numbers.keys() and put_in(value, numbers) == number)
 
     def asked_by(self, formulas: Iterable[Formula]) -> None:
-        """Raise SizeError where a size of the run is set that none of these formulas asks for."""
+        """Raise SizeError where a size of the run is set that none of these formulas asks for, or that breaks one."""
         run = [name for name in (*self.numbers, *self.relations) if letter(name).run]
         formulas = tuple(formulas) if run else ()
         asked = {name for formula in formulas for name in formula.asks}
@@ -148,7 +148,11 @@ class Model:
                 raise SizeError(
                     f"{name}={value} changes nothing: {whose} has no {name} ({letter(name).meaning}) in it"
                     + (f"; of a run it has {others}" if others else ", nor any other size of a run")
+                    + ("; ranks come in by an option, such as tensor=on" if letter(name).ranks else "")
                 )
+        for formula in formulas:
+            for constraint in formula.constraints:
+                constraint.check(self.known)
 
     def checked(self) -> Model:
         """Itself, once every condition between its sizes holds. Raises SizeError naming the sizes that do not fit."""

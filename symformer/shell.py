@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from .errors import SymformerError
+from .errors import SymformerError, quoted
 from .terminal import PLAINLY, abandon, tell, unwritable, visible
 
 REFUSED = 2  # what the user can mend
@@ -38,13 +38,52 @@ class Command(click.Command):
             for option, times in Counter(given).items():
                 if times > 1 and isinstance(option, click.Option) and not (option.multiple or option.is_flag):
                     raise click.UsageError(f"{option.opts[0]} is given {times} times; it takes one value", ctx)
-        return super().parse_args(ctx, args)
+        ctx.allow_extra_args = True  # refused here, in a sentence that says where they belong
+        extra = super().parse_args(ctx, args)
+        if extra and not ctx.resilient_parsing:
+            named = [
+                str(ctx.params.get(param.name or "")) for param in self.params if isinstance(param, click.Argument)
+            ]
+            raise click.UsageError(f"unexpected argument {quoted(extra[0])}{self._belongs(extra[0], named)}", ctx)
+        return extra
+
+    def _belongs(self, extra: str, named: Sequence[str]) -> str:
+        """Where an argument belongs that stands alone: a size or an option of its own, or a quantity."""
+        from .quantities import quantities
+        from .symbols import SYMBOLS
+
+        taken = {option for param in self.params for option in param.opts}
+        name, equals, _ = extra.partition("=")
+        if equals:
+            places = ["--size", *(["--set", "--option"] if name in SYMBOLS else ["--option", "--set"])]
+            return next((f"; write {place} {extra}" for place in places if place in taken), "")
+        if extra.isdecimal() and "--set" in taken:
+            return "; a size is written --set NAME=VALUE"
+        if "--quantity" in taken and (found := [each for each in (extra, *named) if each in quantities()]):
+            return f"; a quantity is given as -q {found[0]}"
+        return ""
 
 
 class Program(click.Group):
     """Commands that end in a result, or in one sentence on standard error and a status that tells why."""
 
     command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which one comes to need them."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.commands and not ctx.resilient_parsing:
+            from .targets import names
+
+            if args[0] in names():
+                raise click.UsageError(
+                    f"{quoted(args[0])} is no command; for its formula: symformer show {args[0]}", ctx
+                )
+        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:
@@ -102,7 +141,7 @@ def _status(run: Callable[[], Any]) -> int:
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "symformer"
         said = " ".join(error.format_message().split()).rstrip(".")
-        return _say(f"{said}; see `{path} --help`", error.exit_code)
+        return _say(said if said.endswith("?") else f"{said}; see `{path} --help`", error.exit_code)
     except click.ClickException as error:
         return _say(error.format_message(), error.exit_code)
     except OSError as error:

@@ -111,7 +111,7 @@ N_dp, N_cp, N_ep = (SYMBOLS[name] for name in ("N_dp", "N_cp", "N_ep"))
 def symbol(name: str) -> Symbol:
     """The symbol of that name.
 
-    Raises UnknownNameError, which offers the nearest names.
+    Raises UnknownNameError, which offers the nearest names, or the letters of what a config calls so.
 
     >>> symbol("E").is_positive
     True
@@ -119,7 +119,16 @@ def symbol(name: str) -> Symbol:
     try:
         return SYMBOLS[name]
     except KeyError:
-        raise UnknownNameError("symbol", name, SYMBOLS) from None
+        hint = " or ".join(f"{each.name} ({each.meaning})" for each in _called(name))
+        raise UnknownNameError("symbol", name, () if hint else SYMBOLS, hint and f"did you mean {hint}?") from None
+
+
+def _called(name: str) -> list[Letter]:
+    """The letters that a config calls so, or whose meaning begins so: ``hidden_size``, ``batch_size``, ``seq_len``."""
+    rows = [each for each in LETTERS.values() if not each.word]
+    stem = re.split(r"[\W_]", name.lower())[0]
+    begins = [each for each in rows if len(stem) > 2 and each.meaning.startswith(stem)]
+    return [each for each in rows if name in each.config] or begins[:1]
 
 
 def letter(size: Symbol) -> Letter:

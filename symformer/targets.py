@@ -65,8 +65,13 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
 
             return trace(target.text).model
         case Kind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
-            there = os.path.lexists(target.name)
-            hint = f"to read the file write ./{target.name}" if there else "`symformer list` has them all"
+            if os.path.isdir(target.name):
+                raise TargetError(f"{target.name} is a folder; give the path of the config.json in it")
+            hint = (
+                "`symformer list` has them all; another model is read from its config.json, or traced as hf:MODEL_TYPE"
+            )
+            if os.path.lexists(target.name):
+                hint = f"to read the file write ./{target.name}"
             raise UnknownNameError("target", target.name, names(), hint)
         case Kind.HUB:
             raise TargetError(target.refusal + _of_that_name(target))

@@ -81,7 +81,9 @@ def test_without_numbers_the_value_is_null_and_the_formula_stands() -> None:
     assert document["value"] is None
     assert document["formula"] == "2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*V*E + E"
     assert all(row["value"] is None for row in document["breakdown"] if row["formula"] != "0")
-    assert "no number for B, S" in run("show", "gpt2", "--quantity", "flops").stdout
+    assert "no number for B, S: give each with a --set of its own\n" in run("show", "gpt2", "-q", "flops").stdout
+    assert "with a --set of its own, or name a preset, such as llama-7b\n" in run("show", "llama").stdout
+    assert "no number for B, S: give each" in run("compare", "gpt2", "llama-2-7b", "-q", "flops").stdout
 
 
 def test_conventions_are_named() -> None:
@@ -122,6 +124,26 @@ REFUSED = [
     (["show", "gpt2", "--option", "tied"], ["'tied' is not of the form KEY=VALUE"]),
     (["show", "gpt2", "--option", "attention=causal"], ["unknown option of gpt2 'attention'"]),
     (["show", "gpt2", "--quantity", "flops", "--option", "attention=half"], ["choose from full, causal"]),
+    (["show", "GPT2"], ["unknown target 'GPT2'; did you mean gpt2?"]),
+    (["show", "gpt2", "-q", "memory"], ["did you mean inference-memory or train-memory?"]),
+    (["show", "gpt2", "-q", "vram"], ["unknown quantity 'vram'; known: activations, "]),
+    (["show", "gpt2", "--set", "n_embd=96"], ["unknown symbol 'n_embd'; did you mean E (embedding (model) width)?"]),
+    (["show", "gpt2", "--set", "batch_size=3"], ["unknown symbol 'batch_size'; did you mean B (batch)?"]),
+    (["show", "gpt2", "--set", "N_tp=3"], ["changes nothing", "ranks come in by an option, such as tensor=on"]),
+    (["show", "gpt2", "-q", "flops", "--set", "S=5000"], ["P=1024 (learned position rows) is less than S=5000"]),
+    (["derive", "gpt2", "-o", "-", "--as", "md", "-q", "flops", "--set", "S=5000"], ["is less than S=5000"]),
+    (["gpt2"], ["'gpt2' is no command; for its formula: symformer show gpt2"]),
+    (["show", "gpt2", "flops"], ["unexpected argument 'flops'; a quantity is given as -q flops"]),
+    (["show", "flops", "gpt2"], ["unexpected argument 'gpt2'; a quantity is given as -q flops"]),
+    (["show", "gpt2", "--set", "B=1", "S=8"], ["unexpected argument 'S=8'; write --set S=8"]),
+    (
+        ["show", "gpt2", "-q", "flops", "--set", "S", "8"],
+        ["unexpected argument '8'; a size is written --set NAME=VALUE"],
+    ),
+    (["show", "gpt2", "tied=false"], ["unexpected argument 'tied=false'; write --option tied=false"]),
+    (["trace", "torch.nn:Linear", "in_features=3"], ["write --size in_features=3"]),
+    (["list", "gpt2"], ["unexpected argument 'gpt2'; see `symformer list --help`"]),
+    (["show", "."], [". is a folder; give the path of the config.json in it"]),
     (["show", "missing/config.json"], ["missing/config.json does not exist"]),
     (["show", "package:factory"], ["symformer trace reads it"]),
     (["derive", "gpt2", "-o", "nowhere/gpt2.pdf"], ["the folder nowhere does not exist"]),

@@ -177,7 +177,7 @@ BAD: list[tuple[Any, str]] = [
     ('"gpt2"', "holds a string"),
     ("7", "holds a single value"),
     ("null", "holds null"),
-    ({}, "'model_type' is None"),
+    ({}, "has no 'model_type'"),
     ({"model_type": 7}, "'model_type' is 7"),
     (
         {"model_type": "mamba"},

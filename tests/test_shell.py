@@ -215,7 +215,7 @@ def test_what_may_be_repeated_is() -> None:
     [
         ["nonsense"],
         ["show"],
-        ["show", "gpt2", "--foo"],
+        ["show", "gpt2", "--zzzz"],
         ["show", "gpt2", "a", "b"],
         ["show", "gpt2", "--set"],
         ["completion"],

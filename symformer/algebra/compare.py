@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -21,7 +21,7 @@ from ..notation.text import code, text
 from ..notation.tree import Fraction as Quotient
 from ..notation.tree import Tree, tree, value
 from ..sizes import Numbers, evaluate
-from ..symbols import RANK, numbered
+from ..symbols import RANK, letter, numbered
 
 ROLES = ("embeddings", "attention", "MLP", "norms", "head", "other")
 MAX_PAIRS = 20_000  # of terms, up to which common factors are looked for that are sums
@@ -98,8 +98,7 @@ class Comparison:
         _, right = self.totals
         return "the second is 0" if right.expr == 0 or right.value == 0 else ""
 
-    @property
-    def lines(self) -> list[str]:
+    def lines(self, spell: Callable[[Tree | Expr], str] = text) -> list[str]:
         """What stands below the rows: whose sizes are whose, the difference and the ratio."""
         found = [f"{name} = {choice}" for name, choice in self.formulas[0].conventions.items()]
         for model, sizes in zip((self.left, self.right), self.sizes, strict=True):
@@ -110,14 +109,17 @@ class Comparison:
         if loose := [size for size in left.expr.free_symbols & right.expr.free_symbols if self._loose(size)]:
             spelt = ", ".join(map(str, sorted(loose, key=RANK.__getitem__)))
             found.append(f"a letter with no number in one of them is taken for the same size in both: {spelt}")
+        free = {*left.expr.free_symbols, *right.expr.free_symbols}.difference(*self.sizes)
+        if lacking := [str(size) for size in sorted(free, key=RANK.__getitem__) if letter(size).run]:
+            found.append(f"no number for {', '.join(lacking)}: give each with a --set of its own")
         found += [""] * bool(found)
         difference, ratio, leading = self.difference, self.ratio, self.ratio_leading
         whole = "" if self.difference_value is None or difference.is_number else f" = {self.difference_value:,}"
-        found += [f"difference  {text(difference)}{whole}", f"  leading   {text(self.difference_leading)}"]
+        found += [f"difference  {spell(difference)}{whole}", f"  leading   {spell(self.difference_leading)}"]
         if ratio is None or leading is None:
             return [*found, f"no ratio: {self.no_ratio}"]
         exact = "" if self.ratio_value is None or value(ratio).is_number else f" = {_spelt(self.ratio_value)}"
-        found += [f"ratio       {text(ratio)}{exact}", f"  leading   {text(leading)}"]
+        found += [f"ratio       {spell(ratio)}{exact}", f"  leading   {spell(leading)}"]
         return found + [f"no ratio of the numbers: {self.no_ratio}"] * bool(self.no_ratio)
 
     def _loose(self, size: Symbol) -> bool:

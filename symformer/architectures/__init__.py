@@ -76,10 +76,12 @@ def from_config(path: str, /, **options: Any) -> Model:
     for name in names():
         for known_type in architecture_class(name).fields.model_types:
             known[known_type] = name
+    if model_type is None:
+        raise ConfigError(f"{path} has no 'model_type', which says whose sizes these are; known: {listed(known)}")
     if not isinstance(model_type, str) or model_type not in known:
         raise ConfigError(
             f"{path}: 'model_type' is {shown(model_type)}, which no architecture here reads; known: {listed(known)}; "
-            "of the others symformer trace reads the code"
+            "symformer trace reads the others off their torch code"
         )
     base = architecture_class(known[model_type])
     try:

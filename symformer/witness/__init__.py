@@ -109,4 +109,4 @@ def torch_side(name: str = "certify") -> Any:
     try:
         return import_module(f".{name}", __name__)
     except ModuleNotFoundError as error:
-        raise WitnessError(f"{error.name} is not installed, and a check against torch needs it: {INSTALL}") from None
+        raise WitnessError(f"{error.name} is not installed, and this needs it: {INSTALL}") from None

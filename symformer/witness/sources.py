@@ -149,7 +149,7 @@ def trace(
     """
     start = {name: whole(name, value) for name, value in sizes.items()}
     if not start:
-        raise WitnessError("a factory needs at least one size to trace, such as E=64")
+        raise WitnessError("a factory needs at least one size to trace: give one with --size, such as --size E=64")
     if not callable(build):
         raise WitnessError(f"{target or 'what is traced'} is {repr(build)[:80]} and no function that makes a model")
     name = target or getattr(build, "__name__", "model")
@@ -211,7 +211,11 @@ def trace_target(target: str, sizes: Mapping[str, int], head: str = "", inputs: 
         raise OptionError(f"head={head} is for models of transformers, and {target} is a factory")
     if not factory and (sizes or inputs):
         given = f"{next(iter(sizes))}={next(iter(sizes.values()))}" if sizes else "inputs"
-        raise OptionError(f"{given} is for a factory, package.module:name, and {target} has its sizes in its config")
+        written = ":".join(target.rsplit(".", 1)) if named.kind is Kind.NAME else ""
+        raise OptionError(
+            f"{given} is for a factory, package.module:name, "
+            + (f"such as {written}" if ":" in written else f"and {target} has its sizes in its config")
+        )
     match named.kind:
         case Kind.HF:
             return trace_type(named.name, head)
