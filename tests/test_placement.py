@@ -490,3 +490,29 @@ def test_what_cannot_be_placed_is_refused() -> None:
         sf.architecture("mistral").formula("flops", context="on")
     with pytest.raises(OptionError, match="tensor=maybe is not a convention of params; choose from off, on, sequence"):
         sf.architecture("gpt2").formula("params", tensor="maybe")
+
+
+@pytest.mark.parametrize(("data", "forward", "backward"), [("replicated", 0, 1), ("zero1", 0, 2), ("zero3", 1, 2)])
+def test_all_kinds_of_ranks_at_once(data: str, forward: int, backward: int) -> None:
+    """Mixtral by hand: elements of every collective where tokens, heads, experts and weights are divided together."""
+    b, s, v, e, m, x, k, a, g, d, layers = 3, 28, 1280, 48, 24, 6, 5, 8, 4, 10, 18
+    tp, cp, ep, dp = 2, 2, 3, 4
+    tokens = b * s // cp
+    # by a layer: the sums after attention and experts; keys and values of all ranks; experts' tokens there and back
+    sums, ring, sent = 2 * tokens * e, 2 * b * (g // tp) * s * d, 2 * tokens * k * e
+    moved = layers * (sums + ring + sent) + tokens * e  # and the sum after the embedding
+    # the sums of gradients before attention, experts and the head, and of routing weights; keys and values twice
+    returned = layers * (sums + tokens * k + 2 * ring + sent) + tokens * e
+    experts = layers * (x // ep) * 3 * e * (m // tp)
+    others = layers * (2 * e * (a // tp) * d + 2 * e * (g // tp) * d + x * e + 2 * e) + e + 2 * (v // tp) * e
+    weights = experts + others  # each over more than one rank
+    sizes = {"B": b, "S": s, "V": v, "E": e, "M": m, "X": x, "K": k, "A": a, "G": g, "D": d, "L": layers, "W": 1}
+    ranks = {"N_tp": tp, "N_cp": cp, "N_ep": ep, "N_dp": dp}
+    way = {"tensor": "on", "context": "on", "expert": "on", "data": data, "count": "payload", "dtype": "symbolic"}
+    for step, elements in (
+        ("forward", moved + forward * weights),
+        ("training", moved + returned + (forward + backward) * weights),
+    ):
+        formula = sf.architecture("mixtral").formula("communication", step=step, **way)
+        given = {name: number for name, number in {**sizes, **ranks}.items() if name in map(str, formula.asks)}
+        assert formula.value(given) == elements, step
