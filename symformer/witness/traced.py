@@ -58,7 +58,7 @@ class Traced(Component):
 
     @property
     def about(self) -> str:
-        return f"{self.title}: nobody composed it; its formula is found from builds of its own code."
+        return f"{self.title}: its formula is found from builds of its own code."
 
     def forward(self, ops: Operations, *inputs: Any) -> Any:
         raise WitnessError(f"{self.stem} is a trace of stored weights; its forward is torch's")
