@@ -13,7 +13,7 @@ from sympy import Expr, Integer, Rational, ceiling, expand, floor
 
 from .errors import QUOTED, ArithmeticTextError, UnknownNameError, listed, quoted
 from .limits import CALLS, SYMBOL, Bound
-from .symbols import SYMBOLS
+from .symbols import LETTERED, SYMBOLS
 
 MAX_LENGTH = 2_000
 MAX_DEPTH = 60
@@ -90,7 +90,7 @@ class _Reader:
                 bound = self._held(Bound.call(ast.dump(node), [each for _, each in read]))
                 return CALLS[name](*(value for value, _ in read)), bound
         raise ArithmeticTextError(
-            f"{quoted(self.text)} is not plain arithmetic: only integers, the symbols {listed(SYMBOLS)}, "
+            f"{quoted(self.text)} is not plain arithmetic: only integers, the symbols {listed(LETTERED)}, "
             "+ - * / // ** and ceil, floor, max, min are read"
         )
 

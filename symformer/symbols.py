@@ -94,6 +94,7 @@ _TABLE = (
 MEASURES = frozenset("NFUQI")
 
 LETTERS: dict[str, Letter] = {letter.name: letter for letter in _TABLE}
+LETTERED = tuple(LETTERS)  # before any name of somebody's code is added to them
 SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) for name in LETTERS}
 RANK: dict[Symbol, tuple[int, str]] = {symbol: (rank, "") for rank, symbol in enumerate(SYMBOLS.values())}
 
