@@ -12,6 +12,7 @@ import symformer as sf
 from symformer.architectures.palm import PaLM
 from symformer.errors import RuleError, ShapeError
 from symformer.ledger import STORING, Entry, Kind, Ledger, Scope, Tensor, Weight
+from symformer.placement import REDUCED
 from symformer.quantities import quantities
 from symformer.quantities.contractions import CONTRACTIONS
 from symformer.quantities.elementwise import ELEMENTWISE
@@ -20,6 +21,7 @@ from symformer.symbols import B, E, S
 
 TABLES = {f"{name} {number}": table for name, each in quantities().items() for number, table in enumerate(each.tables)}
 TABLES |= {"contractions": CONTRACTIONS, "elementwise": ELEMENTWISE, "intensity bytes": BYTES.rules}
+TABLES |= {"axes that ranks cannot reduce alone": REDUCED}
 OBSERVED = (Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED)
 
 
