@@ -306,7 +306,7 @@ class Fields:
 
     def _options(self, config: Config) -> dict[str, Any]:
         named = config.get("architectures")
-        if named is None or named == []:
+        if named is None:
             return {}
         if not (isinstance(named, list) and len(named) == 1 and isinstance(named[0], str)):
             raise ConfigError(f"'architectures' is {shown(named)} in the config; it should be a list of one class name")

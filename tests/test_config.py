@@ -205,6 +205,7 @@ BAD: list[tuple[Any, str]] = [
     ),
     ({**GPT2, "architectures": "GPT2LMHeadModel"}, "it should be a list of one class name"),
     ({**GPT2, "architectures": ["GPT2Model", "GPT2LMHeadModel"]}, "it should be a list of one class name"),
+    ({**GPT2, "architectures": []}, "it should be a list of one class name"),  # as a trace refuses it
     ({**LLAMA, "num_key_value_heads": 4}, "A=6 is not a multiple of G=4 (query heads, key/value heads)"),
     ({**LLAMA, "hidden_size": 25}, "the config leaves D out, and E/A is not whole for A=6, E=25"),
     ({**LLAMA, "head_dim": 7}, "D=7 is not a multiple of 2 (width of one head)"),
