@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from .certificates import Certificate
     from .components import component
     from .components.base import Component
-    from .errors import SymformerError
-    from .formula import Formula
-    from .model import Model
+    from .formulas.formula import Formula
+    from .language.errors import SymformerError
+    from .models.model import Model
     from .witness import trace, verify
 
 __all__ = [
@@ -42,9 +42,9 @@ __all__ = [
 _HOMES = {
     "Certificate": "certificates",
     "Component": "components.base",
-    "Formula": "formula",
-    "Model": "model",
-    "SymformerError": "errors",
+    "Formula": "formulas.formula",
+    "Model": "models.model",
+    "SymformerError": "language.errors",
     "architecture": "architectures",
     "compare": "algebra.compare",
     "component": "components",

@@ -1,5 +1,5 @@
 """``python -m symformer``."""
 
-from .cli import main
+from .commands.cli import main
 
 main()

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from sympy import Symbol
 from torch import nn
 
-from symformer.formula import Formula
-from symformer.sizes import evaluate
-from symformer.symbols import SYMBOLS
+from symformer.formulas.formula import Formula
+from symformer.language.sizes import evaluate
+from symformer.language.symbols import SYMBOLS
 
 Numbers = Mapping[Symbol, int]
 

@@ -14,9 +14,9 @@ from symformer.architectures import architecture, architecture_class, names, pre
 from symformer.components import component_class
 from symformer.components import names as components
 from symformer.components.base import Component
+from symformer.language.registry import Registry
+from symformer.language.symbols import E, H, L, letter
 from symformer.papers import cited, papers
-from symformer.registry import Registry
-from symformer.symbols import E, H, L, letter
 
 # target, options, total, where the total comes from
 TOTALS = [
@@ -230,7 +230,7 @@ def test_every_paper_named_is_known() -> None:
 def test_a_file_that_defines_no_component_is_refused(tmp_path: Path) -> None:
     (tmp_path / "errors.py").touch()
     with pytest.raises(sf.SymformerError, match="should define one Component; it defines 0"):
-        Registry("symformer", str(tmp_path), Component).load("errors")
+        Registry("symformer.language", str(tmp_path), Component).load("errors")
 
 
 def test_unknown_names() -> None:

@@ -7,11 +7,11 @@ import random
 import pytest
 from sympy import Add, Expr, Integer, Max, Poly, Rational, ceiling, expand
 
-from symformer.arithmetic import parse, size
-from symformer.errors import SymformerError
-from symformer.limits import Bound
-from symformer.sizes import assignment
-from symformer.symbols import SYMBOLS, A, E, H, S, V
+from symformer.language.arithmetic import parse, size
+from symformer.language.errors import SymformerError
+from symformer.language.limits import Bound
+from symformer.language.sizes import assignment
+from symformer.language.symbols import SYMBOLS, A, E, H, S, V
 
 GOOD = {
     "768": 768,

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from symformer.cli import cli
+from symformer.commands.cli import cli
 from symformer.documents.census import page, section
 from symformer.documents.gallery import CENSUS
-from symformer.errors import DocumentError
+from symformer.language.errors import DocumentError
 from symformer.witness import census as made_by
 from symformer.witness.census import OURS, Census, Entry, _untried, census, pairs, survey, versions
 

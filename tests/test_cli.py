@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from symformer.cli import cli
+from symformer.commands.cli import cli
 
 
 def run(*arguments: str) -> Result:
@@ -294,7 +294,7 @@ def test_completion() -> None:
         "COMP_WORDS": "symformer show gpt2-",
         "COMP_CWORD": "2",
     }
-    code = "from symformer.cli import main; main()"
+    code = "from symformer.commands.cli import main; main()"
     found = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     ).stdout
@@ -310,7 +310,7 @@ def test_version_and_help_are_quick_to_import() -> None:
     code = """
 import sys
 sys.argv = ["symformer", "--help"]
-from symformer.cli import main
+from symformer.commands.cli import main
 try:
     main()
 except SystemExit:

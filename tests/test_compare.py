@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import symformer as sf
-from symformer.arithmetic import parse
-from symformer.cli import cli
-from symformer.errors import SymformerError
-from symformer.symbols import SYMBOLS, E, V, letter, numbered
+from symformer.commands.cli import cli
+from symformer.language.arithmetic import parse
+from symformer.language.errors import SymformerError
+from symformer.language.symbols import SYMBOLS, E, V, letter, numbered
 
 
 def run(*arguments: str) -> Result:

@@ -20,9 +20,9 @@ from symformer import architecture, component
 from symformer.components import component_class, names
 from symformer.components.post_norm_block import PostNormBlock
 from symformer.components.self_attention import SelfAttention
-from symformer.errors import SymformerError
-from symformer.sizes import Divides, assignment, close
-from symformer.symbols import SYMBOLS, A, B, E, H, K, M, S, X
+from symformer.language.errors import SymformerError
+from symformer.language.sizes import Divides, assignment, close
+from symformer.language.symbols import SYMBOLS, A, B, E, H, K, M, S, X
 from symformer.witness.models.palm import ParallelLayer
 
 from .oracle import assert_same_weights, distinct

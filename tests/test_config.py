@@ -16,7 +16,7 @@ import transformers
 from symformer import SymformerError, from_config
 from symformer.architectures import architecture, architecture_class, names, presets
 from symformer.architectures.base import Architecture
-from symformer.symbols import SYMBOLS
+from symformer.language.symbols import SYMBOLS
 
 # A config by model type, with what it should come to: class, and sizes that all differ.
 CONFIGS: list[tuple[str, dict[str, Any]]] = [
@@ -249,7 +249,7 @@ def test_files_that_are_no_config(tmp_path: Path) -> None:
 
 def test_what_is_no_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However much it holds, and however long it would take: a device without an end, and a pipe without a writer."""
-    monkeypatch.setattr("symformer.config.PATIENCE", 0.05)
+    monkeypatch.setattr("symformer.configs.reading.PATIENCE", 0.05)
     (tmp_path / "zero.json").symlink_to("/dev/zero")
     (tmp_path / "null.json").symlink_to("/dev/null")
     (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")

@@ -22,10 +22,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from symformer import SymformerError, from_config
 from symformer.architectures import architecture_class
 from symformer.components.base import Component
-from symformer.fields import FIXED, INERT, QUANTISED, ROTARY
-from symformer.formula import Formula
-from symformer.ledger import Activation
-from symformer.model import Model
+from symformer.configs.fields import FIXED, INERT, QUANTISED, ROTARY
+from symformer.formulas.formula import Formula
+from symformer.ledger.facts import Activation
+from symformer.models.model import Model
 from symformer.witness.calling import unpadded
 from symformer.witness.session import built
 

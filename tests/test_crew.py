@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from symformer.errors import WitnessError
+from symformer.language.errors import WitnessError
 from symformer.witness.crew import Lost, crew
 
 

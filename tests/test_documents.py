@@ -13,13 +13,12 @@ import typst
 from sympy import Add, Integer
 
 from symformer import __version__, architecture, component, trace
-from symformer.account import Measure
+from symformer.answers.citations import bibtex
+from symformer.answers.targets import resolve
 from symformer.architectures import names, presets, variants
-from symformer.citations import bibtex
 from symformer.components import component_class as part_class
 from symformer.components import names as part_names
 from symformer.components.base import Component
-from symformer.derivation import Chain, substitution
 from symformer.documents.blocks import (
     Block,
     Cited,
@@ -40,16 +39,17 @@ from symformer.documents.derivation import document, with_numbers
 from symformer.documents.gallery import _published, derived, stems
 from symformer.documents.languages import LANGUAGES
 from symformer.documents.render import FORMATS, render, spell
-from symformer.errors import DerivationError, DocumentError, RuleError
-from symformer.model import Model
-from symformer.notation.text import percent, text
-from symformer.notation.tree import Cross, Label, Sum, sizes_of, tree
+from symformer.formulas.account import Measure
+from symformer.formulas.derivation import Chain, substitution
+from symformer.language.errors import DerivationError, DocumentError, RuleError
+from symformer.language.notation.text import percent, text
+from symformer.language.notation.tree import Cross, Label, Sum, sizes_of, tree
+from symformer.language.symbols import LETTERS, A, B, C, E, H, L, S, letter, name_size
+from symformer.models.model import Model
 from symformer.papers import paper, pieces
 from symformer.quantities import quantities
 from symformer.quantities import quantity as find_quantity
 from symformer.quantities.elementwise import stated
-from symformer.symbols import LETTERS, A, B, C, E, H, L, S, letter, name_size
-from symformer.targets import resolve
 
 MODELS = [variant for name in names() for variant in variants(architecture(name))]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from symformer import SymformerError, architecture, component
-from symformer.sizes import close
-from symformer.symbols import SYMBOLS, B, S, S_enc
+from symformer.language.sizes import close
+from symformer.language.symbols import SYMBOLS, B, S, S_enc
 
 GIB = 2**30
 
@@ -129,7 +129,7 @@ def test_decoding_elementwise_is_the_causal_prefill_too() -> None:
 
 def test_a_function_without_a_row_is_refused() -> None:
     from symformer.components.mlp import MLP
-    from symformer.model import Model
+    from symformer.models.model import Model
 
     model = Model(target="mlp", component=MLP(activation="swish-of-nobody"))
     with pytest.raises(SymformerError, match="no count of FLOPs is stated for 'swish-of-nobody'"):

@@ -15,17 +15,17 @@ import pytest
 from sympy import Expr, Integer, Symbol
 
 import symformer as sf
-from symformer.account import Line
 from symformer.architectures import names
-from symformer.arithmetic import parse
-from symformer.errors import RuleError, SizeError
-from symformer.formula import Formula, Ratio
-from symformer.ledger import Ledger
-from symformer.model import Model
-from symformer.placement import Divisible, Placement, place
+from symformer.formulas.account import Line
+from symformer.formulas.formula import Formula, Ratio
+from symformer.language.arithmetic import parse
+from symformer.language.errors import RuleError, SizeError
+from symformer.language.symbols import SYMBOLS
+from symformer.ledger.facts import Ledger
+from symformer.ledger.placement import Divisible, Placement, place
+from symformer.models.model import Model
 from symformer.quantities import quantities
 from symformer.quantities.quantity import Quantity
-from symformer.symbols import SYMBOLS
 
 # Every size another number; two ranks of each kind, and three stages, divide what they divide; 128 divides V; a token
 # goes to more experts than one of two ranks has.

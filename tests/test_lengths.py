@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from sympy import Integer, Symbol
 
 from symformer import SymformerError, architecture, from_config
-from symformer.cli import cli
+from symformer.commands.cli import cli
+from symformer.language.symbols import B, C, N_new, P, S
 from symformer.quantities import quantities
-from symformer.symbols import B, C, N_new, P, S
 
 # What runs up to which place, in a model with P of them; None: nothing runs. Every quantity is here.
 REACH = {

@@ -7,11 +7,11 @@ from sympy import Integer, Mul
 
 from symformer import SymformerError, architecture
 from symformer.architectures.base import Architecture
-from symformer.arithmetic import parse
-from symformer.ledger import Weight
+from symformer.language.arithmetic import parse
+from symformer.language.sizes import Numbers
+from symformer.language.symbols import SYMBOLS
+from symformer.ledger.facts import Weight
 from symformer.quantities.train_memory import OPTIMIZERS, RECIPES
-from symformer.sizes import Numbers
-from symformer.symbols import SYMBOLS
 from symformer.witness.oracles import train_bytes
 
 STEPPED = [name for name in OPTIMIZERS if name != "adam-8bit"]  # those that torch has

@@ -5,12 +5,30 @@ from __future__ import annotations
 import pytest
 from sympy import Integer, Min, Rational, ceiling, expand, floor
 
-from symformer.arithmetic import parse
-from symformer.notation.latex import latex
-from symformer.notation.text import code, text
-from symformer.notation.tree import Cross, Label, Minus, Number, Product, Sum, Times, tree, value
-from symformer.notation.typst import typst
-from symformer.symbols import RANK, SYMBOLS, A, B, D, D_rope, E, G, H, L, L_enc, N_new, P, R_kv, S, V, name_size
+from symformer.language.arithmetic import parse
+from symformer.language.notation.latex import latex
+from symformer.language.notation.text import code, text
+from symformer.language.notation.tree import Cross, Label, Minus, Number, Product, Sum, Times, tree, value
+from symformer.language.notation.typst import typst
+from symformer.language.symbols import (
+    RANK,
+    SYMBOLS,
+    A,
+    B,
+    D,
+    D_rope,
+    E,
+    G,
+    H,
+    L,
+    L_enc,
+    N_new,
+    P,
+    R_kv,
+    S,
+    V,
+    name_size,
+)
 
 GOLDEN = [
     # expression, code, text, LaTeX, Typst

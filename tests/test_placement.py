@@ -34,13 +34,14 @@ from transformers import (
 )
 
 import symformer as sf
-from symformer.arithmetic import parse
 from symformer.components.base import Component
-from symformer.errors import OptionError, RuleError, SizeError
-from symformer.ledger import Kind, Operations, Tensor
-from symformer.placement import REDUCED, Cut
-from symformer.sizes import evaluate
-from symformer.symbols import B, H, N_cp, N_tp, S, X, symbol
+from symformer.language.arithmetic import parse
+from symformer.language.errors import OptionError, RuleError, SizeError
+from symformer.language.sizes import evaluate
+from symformer.language.symbols import B, H, N_cp, N_tp, S, X, symbol
+from symformer.ledger.facts import Kind, Tensor
+from symformer.ledger.operations import Operations
+from symformer.ledger.placement import REDUCED, Cut
 
 RANKS = 2
 # Every size another number, and what must divide does: RANKS | V, H, A, G; and E = 48 | rows for FSDP2.

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from symformer.algebra.published import Published, published
-from symformer.cli import cli
+from symformer.commands.cli import cli
 
 ENTRIES = published()
 

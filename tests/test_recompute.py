@@ -11,7 +11,7 @@ from transformers.pytorch_utils import Conv1D
 
 from symformer import SymformerError, architecture, component
 from symformer.architectures.base import Architecture
-from symformer.symbols import SYMBOLS
+from symformer.language.symbols import SYMBOLS
 from symformer.witness.oracles import train_flops
 
 

@@ -17,7 +17,7 @@ from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel
 
 import symformer as sf
-from symformer.cli import cli
+from symformer.commands.cli import cli
 from symformer.witness.session import NOWHERE, Session, silence
 from symformer.witness.watching import Products
 

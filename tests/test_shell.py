@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from symformer import shell, summary
-from symformer.arithmetic import parse as arithmetic
-from symformer.cli import cli
-from symformer.terminal import cells, fold, layout, visible
+from symformer.answers import summary
+from symformer.commands import shell
+from symformer.commands.cli import cli
+from symformer.commands.terminal import cells, fold, layout, visible
+from symformer.language.arithmetic import parse as arithmetic
 
 PROGRAM = [sys.executable, "-m", "symformer"]
 ENCODINGS = ["ascii", "cp1252", "latin-1"]

@@ -16,10 +16,10 @@ from click.testing import CliRunner, Result
 from sympy import Float, Integer, Rational, Symbol, nan, oo, sin
 
 import symformer as sf
-from symformer.cli import cli
-from symformer.errors import SymformerError
-from symformer.sizes import AtMost, close
-from symformer.symbols import SYMBOLS, A, B, D, E, G, H, L, S, V, W
+from symformer.commands.cli import cli
+from symformer.language.errors import SymformerError
+from symformer.language.sizes import AtMost, close
+from symformer.language.symbols import SYMBOLS, A, B, D, E, G, H, L, S, V, W
 
 LLAMA = {"V": 29, "E": 24, "H": 7, "L": 5, "A": 6, "G": 3, "D": 10}
 

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 import pytest
 from click.testing import CliRunner
 
-from symformer.cli import cli
-from symformer.errors import SymformerError
-from symformer.formula import Formula
-from symformer.model import Model
+from symformer.answers.targets import names, resolve
+from symformer.commands.cli import cli
+from symformer.formulas.formula import Formula
+from symformer.language.errors import SymformerError
+from symformer.language.symbols import SYMBOLS, letter
+from symformer.models.model import Model
 from symformer.quantities import quantities
-from symformer.symbols import SYMBOLS, letter
-from symformer.targets import names, resolve
 
 # A run, each size another number: in no model more than its positions, and more tokens than the ranks' defaults.
 RUN = {"B": 2, "S": 48, "S_enc": 36, "C": 40, "N_new": 5, "N_tp": 1, "N_pp": 1, "N_dp": 1, "N_cp": 1, "N_ep": 1}

@@ -10,14 +10,14 @@ from sympy import Integer
 
 import symformer as sf
 from symformer.architectures.palm import PaLM
-from symformer.errors import RuleError, ShapeError
-from symformer.ledger import STORING, Entry, Kind, Ledger, Scope, Tensor, Weight
-from symformer.placement import REDUCED
+from symformer.language.errors import RuleError, ShapeError
+from symformer.language.symbols import B, E, S
+from symformer.ledger.facts import STORING, Entry, Kind, Ledger, Scope, Tensor, Weight
+from symformer.ledger.placement import REDUCED
 from symformer.quantities import quantities
 from symformer.quantities.contractions import CONTRACTIONS
 from symformer.quantities.elementwise import ELEMENTWISE
 from symformer.quantities.intensity import BYTES
-from symformer.symbols import B, E, S
 
 TABLES = {f"{name} {number}": table for name, each in quantities().items() for number, table in enumerate(each.tables)}
 TABLES |= {"contractions": CONTRACTIONS, "elementwise": ELEMENTWISE, "intensity bytes": BYTES.rules}

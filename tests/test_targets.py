@@ -11,14 +11,15 @@ import pytest
 from sympy import Expr
 
 from symformer import architectures, components
+from symformer.answers.targets import names, pairs, resolve
 from symformer.architectures import resolve as composed
 from symformer.components.base import Component
 from symformer.components.moe import MoE
-from symformer.errors import LISTED, OptionError, SizeError, TargetError, UnknownNameError, listed
-from symformer.ledger import Operations, Tensor
-from symformer.symbols import E
-from symformer.target import Kind, parse
-from symformer.targets import names, pairs, resolve
+from symformer.language.errors import LISTED, OptionError, SizeError, TargetError, UnknownNameError, listed
+from symformer.language.symbols import E
+from symformer.language.target import Kind, parse
+from symformer.ledger.facts import Tensor
+from symformer.ledger.operations import Operations
 from symformer.witness import trace
 
 KINDS = {

@@ -22,12 +22,29 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import symformer as sf
 from symformer import architectures
-from symformer.cli import cli
-from symformer.errors import WitnessError
-from symformer.ledger import Kind
-from symformer.notation.text import text
+from symformer.commands.cli import cli
+from symformer.language.errors import WitnessError
+from symformer.language.notation.text import text
+from symformer.language.symbols import (
+    SYMBOLS,
+    A,
+    B,
+    C_win,
+    D,
+    D_rope,
+    E,
+    G,
+    H,
+    L,
+    L_dense,
+    L_global,
+    L_local,
+    L_moe,
+    M,
+    S,
+)
+from symformer.ledger.facts import Kind
 from symformer.quantities import quantities
-from symformer.symbols import SYMBOLS, A, B, C_win, D, D_rope, E, G, H, L, L_dense, L_global, L_local, L_moe, M, S
 from symformer.witness import ignored_at, runs, trace, tracing, values_at
 from symformer.witness.lookups import InTable
 from symformer.witness.running import products
@@ -241,7 +258,7 @@ def test_a_model_of_671_billion_parameters_takes_no_memory(tmp_path: Path) -> No
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"model_type": "deepseek_v3"}))
     script = (
-        "import resource; from symformer.cli import cli\n"
+        "import resource; from symformer.commands.cli import cli\n"
         f"cli(['trace', 'hf:deepseek_v3', '--at', {str(config)!r}], standalone_mode=False)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
@@ -875,7 +892,7 @@ def test_what_a_factory_does_to_us_is_one_sentence(arguments: str, sentence: str
 
 
 def test_a_factory_closes_nothing_of_ours(factories: Path) -> None:
-    script = "from symformer.cli import main; main()"
+    script = "from symformer.commands.cli import main; main()"
     given = [sys.executable, "-c", script, "trace", "factories:closes", "--size", "E=24", "--json"]
     done = subprocess.run(given, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["formula"] == "7*E + 7"

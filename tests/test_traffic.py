@@ -13,12 +13,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
 
 import symformer as sf
-from symformer.errors import OptionError
-from symformer.formula import Formula
-from symformer.ledger import Kind
-from symformer.notation.text import code
-from symformer.sizes import evaluate
-from symformer.symbols import S, symbol
+from symformer.formulas.formula import Formula
+from symformer.language.errors import OptionError
+from symformer.language.notation.text import code
+from symformer.language.sizes import evaluate
+from symformer.language.symbols import S, symbol
+from symformer.ledger.facts import Kind
 
 
 def test_a_feed_forward_network_by_hand() -> None:

@@ -9,10 +9,10 @@ from click.testing import CliRunner
 
 from symformer import SymformerError, architecture
 from symformer.algebra.published import published
-from symformer.cli import cli
+from symformer.answers.conventions import users, variants
+from symformer.commands.cli import cli
 from symformer.papers import papers
 from symformer.quantities import quantities
-from symformer.variants import users, variants
 
 
 def test_every_user_names_what_there_is() -> None:

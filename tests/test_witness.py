@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from symformer.account import Line, Term
 from symformer.architectures import architecture, names, presets, variants
 from symformer.architectures.base import Architecture
 from symformer.architectures.gpt2 import GPT2
@@ -15,12 +14,14 @@ from symformer.architectures.llama import Llama
 from symformer.certificates import certificate_for, stored
 from symformer.components.mlp import MLP
 from symformer.components.self_attention import SelfAttention
-from symformer.errors import SymformerError
-from symformer.formula import Formula
-from symformer.ledger import Operations, Tensor
-from symformer.model import Model
+from symformer.formulas.account import Line, Term
+from symformer.formulas.formula import Formula
+from symformer.language.errors import SymformerError
+from symformer.language.symbols import A, D, G, H, L
+from symformer.ledger.facts import Tensor
+from symformer.ledger.operations import Operations
+from symformer.models.model import Model
 from symformer.quantities import quantities
-from symformer.symbols import A, D, G, H, L
 from symformer.witness import provable, verify
 from symformer.witness.certify import counted_by, verify_many
 from symformer.witness.measure import Stored, build, stored_rows

@@ -11,9 +11,9 @@ from time import sleep
 import pytest
 from click.testing import CliRunner, Result
 
-from symformer.cli import cli
+from symformer.commands.cli import cli
 from symformer.documents import gallery, render
-from symformer.errors import DocumentError
+from symformer.language.errors import DocumentError
 
 
 def derive(*arguments: str) -> Result:

@@ -14,8 +14,8 @@ from typing import Any
 
 from sympy import Expr
 
-from symformer.arithmetic import parse
-from symformer.symbols import SYMBOLS, name_size
+from symformer.language.arithmetic import parse
+from symformer.language.symbols import SYMBOLS, name_size
 from symformer.witness import trace
 from symformer.witness.traced import MEASURED
 from symformer.witness.tracing import Trace

@@ -11,17 +11,17 @@ from typing import Any
 
 from sympy import Add, Expr, Integer, Symbol, cancel, expand, fraction
 
-from ..account import Line
 from ..architectures import resolve
 from ..components.base import Component
-from ..errors import OptionError
-from ..formula import Formula, Leading, lowest
-from ..model import Model
-from ..notation.text import code, text
-from ..notation.tree import Fraction as Quotient
-from ..notation.tree import Tree, tree, value
-from ..sizes import Numbers, evaluate
-from ..symbols import RANK, letter, numbered
+from ..formulas.account import Line
+from ..formulas.formula import Formula, Leading, lowest
+from ..language.errors import OptionError
+from ..language.notation.text import code, text
+from ..language.notation.tree import Fraction as Quotient
+from ..language.notation.tree import Tree, tree, value
+from ..language.sizes import Numbers, evaluate
+from ..language.symbols import RANK, letter, numbered
+from ..models.model import Model
 
 ROLES = ("embeddings", "attention", "MLP", "norms", "head", "other")
 MAX_PAIRS = 20_000  # of terms, up to which common factors are looked for that are sums

@@ -12,12 +12,12 @@ from typing import Any
 from sympy import Add, Expr, expand
 
 from ..architectures import architecture
-from ..arithmetic import parse
-from ..errors import DerivationError
-from ..notation.text import text
+from ..language.arithmetic import parse
+from ..language.errors import DerivationError
+from ..language.notation.text import text
+from ..language.sizes import Relations, close
+from ..language.symbols import symbol
 from ..papers import Paper, paper
-from ..sizes import Relations, close
-from ..symbols import symbol
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from typing import Any
 from sympy import Integer
 
 from .. import components
-from ..config import read_config
-from ..errors import ConfigError, TargetError, UnknownNameError, listed
-from ..model import Model
-from ..provenance import Place, Provenance
-from ..registry import Registry
-from ..sizes import shown
-from ..symbols import symbol
-from ..target import Kind, parse
+from ..configs.reading import read_config
+from ..language.errors import ConfigError, TargetError, UnknownNameError, listed
+from ..language.registry import Registry
+from ..language.sizes import shown
+from ..language.symbols import symbol
+from ..language.target import Kind, parse
+from ..models.model import Model
+from ..models.provenance import Place, Provenance
 from .base import Architecture, Fields
 
 registry: Registry[Architecture] = Registry(__name__, str(Path(__file__).parent), Architecture)  # type: ignore[type-abstract]

@@ -13,8 +13,9 @@ from ..components.position_embedding import PositionEmbedding
 from ..components.pre_norm_block import PreNormBlock
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Operations, Tensor
-from ..symbols import E, H, P, V
+from ..language.symbols import E, H, P, V
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base import Architecture, Field, Fields, Witness
 
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from sympy import Symbol
 
 from ..components.base import Component
-from ..fields import Chance, Field, Fields, Function, Layers, Switch
-from ..sizes import Divides
+from ..configs.fields import Chance, Field, Fields, Function, Layers, Switch
+from ..language.sizes import Divides
 
 __all__ = ["Architecture", "Chance", "Field", "Fields", "Function", "Layers", "Switch", "Witness"]
 

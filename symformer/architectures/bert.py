@@ -18,9 +18,10 @@ from ..components.post_norm_block import PostNormBlock
 from ..components.segment_embedding import SegmentEmbedding
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Activation, Operations, Tensor
-from ..sizes import Divides
-from ..symbols import A, E, H, L, P, V, V_type
+from ..language.sizes import Divides
+from ..language.symbols import A, E, H, L, P, V, V_type
+from ..ledger.facts import Activation, Tensor
+from ..ledger.operations import Operations
 from .base import Architecture, Chance, Field, Fields, Function, Switch, Witness
 
 

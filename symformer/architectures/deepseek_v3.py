@@ -14,9 +14,10 @@ from ..components.moe import MoE
 from ..components.pre_norm_block import PreNormBlock
 from ..components.rms_norm import RMSNorm
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Activation, Operations, Tensor
-from ..sizes import AtMost, Divides
-from ..symbols import A, D_nope, D_rope, D_v, E, H, K, L_dense, L_moe, M, R_kv, R_q, V, X, X_shared
+from ..language.sizes import AtMost, Divides
+from ..language.symbols import A, D_nope, D_rope, D_v, E, H, K, L_dense, L_moe, M, R_kv, R_q, V, X, X_shared
+from ..ledger.facts import Activation, Tensor
+from ..ledger.operations import Operations
 from .base import Architecture, Chance, Field, Fields, Function, Switch, Witness
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from ..components.lm_head import LMHead
 from ..components.mlp import MLP
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Operations, Tensor
-from ..symbols import E, H, V
+from ..language.symbols import E, H, V
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base import Architecture, Field, Fields, Witness
 
 

@@ -14,9 +14,10 @@ from ..components.rotary_positions import RotaryPositions
 from ..components.sandwich_block import SandwichBlock
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Activation, Operations, Tensor
-from ..sizes import AtMost, Divides
-from ..symbols import A, C_win, D, E, G, H, L_global, L_local, V
+from ..language.sizes import AtMost, Divides
+from ..language.symbols import A, C_win, D, E, G, H, L_global, L_local, V
+from ..ledger.facts import Activation, Tensor
+from ..ledger.operations import Operations
 from .base import Architecture, Chance, Field, Fields, Function, Layers, Switch, Witness
 
 

@@ -13,9 +13,10 @@ from ..components.position_embedding import PositionEmbedding
 from ..components.pre_norm_block import PreNormBlock
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Activation, Operations, Tensor
-from ..sizes import Divides
-from ..symbols import A, E, H, L, P, V
+from ..language.sizes import Divides
+from ..language.symbols import A, E, H, L, P, V
+from ..ledger.facts import Activation, Tensor
+from ..ledger.operations import Operations
 from .base import Architecture, Chance, Field, Fields, Function, Switch, Witness
 
 

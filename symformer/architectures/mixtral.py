@@ -14,9 +14,10 @@ from ..components.rms_norm import RMSNorm
 from ..components.rotary_positions import RotaryPositions
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Activation, Operations, Tensor
-from ..sizes import AtMost, Divides
-from ..symbols import A, D, E, G, K, L, M, V, X
+from ..language.sizes import AtMost, Divides
+from ..language.symbols import A, D, E, G, K, L, M, V, X
+from ..ledger.facts import Activation, Tensor
+from ..ledger.operations import Operations
 from .base import Architecture, Chance, Field, Fields, Function, Switch, Witness
 
 

@@ -13,9 +13,10 @@ from ..components.parallel_block import ParallelBlock
 from ..components.rotary_positions import RotaryPositions
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Operations, Tensor
-from ..sizes import Divides
-from ..symbols import A, D, E, H, L, V
+from ..language.sizes import Divides
+from ..language.symbols import A, D, E, H, L, V
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base import Architecture, Field, Fields, Switch, Witness
 
 

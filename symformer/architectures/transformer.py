@@ -10,9 +10,10 @@ from ..components.lm_head import LMHead
 from ..components.post_norm_block import PostNormBlock, encoder_parts
 from ..components.sinusoidal_positions import SinusoidalPositions
 from ..components.token_embedding import TokenEmbedding
-from ..ledger import Operations, Tensor
-from ..sizes import Divides
-from ..symbols import A, E, H, L_dec, L_enc, V
+from ..language.sizes import Divides
+from ..language.symbols import A, E, H, L_dec, L_enc, V
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base import Architecture, Field, Fields, Switch, Witness
 
 

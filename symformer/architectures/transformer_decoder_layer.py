@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..components.decoder_block import DecoderBlock, decoder_parts
-from ..ledger import Operations, Tensor
-from ..sizes import Divides
-from ..symbols import A, E, H
+from ..language.sizes import Divides
+from ..language.symbols import A, E, H
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base import Architecture, Field, Fields, Switch, Witness
 
 

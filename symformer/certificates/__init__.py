@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from ..errors import WitnessError
-from ..formula import Formula
-from ..model import Model
+from ..formulas.formula import Formula
+from ..language.errors import WitnessError
+from ..models.model import Model
 
 
 @dataclass(frozen=True)

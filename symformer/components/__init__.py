@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..registry import Registry
+from ..language.registry import Registry
 from .base import Component
 
 registry: Registry[Component] = Registry(__name__, str(Path(__file__).parent), Component)  # type: ignore[type-abstract]

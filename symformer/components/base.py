@@ -11,14 +11,15 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from sympy import Expr
 
-from ..errors import OptionError, UnknownNameError
-from ..formula import Formula
-from ..ledger import Ledger, Operations, Tensor, record
-from ..placement import Cut
+from ..formulas.formula import Formula
+from ..language.errors import OptionError, UnknownNameError
+from ..language.shapes import shape_line
+from ..language.sizes import Condition, Relations
+from ..ledger.facts import Ledger, Tensor
+from ..ledger.operations import Operations, record
+from ..ledger.placement import Cut
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
-from ..shapes import shape_line
-from ..sizes import Condition, Relations
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 

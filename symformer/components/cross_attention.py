@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
-from ..ledger import Operations, Tensor, Weight
-from ..placement import Cut
-from ..shapes import Shape
-from ..sizes import Divides
-from ..symbols import A, D, E, G
+from ..language.shapes import Shape
+from ..language.sizes import Divides
+from ..language.symbols import A, D, E, G
+from ..ledger.facts import Tensor, Weight
+from ..ledger.operations import Operations
+from ..ledger.placement import Cut
 from .base import Component
 
 

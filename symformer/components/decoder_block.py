@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..symbols import A, E
+from ..language.symbols import A, E
 from .base import Component
 from .cross_attention import CrossAttention
 from .layer_norm import LayerNorm

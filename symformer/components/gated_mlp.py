@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
-from ..ledger import Activation, Operations, Tensor
-from ..placement import Cut
-from ..symbols import H
+from ..language.symbols import H
+from ..ledger.facts import Activation, Tensor
+from ..ledger.operations import Operations
+from ..ledger.placement import Cut
 from .base import Component
 
 

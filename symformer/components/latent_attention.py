@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr, Integer
 
-from ..ledger import Operations, Tensor
-from ..placement import Cut
-from ..sizes import Divides
-from ..symbols import A, D_nope, D_rope, D_v, R_kv, R_q
+from ..language.sizes import Divides
+from ..language.symbols import A, D_nope, D_rope, D_v, R_kv, R_q
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
+from ..ledger.placement import Cut
 from .base import Component
 from .rms_norm import RMSNorm
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from sympy import Expr
 
-from ..ledger import Operations, Tensor
-from ..symbols import H
+from ..language.symbols import H
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base import Component
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
-from ..ledger import Activation, Operations, Tensor, Weight
-from ..placement import Cut
-from ..symbols import V
+from ..language.symbols import V
+from ..ledger.facts import Activation, Tensor, Weight
+from ..ledger.operations import Operations
+from ..ledger.placement import Cut
 from .base import Component
 from .layer_norm import LayerNorm
 from .lm_head import LMHead

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
-from ..ledger import Activation, Operations, Tensor
-from ..placement import Cut
-from ..sizes import AtMost
-from ..symbols import K, M, X
+from ..language.sizes import AtMost
+from ..language.symbols import K, M, X
+from ..ledger.facts import Activation, Tensor
+from ..ledger.operations import Operations
+from ..ledger.placement import Cut
 from .base import Component
 
 

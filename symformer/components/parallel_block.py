@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..ledger import Operations, Tensor
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base import Component, read_by
 from .gated_mlp import GatedMLP
 from .layer_norm import LayerNorm

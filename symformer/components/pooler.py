@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ledger import Operations, Tensor
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base import Component
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..ledger import Operations, Tensor
-from ..sizes import Divides
-from ..symbols import A, E
+from ..language.sizes import Divides
+from ..language.symbols import A, E
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base import Component, read_by
 from .layer_norm import LayerNorm
 from .mlp import MLP

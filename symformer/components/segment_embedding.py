@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from sympy import Expr
 
-from ..ledger import Operations, Tensor
-from ..symbols import E, V_type
+from ..language.symbols import E, V_type
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base import Component
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
-from ..ledger import Mask, Operations, Tensor
-from ..placement import Cut
-from ..sizes import Divides
-from ..symbols import A, D, E, G
+from ..language.sizes import Divides
+from ..language.symbols import A, D, E, G
+from ..ledger.facts import Mask, Tensor
+from ..ledger.operations import Operations
+from ..ledger.placement import Cut
 from .base import Component
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
-from ..ledger import Operations, Tensor, Weight
-from ..placement import Cut
-from ..symbols import E, V
+from ..language.symbols import E, V
+from ..ledger.facts import Tensor, Weight
+from ..ledger.operations import Operations
+from ..ledger.placement import Cut
 from .base import Component
 
 

@@ -9,10 +9,10 @@ from typing import Literal
 
 from sympy import Expr
 
-from ..derivation import Chain
-from ..ledger import ONE
-from ..notation.text import text
-from ..notation.tree import Cross, Minus, Sum, Tree, terms_tree, tree
+from ..formulas.derivation import Chain
+from ..language.notation.text import text
+from ..language.notation.tree import Cross, Minus, Sum, Tree, terms_tree, tree
+from ..ledger.facts import ONE
 
 
 @dataclass(frozen=True)

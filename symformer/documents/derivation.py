@@ -7,26 +7,26 @@ from dataclasses import fields, replace
 
 from sympy import Add, Expr, Integer, Mul, Symbol, expand
 
-from ..account import Line as AccountLine
+from ..answers.summary import share
 from ..architectures import architecture, presets, presets_of, variant
 from ..architectures.base import Architecture
 from ..certificates import Certificate, certificate_for
 from ..components.base import Component
-from ..derivation import Chain, Section, substitution
-from ..errors import RuleError
-from ..formula import Formula, Ratio
-from ..model import Model
-from ..notation.text import number, percent
-from ..notation.tree import Fraction as Quotient
-from ..notation.tree import Label, sizes_of, tree
+from ..formulas.account import Line as AccountLine
+from ..formulas.derivation import Chain, Section, substitution
+from ..formulas.formula import Formula, Ratio
+from ..language.errors import RuleError
+from ..language.notation.text import number, percent
+from ..language.notation.tree import Fraction as Quotient
+from ..language.notation.tree import Label, sizes_of, tree
+from ..language.shapes import shape_line
+from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes, Numbers
+from ..language.symbols import RANK, letter
+from ..models.model import Model
+from ..models.provenance import Place, Reading
 from ..papers import paper
-from ..provenance import Place, Reading
 from ..quantities import quantity as find_quantity
 from ..quantities.elementwise import stated
-from ..shapes import shape_line
-from ..sizes import AtMost, Condition, Differs, Divides, Excludes, Numbers
-from ..summary import share
-from ..symbols import RANK, letter
 from .blocks import (
     Block,
     Code,

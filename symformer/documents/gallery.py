@@ -9,11 +9,11 @@ from sympy import Expr, Integer, Symbol
 
 from ..algebra.published import published
 from ..architectures import architecture, names
-from ..arithmetic import parse
-from ..model import Model
-from ..notation.latex import latex
-from ..symbols import RANK as rank_of
-from ..symbols import B, C, N_dp, N_new, N_pp, N_tp, P, S, S_enc, letter
+from ..language.arithmetic import parse
+from ..language.notation.latex import latex
+from ..language.symbols import RANK as rank_of
+from ..language.symbols import B, C, N_dp, N_new, N_pp, N_tp, P, S, S_enc, letter
+from ..models.model import Model
 from .blocks import Document
 from .derivation import document, with_numbers
 from .render import picture, render

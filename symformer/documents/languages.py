@@ -6,9 +6,9 @@ import json
 import re
 from abc import ABC, abstractmethod
 
-from ..notation.latex import latex
-from ..notation.tree import Tree
-from ..notation.typst import typst
+from ..language.notation.latex import latex
+from ..language.notation.tree import Tree
+from ..language.notation.typst import typst
 from .blocks import Code, Equation, Line, Math, Piece, Strong
 
 

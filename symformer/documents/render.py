@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from ..errors import DocumentError
+from ..language.errors import DocumentError
 from .blocks import Document
 from .languages import LANGUAGES
 

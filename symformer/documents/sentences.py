@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from sympy import Expr, Symbol
 
+from ..language.symbols import LETTERS, SYMBOLS
 from ..papers import pieces
-from ..symbols import LETTERS, SYMBOLS
 from .blocks import Cited, Line, Math, Piece
 
 _LETTER = re.compile(r"(?<![A-Za-z_0-9])([A-Z](?:_[a-z]+)?)(²?)(?![A-Za-z_0-9])")

@@ -9,12 +9,12 @@ from pathlib import PurePath
 from sympy import Expr, Integer, Symbol
 
 from ..components.base import spell_option
-from ..formula import Formula
-from ..model import Model
-from ..notation.text import text
+from ..formulas.formula import Formula
+from ..language.notation.text import text
+from ..language.symbols import RANK, letter
+from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import PLACEMENT
-from ..symbols import RANK, letter
 from .blocks import Code, Line, Math, Piece
 from .sentences import listed
 

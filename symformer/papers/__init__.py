@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import UnknownNameError
+from ..language.errors import UnknownNameError
 
 _CITED = re.compile(r"\[([a-z]+(?:19|20)\d\d[a-z]?)\]")
 _LATEX = {"ł": r"{\l}", "Ł": r"{\L}", "é": r"{\'e}", "ó": r"{\'o}", "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#"}

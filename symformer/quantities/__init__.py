@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from ..errors import UnknownNameError
+from ..language.errors import UnknownNameError
 from .quantity import Quantity
 
 

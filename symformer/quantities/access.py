@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from sympy import Expr, Integer
 
-from ..account import Term
-from ..ledger import Entry, Kind, Tensor
-from ..symbols import S
+from ..formulas.account import Term
+from ..language.symbols import S
+from ..ledger.facts import Entry, Kind, Tensor
 from .elementwise import at_the_last
 from .generation import SIZES, alone, cached, tokens
 from .quantity import Convention, Conventions, Rule, nothing, refused, rows, unseen

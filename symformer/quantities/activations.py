@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..account import Line, Measure
-from ..errors import RuleError
-from ..ledger import Kind, Ledger
-from ..sizes import Condition
+from ..formulas.account import Line, Measure
+from ..language.errors import RuleError
+from ..language.sizes import Condition
+from ..ledger.facts import Kind, Ledger
 from .kept import DROPOUT, IMPLEMENTATIONS, RECOMPUTE, activation_terms, implemented, kept_conditions
 from .quantity import Convention, Conventions, Quantity, tally
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..account import Measure, Term
-from ..errors import RuleError
-from ..ledger import Entry, Kind
+from ..formulas.account import Measure, Term
+from ..language.errors import RuleError
+from ..ledger.facts import Entry, Kind
 from .quantity import Conventions, Quantity, nothing, rows, stored, unseen
 
 

@@ -8,12 +8,12 @@ from typing import cast
 
 from sympy import Expr, Integer
 
-from ..account import Measure, Term
-from ..ledger import ONE, Entry, Kind, Ledger, Weight
-from ..placement import Placement, evenly, replicas
-from ..shapes import Shape
-from ..sizes import AtMost, Condition
-from ..symbols import N_cp, N_ep, N_tp
+from ..formulas.account import Measure, Term
+from ..language.shapes import Shape
+from ..language.sizes import AtMost, Condition
+from ..language.symbols import N_cp, N_ep, N_tp
+from ..ledger.facts import ONE, Entry, Kind, Ledger, Weight
+from ..ledger.placement import Placement, evenly, replicas
 from .generation import DTYPE, SIZES
 from .quantity import Convention, Conventions, Quantity, nothing, rows, unseen
 

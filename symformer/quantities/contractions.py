@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from sympy import Expr, Integer
 
-from ..account import Term
-from ..ledger import Entry, Kind
+from ..formulas.account import Term
+from ..ledger.facts import Entry, Kind
 from .elementwise import at_the_last, elements, elementwise
 from .quantity import Convention, Conventions, Rule, measured, rows, total, unseen
 

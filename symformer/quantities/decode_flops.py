@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..account import Measure
+from ..formulas.account import Measure
 from .contractions import COUNT, EMBEDDING, rules
 from .generation import one_token
 from .quantity import Quantity

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from sympy import Expr, Integer, Min
 
-from ..account import Term
-from ..errors import RuleError
-from ..ledger import Entry, Kind, Weight
-from ..shapes import Shape
-from ..symbols import C
+from ..formulas.account import Term
+from ..language.errors import RuleError
+from ..language.shapes import Shape
+from ..language.symbols import C
+from ..ledger.facts import Entry, Kind, Weight
 from .quantity import Conventions, Rule, nothing, refused, rows, total, unseen
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..account import Measure
+from ..formulas.account import Measure
 from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, forward, rules
 from .quantity import Quantity
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sympy import Expr, Integer, Min
 
-from ..account import Term
-from ..errors import RuleError
-from ..ledger import Entry, Kind
-from ..symbols import C, S, W
+from ..formulas.account import Term
+from ..language.errors import RuleError
+from ..language.symbols import C, S, W
+from ..ledger.facts import Entry, Kind
 from .contractions import forward
 from .elementwise import seen
 from .quantity import Convention, Conventions

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sympy import together
 
-from ..account import Measure, Term
-from ..errors import RuleError
-from ..ledger import Entry
-from ..symbols import C, N_new, S
+from ..formulas.account import Measure, Term
+from ..language.errors import RuleError
+from ..language.symbols import C, N_new, S
+from ..ledger.facts import Entry
 from .contractions import ATTENTION, COUNT, EMBEDDING, rules
 from .generation import one_token, prompt
 from .quantity import Conventions, Quantity

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sympy import Integer
 
-from ..account import Measure, Term
-from ..errors import RuleError
-from ..ledger import Entry, Kind
-from ..symbols import S
+from ..formulas.account import Measure, Term
+from ..language.errors import RuleError
+from ..language.symbols import S
+from ..ledger.facts import Entry, Kind
 from .generation import DTYPE, LATENT, SIZES, WINDOW, alone, keys_and_values
 from .quantity import Convention, Conventions, Quantity, nothing, rows, unseen
 

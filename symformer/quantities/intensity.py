@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from ..account import Measure, Term
-from ..formula import Formula, Ratio, Source
-from ..ledger import Entry
-from ..sizes import Relations
+from ..formulas.account import Measure, Term
+from ..formulas.formula import Formula, Ratio, Source
+from ..language.sizes import Relations
+from ..ledger.facts import Entry
 from .access import KERNELS, PHASE, RULES
 from .contractions import ATTENTION, LOGITS, forward, rules
 from .generation import DTYPE, one_token

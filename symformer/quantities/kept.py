@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from sympy import Expr, Integer, Symbol
 
-from ..account import Term
-from ..errors import RuleError
-from ..ledger import ONE, ZERO, Entry, Kind, Ledger, Scope, Tensor
-from ..placement import CHOICES, in_flight
-from ..sizes import AtMost, Condition, Excludes
-from ..symbols import B, S, W
+from ..formulas.account import Term
+from ..language.errors import RuleError
+from ..language.sizes import AtMost, Condition, Excludes
+from ..language.symbols import B, S, W
+from ..ledger.facts import ONE, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.placement import CHOICES, in_flight
 from .quantity import Convention, Conventions, refused, rows, unseen
 
 LONG = Integer(8)  # bytes of an index

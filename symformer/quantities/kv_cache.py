@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..account import Measure, Term
-from ..errors import RuleError
-from ..ledger import Entry, Kind
+from ..formulas.account import Measure, Term
+from ..language.errors import RuleError
+from ..ledger.facts import Entry, Kind
 from .generation import DTYPE, LATENT, SIZES, WINDOW, keys_and_values
 from .quantity import Convention, Conventions, Quantity, measured, nothing, rows, unseen
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sympy import Expr, Symbol
 
-from ..ledger import Kind, Ledger
-from ..sizes import AtMost
-from ..symbols import C, N_new, S
+from ..language.sizes import AtMost
+from ..language.symbols import C, N_new, S
+from ..ledger.facts import Kind, Ledger
 
 LONGER = "the model has no learned position further on; choose fewer tokens, or more positions"
 

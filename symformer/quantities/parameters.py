@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..account import Measure
-from ..ledger import Kind
+from ..formulas.account import Measure
+from ..ledger.facts import Kind
 from .quantity import Quantity, nothing, rows, stored, unseen
 
 QUANTITY = Quantity(

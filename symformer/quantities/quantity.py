@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar
 
-from ..account import Line, Measure, Term
-from ..errors import OptionError, RuleError, UnknownNameError
-from ..formula import Formula, Source
-from ..ledger import ONE, Entry, Kind, Ledger, Scope
-from ..placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
-from ..sizes import Condition, Divides, Relations
-from ..symbols import C, N_cp, S
+from ..formulas.account import Line, Measure, Term
+from ..formulas.formula import Formula, Source
+from ..language.errors import OptionError, RuleError, UnknownNameError
+from ..language.sizes import Condition, Divides, Relations
+from ..language.symbols import C, N_cp, S
+from ..ledger.facts import ONE, Entry, Kind, Ledger, Scope
+from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from .lengths import within
 
 Conventions = Mapping[str, str]

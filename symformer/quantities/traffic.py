@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..account import Measure
+from ..formulas.account import Measure
 from .access import KERNELS, PHASE, RULES
 from .contractions import LOGITS
 from .generation import DTYPE

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 from sympy import Integer
 
-from ..account import Line, Measure, Term
-from ..errors import RuleError
-from ..ledger import Entry, Kind, Ledger, record
-from ..placement import CHOICES
-from ..symbols import R
+from ..formulas.account import Line, Measure, Term
+from ..language.errors import RuleError
+from ..language.symbols import R
+from ..ledger.facts import Entry, Kind, Ledger
+from ..ledger.operations import record
+from ..ledger.placement import CHOICES
 from .contractions import ATTENTION, EMBEDDING, TWO, Contraction, contractions, rules
 from .quantity import Convention, Conventions, Quantity, tally
 

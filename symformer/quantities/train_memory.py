@@ -8,11 +8,11 @@ from typing import Any
 
 from sympy import Expr, Integer, Min, Mul, ceiling, floor
 
-from ..account import Line, Measure, Term
-from ..errors import RuleError
-from ..ledger import Entry, Kind, Ledger, Weight
-from ..placement import Placement, evenly, replicas
-from ..sizes import Condition
+from ..formulas.account import Line, Measure, Term
+from ..language.errors import RuleError
+from ..language.sizes import Condition
+from ..ledger.facts import Entry, Kind, Ledger, Weight
+from ..ledger.placement import Placement, evenly, replicas
 from .kept import DROPOUT, IMPLEMENTATIONS, RECOMPUTE, SINGLE, activation_terms, implemented, kept_conditions
 from .quantity import Convention, Conventions, Quantity, nothing, rows, tally, unseen
 

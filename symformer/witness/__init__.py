@@ -11,8 +11,8 @@ from multiprocessing import get_context
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError, WitnessError
-from ..model import Model
+from ..language.errors import OptionError, WitnessError
+from ..models.model import Model
 
 if TYPE_CHECKING:
     from .certify import Verdict

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..errors import WitnessError
+from ..language.errors import WitnessError
 from .fitting import Point
 from .running import Call
 from .runs import Run

@@ -18,8 +18,8 @@ from typing import Any, TextIO
 
 import torch
 
-from ..account import Measure
-from ..errors import DocumentError, UnknownNameError, WitnessError
+from ..formulas.account import Measure
+from ..language.errors import DocumentError, UnknownNameError, WitnessError
 from ..quantities import quantity as find_quantity
 from .classes import config_class, of_head, types
 from .crew import Lost, crew

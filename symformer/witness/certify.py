@@ -10,12 +10,12 @@ from math import prod
 from ..architectures import architecture, presets_of
 from ..architectures.base import Architecture
 from ..certificates import Certificate
-from ..errors import RuleError, WitnessError
-from ..formula import Formula
-from ..model import Model
+from ..formulas.formula import Formula
+from ..language.errors import RuleError, WitnessError
+from ..language.sizes import AtMost, Divides, evaluate
+from ..language.symbols import C, N_new, S
+from ..models.model import Model
 from ..quantities import quantities
-from ..sizes import AtMost, Divides, evaluate
-from ..symbols import C, N_new, S
 from .measure import build, class_path, stored_rows, versions
 from .oracles import ORACLES, Witness, keeps_cache
 from .planning import Plan, new_tokens, plan, sides_of

@@ -13,7 +13,7 @@ from typing import Any, cast
 import torch
 from torch import nn
 
-from ..errors import ConfigError, UnknownNameError, WitnessError
+from ..language.errors import ConfigError, UnknownNameError, WitnessError
 from .running import stored
 from .session import silence
 from .tracing import Rows, UnbuiltError, sentence

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
 
-from ..errors import WitnessError
+from ..language.errors import WitnessError
 
 START = 300  # seconds in which a worker has to have imported what its work needs
 

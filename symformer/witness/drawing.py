@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import lcm
 from random import Random
 
-from ..symbols import LETTERS
+from ..language.symbols import LETTERS
 from .fitting import Point
 
 # Such a field is made small while the shapes are found, if the code takes it.

@@ -10,7 +10,7 @@ from math import prod
 
 from sympy import Add, Expr, Integer, Min, Mul, Rational, Symbol, ceiling, floor
 
-from ..errors import WitnessError
+from ..language.errors import WitnessError
 
 PLAIN = 64  # the largest denominator of a coefficient that is no fluke of the points
 MANY = 1000  # products are not tried

@@ -12,7 +12,7 @@ from sympy import Symbol
 from torch import nn
 
 from ..architectures.base import Architecture
-from ..errors import WitnessError
+from ..language.errors import WitnessError
 from . import INSTALL
 from .session import Session
 

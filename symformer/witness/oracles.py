@@ -21,11 +21,11 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
 from ..architectures.base import Architecture
-from ..errors import WitnessError
-from ..ledger import Kind
-from ..shapes import shape_line
-from ..sizes import evaluate
-from ..symbols import B, C, N_new, S, V_type
+from ..language.errors import WitnessError
+from ..language.shapes import shape_line
+from ..language.sizes import evaluate
+from ..language.symbols import B, C, N_new, S, V_type
+from ..ledger.facts import Kind
 from .calling import unpadded
 from .measure import our_path, recipe
 from .session import Run, Session, tensors_of

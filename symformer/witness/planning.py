@@ -13,13 +13,13 @@ from itertools import combinations, product
 
 from sympy import Expr, Integer, Min, Mul, Poly, Symbol, expand
 
-from ..errors import WitnessError
-from ..formula import Formula
-from ..ledger import Kind
-from ..model import Model
-from ..notation.text import text
-from ..sizes import AtMost, Divides, Numbers
-from ..symbols import RANK, C, N_new, P, S
+from ..formulas.formula import Formula
+from ..language.errors import WitnessError
+from ..language.notation.text import text
+from ..language.sizes import AtMost, Divides, Numbers
+from ..language.symbols import RANK, C, N_new, P, S
+from ..ledger.facts import Kind
+from ..models.model import Model
 
 TARGET = Fraction(1, 10**12)
 _ELEMENTS = 2**58  # of one tensor: its bytes still fit a signed 64-bit integer

@@ -11,12 +11,12 @@ from math import prod
 
 from sympy import Expr, Integer, Rational, Symbol
 
-from ..errors import WitnessError
-from ..formula import Formula
-from ..ledger import Entry
-from ..model import Model
-from ..notation.text import text
-from ..sizes import Numbers, evaluate
+from ..formulas.formula import Formula
+from ..language.errors import WitnessError
+from ..language.notation.text import text
+from ..language.sizes import Numbers, evaluate
+from ..ledger.facts import Entry
+from ..models.model import Model
 from .measure import Stored
 from .oracles import BACKWARD, FORWARD, Found, starred
 

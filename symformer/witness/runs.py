@@ -9,9 +9,9 @@ from functools import cache, partial
 from math import prod
 from typing import Any, cast
 
-from ..errors import RuleError, WitnessError
-from ..ledger import Kind
-from ..sizes import AtMost, Differs
+from ..language.errors import RuleError, WitnessError
+from ..language.sizes import AtMost, Differs
+from ..ledger.facts import Kind
 from .drawing import BLOCK, DEEP, POSITIONS
 from .fitting import Point
 from .lookups import in_tables

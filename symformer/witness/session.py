@@ -25,7 +25,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from ..errors import WitnessError
+from ..language.errors import WitnessError
 from .watching import Counter, Keeper, Products, Rows, Unmasked
 
 Run = Callable[[nn.Module], Any]  # calls a model, and gives its output

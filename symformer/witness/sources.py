@@ -24,13 +24,13 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 from sympy import Symbol
 from torch import nn
 
-from ..config import read_config
-from ..errors import ConfigError, OptionError, SizeError, TargetError, WitnessError
-from ..fields import check_unquantised
-from ..provenance import Pinned
-from ..sizes import Equals, whole
-from ..symbols import SYMBOLS, name_size
-from ..target import HF, Kind, parse
+from ..configs.fields import check_unquantised
+from ..configs.reading import read_config
+from ..language.errors import ConfigError, OptionError, SizeError, TargetError, WitnessError
+from ..language.sizes import Equals, whole
+from ..language.symbols import SYMBOLS, name_size
+from ..language.target import HF, Kind, parse
+from ..models.provenance import Pinned
 from .calling import calling, calling_with, lengths_of
 from .classes import Source, ignored, near_type, of_config, of_head
 from .drawing import DEEP, ENTRY

@@ -11,11 +11,12 @@ from typing import Any
 from sympy import Expr, cancel
 
 from ..components.base import Component
-from ..errors import RuleError, WitnessError
-from ..ledger import ONE, Entry, Kind, Ledger, Operations, Scope, Tensor, Weight
+from ..language.errors import RuleError, WitnessError
+from ..language.sizes import Condition
+from ..ledger.facts import ONE, Entry, Kind, Ledger, Scope, Tensor, Weight
+from ..ledger.operations import Operations
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
-from ..sizes import Condition
 
 Class = tuple[str, tuple[Expr, ...]]  # a path with * for every index, and a shape
 

@@ -24,12 +24,12 @@ from typing import Any, cast
 
 from sympy import Add, Expr, Integer, Mul, Rational, Symbol, fraction, together
 
-from ..errors import SizeError, UnknownNameError, WitnessError
-from ..ledger import Kind
-from ..model import Model
-from ..provenance import Pinned, Place, Provenance, Reading
-from ..sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
-from ..symbols import RANK, SYMBOLS
+from ..language.errors import SizeError, UnknownNameError, WitnessError
+from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
+from ..language.symbols import RANK, SYMBOLS
+from ..ledger.facts import Kind
+from ..models.model import Model
+from ..models.provenance import Pinned, Place, Provenance, Reading
 from .drawing import BLOCK, DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, Multiples, usual
 from .fitting import SPARE, Point, UnfitError, fit, monomial
 from .measure import releases

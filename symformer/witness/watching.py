@@ -17,7 +17,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from ..errors import WitnessError
+from ..language.errors import WitnessError
 
 Rows = dict[str, tuple[int, ...]]
 Factors = tuple[int, ...]

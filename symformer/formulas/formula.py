@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sympy import Add, Expr, Integer, Mul, Symbol, expand, fraction, igcd
 
+from ..language.arithmetic import parse
+from ..language.errors import SizeError, UnknownNameError
+from ..language.limits import Bound
+from ..language.notation.latex import latex
+from ..language.notation.text import code, text
+from ..language.notation.tree import growth
+from ..language.sizes import Condition, Numbers, Relations, at, close, evaluate, shown, sized, whole
+from ..language.symbols import RANK, letter, symbol
+from ..ledger.facts import sizes_of
 from .account import Line, Measure
-from .arithmetic import parse
-from .errors import SizeError, UnknownNameError
-from .ledger import sizes_of
-from .limits import Bound
-from .notation.latex import latex
-from .notation.text import code, text
-from .notation.tree import growth
-from .sizes import Condition, Numbers, Relations, at, close, evaluate, shown, sized, whole
-from .symbols import RANK, letter, symbol
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -296,7 +296,7 @@ class Formula:
 
     def typst(self) -> str:
         """Typst mathematics, in house order."""
-        from .notation.typst import typst
+        from ..language.notation.typst import typst
 
         return typst(self.expanded)
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr, Symbol, expand
 
-from .account import Line, Measure, Term
-from .errors import DerivationError
-from .notation.text import text
-from .notation.tree import (
+from ..language.errors import DerivationError
+from ..language.notation.text import text
+from ..language.notation.tree import (
     Call,
     Fraction,
     Label,
@@ -31,7 +30,8 @@ from .notation.tree import (
     tree,
     value,
 )
-from .sizes import Relations, evaluate
+from ..language.sizes import Relations, evaluate
+from .account import Line, Measure, Term
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def derive(root: Line, measure: Measure, relations: Relations) -> Derivation:
 def substitution(expr: Expr, numbers: Mapping[Symbol, int]) -> Chain:
     """The numbers put into a polynomial, term by term, then the terms, then the sum; proved as whole numbers.
 
-    >>> from symformer.symbols import E, L
+    >>> from symformer.language.symbols import E, L
     >>> [text(step) for step in substitution(12*L*E**2 + 2*E, {E: 768, L: 12}).steps]
     ['12 · 12 · 768² + 2 · 768', '84,934,656 + 1,536', '84,936,192']
     """

@@ -11,11 +11,11 @@ from typing import Any
 
 from sympy import Expr
 
-from .errors import OptionError, SymformerError
-from .formula import Formula
-from .model import Model
-from .notation.text import text
-from .quantities import quantity as find_quantity
+from ..formulas.formula import Formula
+from ..language.errors import OptionError, SymformerError
+from ..language.notation.text import text
+from ..models.model import Model
+from ..quantities import quantity as find_quantity
 from .summary import value_of
 
 
@@ -65,7 +65,9 @@ class Variant:
 @cache
 def users() -> tuple[User, ...]:
     """Who counts by which convention, as on file."""
-    loaded: list[dict[str, Any]] = json.loads((Path(__file__).parent / "papers/conventions.json").read_text("utf-8"))
+    loaded: list[dict[str, Any]] = json.loads(
+        (Path(__file__).parent.parent / "papers/conventions.json").read_text("utf-8")
+    )
     return tuple(User(**{**facts, "quantities": tuple(facts["quantities"])}) for facts in loaded)
 
 

@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 from unicodedata import combining, east_asian_width
 
-from .errors import OutputError
+from ..language.errors import OutputError
 
 if TYPE_CHECKING:
     from sympy import Expr
 
-    from .notation.tree import Tree
+    from ..language.notation.tree import Tree
 
 _GAP = "  "
 # What formulas and trees are written with, and what stands for it where it cannot be written.
@@ -117,7 +117,7 @@ def visible(text: str) -> str:
 
 def spell(shown: Tree | Expr) -> str:
     """A formula for people: ``12LE²``, or ``12*L*E**2`` where the output cannot spell that."""
-    from .notation.text import code, text
+    from ..language.notation.text import code, text
 
     return text(shown) if _spells_marks() else code(shown)
 

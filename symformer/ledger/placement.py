@@ -13,12 +13,13 @@ from typing import Any, Protocol, Self, cast
 
 from sympy import Expr, Integer, Mul, Symbol, ceiling, fraction
 
-from .errors import RuleError
-from .ledger import ONE, Entry, Kind, Ledger, Mask, Operations, Part, Scope, Table, Tensor, Weight
-from .notation.text import text
-from .shapes import Shape, shape_line
-from .sizes import AtMost, Condition, Divides
-from .symbols import RANK, A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S, S_enc, V
+from ..language.errors import RuleError
+from ..language.notation.text import text
+from ..language.shapes import Shape, shape_line
+from ..language.sizes import AtMost, Condition, Divides
+from ..language.symbols import RANK, A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S, S_enc, V
+from .facts import ONE, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight
+from .operations import Operations
 
 PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
 # The axis of its first input that an operation adds up, or weighs one against another: where ranks divide that axis no

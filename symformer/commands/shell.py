@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from .errors import SymformerError, quoted
+from ..language.errors import SymformerError, quoted
 from .terminal import PLAINLY, abandon, tell, unwritable, visible
 
 REFUSED = 2  # what the user can mend
@@ -49,8 +49,8 @@ class Command(click.Command):
 
     def _belongs(self, extra: str, named: Sequence[str]) -> str:
         """Where an argument belongs that stands alone: a size or an option of its own, or a quantity."""
-        from .quantities import quantities
-        from .symbols import SYMBOLS
+        from ..language.symbols import SYMBOLS
+        from ..quantities import quantities
 
         taken = {option for param in self.params for option in param.opts}
         name, equals, _ = extra.partition("=")
@@ -77,7 +77,7 @@ class Program(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.commands and not ctx.resilient_parsing:
-            from .targets import names
+            from ..answers.targets import names
 
             if args[0] in names():
                 raise click.UsageError(
@@ -172,7 +172,7 @@ def _defect(error: Exception) -> int:
     where, traceback = "", error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if Path(__file__).parent in Path(code.co_filename).parents:
+        if Path(__file__).parent.parent in Path(code.co_filename).parents:
             where = f" in {Path(code.co_filename).name}, line {traceback.tb_lineno}"
         traceback = traceback.tb_next
     said = " ".join(str(error).split())[:200]

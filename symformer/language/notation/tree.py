@@ -151,7 +151,7 @@ def _join(factors: list[Tree]) -> Tree:
 def ordered_terms(expr: Expr) -> list[Expr]:
     """The terms of a sum in house order.
 
-    >>> from symformer.symbols import E, L, P, V
+    >>> from symformer.language.symbols import E, L, P, V
     >>> ordered_terms(2*E + P*E + V*E + 13*L*E + 12*L*E**2)
     [12*E**2*L, 13*E*L, E*V, E*P, 2*E]
     """
@@ -230,7 +230,7 @@ def value(shown: Tree) -> Expr:
 def sizes_of(shown: Tree) -> set[Symbol]:
     """The symbols that stand in a display tree; those that a label stands for are not shown, and not among them.
 
-    >>> from symformer.symbols import E, L
+    >>> from symformer.language.symbols import E, L
     >>> sizes_of(tree(12 * L * E**2)) == {E, L}
     True
     """

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from sympy import Symbol
 
-    from .formula import Formula
-    from .model import Model
+    from ..formulas.formula import Formula
+    from ..models.model import Model
 
 _BRIEF = 64  # characters of a formula in a list
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -73,9 +73,9 @@ def cli() -> None:
 @_json
 def list_(as_json: bool) -> None:
     """List architectures, parts and quantities."""
-    from . import architectures, components
-    from .quantities import quantities
-    from .quantities.quantity import PLACEMENT
+    from .. import architectures, components
+    from ..quantities import quantities
+    from ..quantities.quantity import PLACEMENT
 
     presets = architectures.presets()
     if as_json:
@@ -129,7 +129,7 @@ def show(
     target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], every: bool, as_json: bool
 ) -> None:
     """Show a formula, its value and its breakdown."""
-    from .summary import amount, conventions, show_json, value_of
+    from ..answers.summary import amount, conventions, show_json, value_of
 
     if every:
         _conventions(target, quantity, sets, options, as_json)
@@ -194,9 +194,9 @@ def derive(
     engine: str,
 ) -> None:
     """Write the derivation as a document."""
-    from .documents.derivation import document
-    from .documents.render import check_output, render, write
-    from .targets import pairs, resolve
+    from ..answers.targets import pairs, resolve
+    from ..documents.derivation import document
+    from ..documents.render import check_output, render, write
 
     extension = check_output(output, chosen=form or "")
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
@@ -218,9 +218,9 @@ def derive(
 @_json
 def tree(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
     """Show the module tree, each line with its share."""
-    from .notation.text import code, percent, text
-    from .sizes import evaluate
-    from .summary import module_tree, share, value_of
+    from ..answers.summary import module_tree, share, value_of
+    from ..language.notation.text import code, percent, text
+    from ..language.sizes import evaluate
 
     model, formula = _formula(target, quantity, sets, options)
     root, whole = module_tree(model, formula), value_of(formula, model)
@@ -276,10 +276,10 @@ def verify(
         raise click.UsageError("name one or more targets, or give --all and no target")
     import gc
 
-    from . import architectures
-    from .certificates import keep
-    from .targets import pairs, resolve
-    from .witness import provable, verify_all
+    from .. import architectures
+    from ..answers.targets import pairs, resolve
+    from ..certificates import keep
+    from ..witness import provable, verify_all
 
     gc.enable()  # this one builds hundreds of models
     tasks, wholes = [], set()
@@ -352,14 +352,14 @@ def trace(
     package.module:factory. It runs the code it names. The formula is checked row by row at fresh random sizes, FLOPs
     against torch's own counter too; without that nothing is shown.
     """
-    from .arithmetic import size
-    from .errors import OptionError
-    from .sizes import whole
-    from .summary import amount
-    from .target import Kind, parse
-    from .targets import pairs
-    from .witness import ignored_at, values_at
-    from .witness import trace as trace_model
+    from ..answers.summary import amount
+    from ..answers.targets import pairs
+    from ..language.arithmetic import size
+    from ..language.errors import OptionError
+    from ..language.sizes import whole
+    from ..language.target import Kind, parse
+    from ..witness import ignored_at, values_at
+    from ..witness import trace as trace_model
 
     kind = parse(target).kind
     for option, given in (("--size", sizes), ("--inputs", (inputs,) if inputs else ())):
@@ -455,10 +455,10 @@ def census(
     import os
     from pathlib import Path
 
-    from .documents.census import page
-    from .documents.render import check_output, write
+    from ..documents.census import page
+    from ..documents.render import check_output, write
+    from ..witness import torch_side
     from .terminal import progress
-    from .witness import torch_side
 
     check_output(output, "a census", ["md"])
     made_by = torch_side("census")
@@ -501,7 +501,7 @@ def compare(a: str, b: str, quantity: str, sets: tuple[str, ...], options: tuple
     Their difference and their ratio follow, as numbers and as formulas, with the terms that grow fastest. A letter that
     both use with different numbers is two sizes: E_1 is the first model's, E_2 the second's.
     """
-    from .algebra.compare import compare as set_side_by_side
+    from ..algebra.compare import compare as set_side_by_side
 
     left, right, conventions = _pair(a, b, quantity, sets, options)
     found = set_side_by_side(left, right, quantity, **conventions)
@@ -525,7 +525,7 @@ def cite(formula_id: str) -> None:
 
     An ID is a target, a quantity and a part: gpt2.params, gpt2.params.h.attn.
     """
-    from .citations import bibtex
+    from ..answers.citations import bibtex
 
     put(bibtex(formula_id, _version()) + "\n")
 
@@ -537,8 +537,8 @@ def papers(as_json: bool) -> None:
 
     Each is shown with its difference from the formula derived here, and with what explains it.
     """
-    from .algebra.published import published
-    from .notation.text import code
+    from ..algebra.published import published
+    from ..language.notation.text import code
 
     entries = published()
     if as_json:
@@ -569,8 +569,8 @@ def gallery(folder: str, check: bool) -> None:
 
     FOLDER gets a Markdown and a PDF file for each, and a README.md that links them.
     """
-    from .documents.gallery import CENSUS, pages
-    from .documents.render import check_folder, stale, write_all
+    from ..documents.gallery import CENSUS, pages
+    from ..documents.render import check_folder, stale, write_all
 
     check_folder(folder, to_write=not check)
     made = pages(_version())
@@ -603,7 +603,7 @@ def completion(shell: str) -> None:
 
 
 def _formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...]) -> tuple[Model, Formula]:
-    from .targets import pairs, resolve
+    from ..answers.targets import pairs, resolve
 
     model, conventions = resolve(target, pairs(options), sets, [quantity])
     formula = model.formula(quantity, **conventions)
@@ -613,8 +613,8 @@ def _formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[s
 
 def _unnumbered(model: Model, missing: Sequence[Symbol]) -> str:
     """What has no number, and where one comes from: a preset has a model's sizes, and no run's."""
-    from .architectures import presets_of
-    from .symbols import letter
+    from ..architectures import presets_of
+    from ..language.symbols import letter
 
     known = presets_of(model.id) if model.id == model.target else []
     own = known and any(not letter(each).run for each in missing)
@@ -634,11 +634,11 @@ def _pair(
 
     Raises UnknownNameError and SizeError for what neither has.
     """
-    from .errors import SizeError, UnknownNameError
-    from .quantities import quantity as find_quantity
-    from .sizes import assignments
-    from .symbols import letter
-    from .targets import pairs, resolve
+    from ..answers.targets import pairs, resolve
+    from ..language.errors import SizeError, UnknownNameError
+    from ..language.sizes import assignments
+    from ..language.symbols import letter
+    from ..quantities import quantity as find_quantity
 
     given, known = pairs(options), find_quantity(quantity).choices
     conventions = {name: given.pop(name) for name in list(given) if name in known}
@@ -663,9 +663,9 @@ def _pair(
 
 
 def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
-    from .quantities import quantity as find_quantity
-    from .targets import pairs, resolve
-    from .variants import variants
+    from ..answers.conventions import variants
+    from ..answers.targets import pairs, resolve
+    from ..quantities import quantity as find_quantity
 
     model, given = resolve(target, pairs(options), sets, [quantity])
     found, measure = variants(model, quantity, given), find_quantity(quantity).measure
@@ -679,8 +679,8 @@ def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tup
 
 
 def _breakdown(model: Model, formula: Formula, value: int | None) -> None:
-    from .notation.text import number, percent
-    from .summary import share
+    from ..answers.summary import share
+    from ..language.notation.text import number, percent
 
     rows = []
     for row in formula.rows:

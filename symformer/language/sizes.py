@@ -202,7 +202,7 @@ def whole(name: str, value: object) -> int:
 def sized(target: Symbol, value: object) -> Expr:
     """A size given as a whole number, as text, or as an expression over other sizes. Raises SizeError.
 
-    >>> from symformer.symbols import E, H
+    >>> from symformer.language.symbols import E, H
     >>> sized(H, "4*E"), sized(H, 4 * E), sized(H, 3072)
     (4*E, 4*E, 3072)
     """
@@ -215,7 +215,9 @@ def sized(target: Symbol, value: object) -> Expr:
         return Integer(whole(str(target), value))
     for each in value.free_symbols:
         if SYMBOLS.get(str(each)) != each:
-            raise SizeError(f"{target}={shown(value)}: {each} is not made by symformer.symbols, as every size is")
+            raise SizeError(
+                f"{target}={shown(value)}: {each} is not made by symformer.language.symbols, as every size is"
+            )
     _bound(target, value, {})
     return _sound(target, value, value)
 

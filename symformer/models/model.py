@@ -8,15 +8,15 @@ from functools import cached_property
 
 from sympy import Expr, Integer, Symbol
 
-from .components.base import Component
-from .errors import SizeError, UnknownNameError
-from .formula import Formula
-from .ledger import Ledger, sizes_of
-from .notation.text import text
+from ..components.base import Component
+from ..formulas.formula import Formula
+from ..language.errors import SizeError, UnknownNameError
+from ..language.notation.text import text
+from ..language.sizes import Condition, Numbers, Relations, at, close, put_in, shown, sized, whole
+from ..language.symbols import RANK, SYMBOLS, letter, symbol
+from ..ledger.facts import Ledger, sizes_of
+from ..quantities import quantity as find_quantity
 from .provenance import Provenance
-from .quantities import quantity as find_quantity
-from .sizes import Condition, Numbers, Relations, at, close, put_in, shown, sized, whole
-from .symbols import RANK, SYMBOLS, letter, symbol
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from sympy import Expr, Symbol
 
-from .errors import ConfigError, SizeError, listed
-from .ledger import Activation
-from .sizes import Numbers, evaluate, shown, whole
-from .symbols import L, letter
+from ..language.errors import ConfigError, SizeError, listed
+from ..language.sizes import Numbers, evaluate, shown, whole
+from ..language.symbols import L, letter
+from ..ledger.facts import Activation
 
 if TYPE_CHECKING:
-    from .components.base import Component
+    from ..components.base import Component
 
 Config = Mapping[str, Any]
 

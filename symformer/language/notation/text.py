@@ -16,7 +16,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class CodeEmitter(Emitter):
-    """Plain arithmetic over the alphabet, as :mod:`symformer.arithmetic` reads it back."""
+    """Plain arithmetic over the alphabet, as :mod:`symformer.language.arithmetic` reads it back."""
 
     fraction_binds = PRODUCT
 
@@ -78,7 +78,7 @@ _CODE, _TEXT = CodeEmitter(), TextEmitter()
 def code(shown: Tree | Expr) -> str:
     """Plain arithmetic, in house order for an expression.
 
-    >>> from symformer.symbols import E, L
+    >>> from symformer.language.symbols import E, L
     >>> code(13*L*E + 12*L*E**2)
     '12*L*E**2 + 13*L*E'
     """
@@ -88,7 +88,7 @@ def code(shown: Tree | Expr) -> str:
 def text(shown: Tree | Expr) -> str:
     """Text for people.
 
-    >>> from symformer.symbols import E, L, L_enc
+    >>> from symformer.language.symbols import E, L, L_enc
     >>> text(13*L*E + 12*L*E**2), text(2*L_enc*E)
     ('12LE² + 13LE', '2·L_enc·E')
     """

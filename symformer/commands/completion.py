@@ -11,22 +11,22 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 
 
 def target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from .targets import names
+    from ..answers.targets import names
 
     return _starting(names(), incomplete)
 
 
 def quantity(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from .quantities import quantities
+    from ..quantities import quantities
 
     return [name for name in quantities() if name.startswith(incomplete)]
 
 
 def option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Options of the target and conventions of the quantity, each with its values."""
-    from .components.base import spell_option
-    from .quantities import quantity
-    from .targets import resolve
+    from ..answers.targets import resolve
+    from ..components.base import spell_option
+    from ..quantities import quantity
 
     choices: dict[str, list[str]] = {}
     named = ctx.params.get("quantity") or "params"
@@ -41,8 +41,8 @@ def option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 
 def size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Sizes of the target, and those of a run."""
-    from .symbols import SYMBOLS, letter
-    from .targets import resolve
+    from ..answers.targets import resolve
+    from ..language.symbols import SYMBOLS, letter
 
     target = _named(ctx)
     sizes = {str(size) for size in resolve(target)[0].sizes} if target else set(SYMBOLS)
@@ -52,7 +52,7 @@ def size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[st
 
 def id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Ids of formulas, a word at a time."""
-    from .citations import continued
+    from ..answers.citations import continued
 
     return continued(incomplete)
 
@@ -63,7 +63,7 @@ def file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Co
 
 def _named(ctx: click.Context) -> str:
     """The target on a line that is not finished; click leaves it among the arguments where an option has no value."""
-    from .target import Kind, parse
+    from ..language.target import Kind, parse
 
     given = str(
         ctx.params.get("target") or ctx.params.get("a") or next(iter(ctx.params.get("targets") or ctx.args), "")

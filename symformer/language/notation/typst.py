@@ -53,7 +53,7 @@ _TYPST = TypstEmitter()
 def typst(shown: Tree | Expr) -> str:
     """Typst mathematics, in house order for an expression.
 
-    >>> from symformer.symbols import E, L
+    >>> from symformer.language.symbols import E, L
     >>> typst(13*L*E + 12*L*E**2)
     '12 L E^2 + 13 L E'
     """

@@ -9,7 +9,7 @@ import stat
 import time
 from typing import Any
 
-from .errors import ConfigError
+from ..language.errors import ConfigError
 
 MAX_BYTES = 16_000_000  # the lists of layers that a config leaves unquantised come to some 3 MB
 PATIENCE = 5.0  # seconds that a pipe may take for its next bytes

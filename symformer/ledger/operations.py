@@ -1,211 +1,22 @@
-"""The ledger: what a model computes, as facts. One entry for each operation, in symbols; no formula lives here.
+"""The writing of a ledger: the closed set of operations that a forward is written in.
 
-A part writes its entries by calling the operations of :class:`Operations`, a closed set. Shapes are checked as they
-are written, so a wrong one is refused where it stands, with the operation, the axis and both sizes.
+Shapes are checked as they are written, so a wrong one is refused where it stands, with the operation, the axis and both
+sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from sympy import Expr, Integer, Symbol, cancel
+from sympy import Expr, Integer
 
-from .errors import ShapeError
-from .notation.text import text
-from .shapes import Shape, shape_line, spell
+from ..language.errors import ShapeError
+from ..language.notation.text import text
+from ..language.shapes import Shape, shape_line, spell
+from .facts import ONE, ZERO, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight, equal
 
-Mask = Literal["none", "causal"]
-Table = Literal["tokens", "positions", "segments"]  # what the rows of a stored table stand for
-ZERO, ONE = Integer(0), Integer(1)
 _OWN: Mapping[str, Weight] = {}
-# Elementwise functions without weights of their own, by the names of transformers.
-Activation = Literal[
-    "gelu",
-    "gelu_new",
-    "gelu_pytorch_tanh",
-    "gelu_fast",
-    "gelu_accurate",
-    "gelu_python",
-    "gelu_python_tanh",
-    "gelu_10",
-    "quick_gelu",
-    "relu",
-    "relu2",
-    "relu6",
-    "leaky_relu",
-    "silu",
-    "hardswish",
-    "mish",
-    "tanh",
-    "sigmoid",
-    "laplace",
-    "sqrtsoftplus",
-    "linear",
-]
-
-
-class Kind(StrEnum):
-    """The closed set of operations. A quantity has one rule for each of them."""
-
-    LOOKUP = "lookup"  # rows of a table, chosen by index
-    LINEAR = "linear"  # x · Wᵀ + b
-    SCORES = "scores"  # queries · keysᵀ, by head
-    SOFTMAX = "softmax"
-    MIX = "mix"  # attention weights · values, by head
-    NORM = "norm"
-    ACTIVATION = "activation"
-    MULTIPLY = "multiply"  # elementwise product of two tensors
-    ADD = "add"  # elementwise sum of two tensors
-    DROPOUT = "dropout"
-    ROTATE = "rotate"  # rotary positions applied to the heads
-    POSITIONS = "positions"  # a fixed table of positions
-    JOIN = "join"  # two tensors side by side, along the last axis
-    SELECT = "select"  # one position of each sequence
-    ROUTE = "route"  # the best of several, with a weight for each
-    EXPERTS = "experts"  # x · Wᵀ, by a matrix of its own for each expert chosen
-    COMBINE = "combine"  # what the chosen experts give, weighted and added up
-    PARAMETER = "parameter"  # a weight stored by itself, used by other operations
-    MOVE = "move"  # from rank to rank: nothing is computed
-    CONTRACTION = "contraction"  # a matrix product that torch ran, by how often and the sizes multiplied
-    KEPT = "kept"  # a tensor that autograd keeps, by how often, its shape and the bytes of an element
-    CACHED = "cached"  # a tensor of a cache, by its shape
-    STORED = "stored"  # a weight of which only the shape is known, not what is done with it
-
-
-# The kinds that store weights. What counts weights has a rule for these, and says "nothing" of the others.
-STORING = frozenset({Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.STORED})
-
-
-@dataclass(frozen=True, eq=False)
-class Tensor:
-    """An activation: its shape and the entry that made it. A view names the tensor whose storage it looks into."""
-
-    name: str
-    shape: Shape
-    base: Tensor | None = None
-    grad: Expr = ZERO  # whether training needs its gradient: 1, 0, or the share of a repeated layer's copies that do
-    mask: Mask = "none"  # which query-key pairs it holds a needed number for, where it has one for each pair
-    window: Expr | None = None  # and how far back these look
-
-    @property
-    def width(self) -> Expr:
-        """The last axis."""
-        return self.shape[-1]
-
-
-@dataclass(frozen=True)
-class Weight:
-    """A stored parameter, by its path as torch would name it."""
-
-    path: str
-    shape: Shape
-
-
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """One operation."""
-
-    kind: Kind
-    path: str  # "h.*.attn.c_attn": as torch names the module, * for a repeated layer
-    inputs: tuple[Tensor, ...]
-    output: Tensor
-    weights: tuple[Weight, ...] = ()  # stored here
-    shared: tuple[Weight, ...] = ()  # used here, stored by another entry
-    function: str = ""  # which activation, norm, table or collective; a softmax's precision
-    mask: Mask = "none"  # which query-key pairs the attention needs
-    window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
-    latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
-    recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only
-    logits: bool = False  # whether its output is one number for each token of the vocabulary
-    module: bool = False  # whether it is a module of its own in torch's print(model)
-    measured: str = ""  # the one quantity that it was read off torch for; an operation answers every quantity
-    share: Tensor | None = None  # of keys or values that came from all ranks, those that are this rank's own
-    summed: Shape | None = None  # of a sum over ranks, what is left to this rank, and a bias is added to
-
-    def __post_init__(self) -> None:
-        if self.weights and self.kind not in STORING:
-            raise ShapeError(f"{self.path}: the operation {self.kind.value!r} stores no weights; see ledger.STORING")
-
-
-class Part(Protocol):
-    """Anything that can write itself into a ledger."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def shapes(self) -> str: ...
-
-    def forward(self, ops: Operations, *inputs: Any) -> Any: ...
-
-
-@dataclass(eq=False)
-class Scope:
-    """A part inside another, with the entries and parts it wrote, in order."""
-
-    name: str
-    part: Part
-    count: Expr = ONE
-    loop: tuple[Tensor, Tensor, Tensor] | None = (
-        None  # of repeated layers: what goes in, what each reads, what it gives
-    )
-    items: list[Entry | Scope] = field(default_factory=list)
-
-    @property
-    def repeated(self) -> bool:
-        return self.name.endswith("*")
-
-    def walk(self) -> Iterator[Scope]:
-        """This part and all parts below it, in order."""
-        yield self
-        for item in self.items:
-            if isinstance(item, Scope):
-                yield from item.walk()
-
-
-class Ledger:
-    """Everything a model computes, as a tree of scopes whose leaves are entries."""
-
-    def __init__(self, root: Scope, output: Any) -> None:
-        self.root = root
-        self.output = output
-
-    def __iter__(self) -> Iterator[tuple[Expr, Entry]]:
-        """Each entry with the number of times it stands in the model."""
-        return _walk(self.root, ONE)
-
-    @property
-    def weights(self) -> list[tuple[Expr, Weight]]:
-        """Each stored weight with its number of copies."""
-        return [(count, weight) for count, entry in self for weight in entry.weights]
-
-
-def sizes_of(entries: Iterable[tuple[Expr, Entry]]) -> set[Symbol]:
-    """The symbols of these entries' shapes, windows and numbers of copies."""
-    found: set[Symbol] = set()
-    for count, entry in entries:
-        tensors: list[Tensor | Weight] = [entry.output, *entry.inputs, *entry.weights, *entry.shared]
-        window = (entry.window,) if entry.window is not None else ()
-        for expr in (count, *window, *(dim for each in tensors for dim in each.shape)):
-            found |= expr.free_symbols
-    return found
-
-
-def _walk(scope: Scope, count: Expr) -> Iterator[tuple[Expr, Entry]]:
-    count = count * scope.count
-    for item in scope.items:
-        if isinstance(item, Scope):
-            yield from _walk(item, count)
-        else:
-            yield count, item
-
-
 Trained = Callable[[Kind, str], bool]  # whether an operation that has weights trains any, by its kind and path
 
 
@@ -473,8 +284,3 @@ class Operations:
 
 def _share(grad: Expr) -> int:
     return 0 if grad == 0 else 2 if grad == 1 else 1
-
-
-def equal(left: Expr, right: Expr) -> bool:
-    """Whether two sizes are the same expression."""
-    return bool(left == right or cancel(left - right) == 0)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from .components.base import Component
-from .errors import QUOTED, UnknownNameError
-from .formula import Formula
-from .model import Model
-from .notation.latex import latex
-from .papers import cited, escape, paper
-from .quantities import quantities, quantity
-from .target import COMPONENT
+from ..components.base import Component
+from ..formulas.formula import Formula
+from ..language.errors import QUOTED, UnknownNameError
+from ..language.notation.latex import latex
+from ..language.target import COMPONENT
+from ..models.model import Model
+from ..papers import cited, escape, paper
+from ..quantities import quantities, quantity
 from .targets import names, resolve
 
 RELEASED = 2026  # the year of this version, for its BibTeX entry

@@ -1,4 +1,4 @@
-"""Targets opened: what a user names, turned into a model. What kind a name is, :mod:`symformer.target` decides."""
+"""Targets opened: what a user names, turned into a model. What kind a name is, language/target.py decides."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import architectures, components
-from .errors import OptionError, TargetError, UnknownNameError, listed, quoted
-from .model import Model
-from .quantities import quantities as find_quantities
-from .quantities import quantity
-from .sizes import assignments
-from .target import COMPONENT, Kind, Target, parse
+from .. import architectures, components
+from ..language.errors import OptionError, TargetError, UnknownNameError, listed, quoted
+from ..language.sizes import assignments
+from ..language.target import COMPONENT, Kind, Target, parse
+from ..models.model import Model
+from ..quantities import quantities as find_quantities
+from ..quantities import quantity
 
 
 def names() -> list[str]:
@@ -61,7 +61,7 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
         case Kind.HF:
             if options:
                 raise UnknownNameError("option", next(iter(options)), ())
-            from .witness import trace
+            from ..witness import trace
 
             return trace(target.text).model
         case Kind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from .sizes import Numbers, Relations
+from ..language.sizes import Numbers, Relations
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ _LATEX = LatexEmitter()
 def latex(shown: Tree | Expr) -> str:
     r"""LaTeX mathematics, in house order for an expression.
 
-    >>> from symformer.symbols import E, L_enc
+    >>> from symformer.language.symbols import E, L_enc
     >>> print(latex(12*L_enc*E**2))
     12 L_{\mathrm{enc}} E^{2}
     """

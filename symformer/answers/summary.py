@@ -10,12 +10,12 @@ from typing import Any
 
 from sympy import Expr, Integer, expand
 
-from .account import Line
-from .errors import OptionError
-from .formula import Formula
-from .ledger import ONE, ZERO, Entry, Kind, Part
-from .model import Model
-from .notation.text import code, number
+from ..formulas.account import Line
+from ..formulas.formula import Formula
+from ..language.errors import OptionError
+from ..language.notation.text import code, number
+from ..ledger.facts import ONE, ZERO, Entry, Kind, Part
+from ..models.model import Model
 
 _TORCH = {
     Kind.LOOKUP: "Embedding",

@@ -8,9 +8,9 @@ from functools import cached_property
 
 from sympy import Add, Expr, Mul
 
-from .errors import DerivationError
-from .ledger import ONE, Entry, Part
-from .symbols import LETTERS, MEASURES
+from ..language.errors import DerivationError
+from ..language.symbols import LETTERS, MEASURES
+from ..ledger.facts import ONE, Entry, Part
 
 
 @dataclass(frozen=True)

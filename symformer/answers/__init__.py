@@ -1,0 +1,1 @@
+"""Answers: what is said of a model that a user names."""

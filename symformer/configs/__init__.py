@@ -1,0 +1,1 @@
+"""Configs: a config.json read, and what each of its fields does."""

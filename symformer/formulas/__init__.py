@@ -1,0 +1,1 @@
+"""Formulas: the account of a ledger, what it adds up to, and how that is derived."""

@@ -1,0 +1,1 @@
+"""The language: letters, arithmetic, shapes, sizes and their conditions, notation, and what an error says."""
