@@ -12,6 +12,7 @@ from ..ledger.facts import Mask, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component
+from .rotary_positions import RotaryPositions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,8 @@ class SelfAttention(Component):
     output_bias: bool = True
     causal: bool = True
     window: Expr | None = None  # sliding: a query sees so many tokens, its own the last
-    positions: Component | None = None  # applied to queries and keys, by head
+    positions: RotaryPositions | None = None  # applied to queries and keys, by head
+    distances: Component | None = None  # what is added to the scores for how far apart two tokens are
     query: str = "q_proj"
     key: str = "k_proj"
     value: str = "v_proj"
@@ -51,7 +53,7 @@ class SelfAttention(Component):
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary positions are one more input
-        return "x[B,S,E], angles[2,S,D] -> y[B,S,E]" if self.positions else "x[B,S,E] -> y[B,S,E]"
+        return f"x[B,S,E], {self.positions.angles} -> y[B,S,E]" if self.positions else "x[B,S,E] -> y[B,S,E]"
 
     @property
     def about(self) -> str:
@@ -71,7 +73,7 @@ class SelfAttention(Component):
             said = "Attention with one head of width D, Vaswani et al. 2017 [vaswani2017], section 3.2.1."
         if self.window is not None:
             said += " Its window slides with the query, Beltagy et al. 2020 [beltagy2020], section 3.1."
-        return said + (f" {self.positions.about}" if self.positions else "")
+        return " ".join([said, *(part.about for part in (self.positions, self.distances) if part)])
 
     def split(self, cut: Cut) -> SelfAttention:
         return replace(self, heads=cut.share(self.heads), kv_heads=cut.share(self.kv_heads))
@@ -90,7 +92,10 @@ class SelfAttention(Component):
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         mask: Mask = "causal" if self.causal else "none"
-        weights = ops.softmax("softmax", ops.scores("scores", q, k, mask, self.window), self.softmax)
+        scores = ops.scores("scores", q, k, mask, self.window)
+        if self.distances is not None:
+            scores = ops.call("distances", self.distances, scores)
+        weights = ops.softmax("softmax", scores, self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
         y = ops.linear(

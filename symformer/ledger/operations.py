@@ -77,12 +77,23 @@ class Operations:
     # -- operations with weights ---------------------------------------------------------------------------------
 
     def lookup(
-        self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, *, shared: Mapping[str, Weight] = _OWN
+        self,
+        name: str,
+        index: Tensor,
+        rows: Expr,
+        width: Expr,
+        table: Table,
+        *,
+        shared: Mapping[str, Weight] = _OWN,
+        skipped: Expr = ZERO,
     ) -> Tensor:
-        """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared."""
+        """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared.
+
+        Of positions, the first token's row has so many ``skipped`` ones before it.
+        """
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
-        facts = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
-        return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
+        facts: dict[str, Any] = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
+        return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts, skipped=skipped)
 
     def linear(
         self,
@@ -153,8 +164,12 @@ class Operations:
         tables = Integer(2 if function == "rotary" else 1)
         return self._write(Kind.POSITIONS, name, (), (tables, length, width), function=function, module=True)
 
+    def slopes(self, name: str, heads: Expr, length: Expr) -> Tensor:
+        """A fixed table [1, heads, 1, length] to add to scores: of each head a line over the keys."""
+        return self._write(Kind.POSITIONS, name, (), (ONE, heads, ONE, length), function="slopes")
+
     def rotate(self, name: str, x: Tensor, angles: Tensor) -> Tensor:
-        """Rotary positions applied to x[B,A,S,D], by angles[2,S,D]."""
+        """Rotary positions applied to x[B,A,S,D], by angles[2,S,D], or to its first elements by narrower angles."""
         return self._write(Kind.ROTATE, name, (x, angles), x.shape)
 
     def join(self, name: str, x: Tensor, y: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ LONGER = "the model has no learned position further on; choose fewer tokens, or 
 def within(ledger: Ledger, letters: set[Symbol], after: int) -> tuple[AtMost, ...]:
     """The conditions on the lengths of a run that stand in a formula; ``after`` tokens run after those in the cache."""
     tables = {
-        (*entry.weights, *entry.shared)[0].shape[0]
+        (*entry.weights, *entry.shared)[0].shape[0] - entry.skipped
         for _, entry in ledger
         if entry.kind is Kind.LOOKUP and entry.function == "positions"
     }

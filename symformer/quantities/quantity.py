@@ -98,6 +98,9 @@ class Counted(Divisible, Protocol):
     @property
     def library(self) -> str: ...
 
+    @property
+    def unread(self) -> str: ...
+
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Self: ...
 
 
@@ -158,7 +161,7 @@ class Quantity:
         """
         part = part.answering(self, given)
         constraints = part.constraints
-        self.check(part.library, given)
+        self.check(part, given)
         chosen = self.choose(given)
         placement = Placement.of(chosen)
         ledger = part.ledger
@@ -181,7 +184,7 @@ class Quantity:
             source=source,
         )
 
-    def check(self, library: str, given: Mapping[str, str]) -> None:
+    def check(self, part: Counted, given: Mapping[str, str]) -> None:
         """Raise RuleError where the conventions ask for an implementation that a model's library does not have."""
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:

@@ -122,7 +122,7 @@ class Witness(Session):
             config._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
             new = numbers[S]
             facts: dict[str, Any] = {}
-            if masked:  # on meta no mask can be made
+            if masked and component.witness.masked:  # on meta no mask can be made
                 kinds: list[str] = getattr(config, "layer_types", None) or [""]
                 masks = {}
                 for kind in set(kinds):  # a window keeps fewer tokens than came before
@@ -458,7 +458,7 @@ def trainable(model: nn.Module) -> None:
 def keeps_cache(component: Architecture) -> bool:
     """Whether the witness has a cache of its own and attention that can use one."""
     masks = {entry.mask for _, entry in component.ledger if entry.kind in (Kind.SCORES, Kind.MIX)}
-    return component.witness.library == "transformers" and masks == {"causal"}
+    return component.witness.library == "transformers" and component.witness.cached and masks == {"causal"}
 
 
 @cache
