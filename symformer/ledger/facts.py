@@ -49,6 +49,7 @@ class Kind(StrEnum):
 
     LOOKUP = "lookup"  # rows of a table, chosen by index
     LINEAR = "linear"  # x · Wᵀ + b
+    CONVOLUTION = "convolution"  # the same matrix over a window of positions at every place that it slides to
     SCORES = "scores"  # queries · keysᵀ, by head
     SOFTMAX = "softmax"
     MIX = "mix"  # attention weights · values, by head
@@ -70,7 +71,9 @@ class Kind(StrEnum):
 
 
 # The kinds that store weights. What counts weights has a rule for these, and says "nothing" of the others.
-STORING = frozenset({Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.OBSERVED})
+STORING = frozenset(
+    {Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.OBSERVED}
+)
 
 
 @dataclass(frozen=True, eq=False)

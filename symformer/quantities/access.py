@@ -42,6 +42,13 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return _terms(entry, conventions, [("input", x)], y)
 
 
+def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """X and the weights in, y out, of a run over all places."""
+    if conventions["phase"] == "decode":
+        cached(entry)
+    return whole(entry, conventions)
+
+
 def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Queries and all keys in, a score for each pair out; in one kernel for all of attention the scores stay inside."""
     q, k = entry.inputs
@@ -109,6 +116,7 @@ def _terms(
 RULES: Mapping[Kind, Rule] = {
     Kind.LOOKUP: lookup,
     Kind.LINEAR: linear,
+    Kind.CONVOLUTION: convolution,
     Kind.SCORES: scores,
     Kind.SOFTMAX: softmax,
     Kind.MIX: mix,

@@ -141,7 +141,7 @@ def _vectors(entry: Entry) -> list[Weight]:
 
 ELEMENTWISE: Mapping[Kind, Rule] = total(
     {
-        Kind.LINEAR: linear,
+        **rows(linear, Kind.LINEAR, Kind.CONVOLUTION),
         Kind.SCORES: scores,
         Kind.NORM: norm,
         Kind.ACTIVATION: activation,

@@ -33,6 +33,7 @@ class Saves:
     reads: tuple[Tensor, ...] = ()
     output: bool = False
     makes: tuple[Term, ...] = ()
+    given: tuple[Tensor, ...] = ()  # and of what it reads, what may be the model's own input
 
 
 Saver = Callable[[Entry, Conventions], Saves]
@@ -53,6 +54,11 @@ def lookup(entry: Entry, conventions: Conventions) -> Saves:
 
 def linear(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(reads=entry.inputs)
+
+
+def convolution(entry: Entry, conventions: Conventions) -> Saves:
+    """What it reads, the pixels or the sound that a model is given too."""
+    return Saves(given=entry.inputs)
 
 
 def norm(entry: Entry, conventions: Conventions) -> Saves:
@@ -138,6 +144,7 @@ def fused_mix(entry: Entry, conventions: Conventions) -> Saves:
 _COMMON: dict[Kind, Saver] = {
     Kind.LOOKUP: lookup,
     Kind.LINEAR: linear,
+    Kind.CONVOLUTION: convolution,
     Kind.NORM: norm,
     Kind.ACTIVATION: activation,
     Kind.MULTIPLY: multiply,
@@ -191,9 +198,9 @@ _MEGATRON: dict[Kind, Saver] = {
     **rows(
         refused(
             "implementation=megatron knows the layers that its paper counts, and those have no gates, no rotary or "
-            "fixed positions, no poolers and no experts"
+            "fixed positions, no poolers, no convolutions and no experts"
         ),
-        *(Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
+        *(Kind.CONVOLUTION, Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
         *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE, Kind.PARAMETER),
     ),
     Kind.OBSERVED: unseen,
@@ -234,6 +241,11 @@ class Kept:
         if maker is not None and (maker.kind is Kind.SELECT or (maker.kind is Kind.DROPOUT and off)):
             return self.storage(maker.inputs[0])
         return tensor
+
+    def made(self, tensor: Tensor) -> bool:
+        """Whether the model makes it, and it is not given to the model from outside."""
+        key = id(self.storage(tensor))
+        return key in self.makers or key in self.loops
 
     def keep(self, tensor: Tensor) -> None:
         """Keep a tensor, or where it is what every repeated layer reads, what went in and what each layer gave."""
@@ -283,7 +295,12 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
             continue
         for tensor in (*saved.reads, *((entry.output,) if saved.output else ())):
             kept.keep(tensor)
-        terms[id(entry)] = saved.makes
+        outside = [tensor for tensor in saved.given if not kept.made(tensor)]
+        for tensor in saved.given:
+            if tensor not in outside:
+                kept.keep(tensor)
+        given = (_made(entry, "input", tensor.shape, _SIZES[conventions["dtype"]]) for tensor in outside)
+        terms[id(entry)] = (*given, *saved.makes)
     for region in again:
         made = {id(entry.output) for entry in region}
         for tensor in (tensor for entry in region for tensor in entry.inputs):

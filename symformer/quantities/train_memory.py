@@ -152,7 +152,7 @@ QUANTITY = TrainMemory(
     "and what is needed for a moment only, such as the part of what is recomputed that is live again in the backward "
     "pass.",
     {
-        **rows(state, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
+        **rows(state, Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
         **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
         **rows(nothing, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE),
         **rows(nothing, Kind.COMBINE, Kind.MOVE),
