@@ -167,7 +167,9 @@ def describe(entry: Entry, spell: Callable[[Expr], str]) -> str:
         extra = "" if entry.kind is Kind.LOOKUP or bias else ", bias=False"
         return f"{_TORCH[entry.kind]}({', '.join(map(spell, sizes))}{extra})"
     if entry.kind is Kind.NORM:
-        return {"layer": "LayerNorm", "rms": "RMSNorm", "rms_offset": "RMSNorm"}.get(entry.function, entry.function)
+        return {"layer": "LayerNorm"}.get(
+            entry.function, "RMSNorm" if entry.function.startswith("rms") else entry.function
+        )
     if entry.kind is Kind.ACTIVATION:
         return {"gelu": "GELU", "gelu_new": "NewGELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh"}.get(
             entry.function, entry.function

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sympy import Expr
+from sympy import Expr, Integer
 
 from ..language.symbols import E, P
 from ..ledger.facts import Tensor
@@ -26,6 +26,7 @@ class PositionEmbedding(Component):
 
     rows: Expr = P
     width: Expr = E
+    skipped: Expr = Integer(0)  # rows before the first position's, which no position reads
 
     def forward(self, ops: Operations, positions: Tensor) -> Tensor:
-        return ops.lookup("", positions, self.rows, self.width, "positions")
+        return ops.lookup("", positions, self.rows, self.width, "positions", skipped=self.skipped)
