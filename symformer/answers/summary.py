@@ -172,7 +172,9 @@ def describe(entry: Entry, spell: Callable[[Expr], str]) -> str:
         extra += "" if len(entry.weights) > 1 else ", bias=False"
         return f"Conv{len(kernel)}d({spell(into)}, {spell(out)}, kernel={'×'.join(map(spell, kernel))}{extra})"
     if entry.kind is Kind.NORM:
-        return {"layer": "LayerNorm", "rms": "RMSNorm", "rms_offset": "RMSNorm"}.get(entry.function, entry.function)
+        return {"layer": "LayerNorm"}.get(
+            entry.function, "RMSNorm" if entry.function.startswith("rms") else entry.function
+        )
     if entry.kind is Kind.ACTIVATION:
         return {"gelu": "GELU", "gelu_new": "NewGELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh"}.get(
             entry.function, entry.function

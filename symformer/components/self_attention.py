@@ -11,7 +11,7 @@ from ..language.symbols import A, D, E, G
 from ..ledger.facts import Mask, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
-from .base import Component
+from .base import Component, beside, read_by
 from .rotary_positions import RotaryPositions
 
 
@@ -42,6 +42,8 @@ class SelfAttention(Component):
     window: Expr | None = None  # sliding: a query sees so many tokens, its own the last
     positions: RotaryPositions | None = None  # applied to queries and keys, by head
     distances: Component | None = None  # what is added to the scores for how far apart two tokens are
+    scaled: bool = True  # whether the scores are divided by the root of D
+    key_bias: bool = True  # of the key projection, where the others have one
     query: str = "q_proj"
     key: str = "k_proj"
     value: str = "v_proj"
@@ -52,8 +54,9 @@ class SelfAttention(Component):
     softmax: str = ""  # "float32" where the softmax is computed in single precision, whatever the model's own
 
     @property
-    def shapes(self) -> str:  # type: ignore[override]  # rotary positions are one more input
-        return f"x[B,S,E], {self.positions.angles} -> y[B,S,E]" if self.positions else "x[B,S,E] -> y[B,S,E]"
+    def shapes(self) -> str:  # type: ignore[override]  # rotary positions are one more input, and so is a bias
+        angles = f", {self.positions.angles}" if self.positions else ""
+        return f"x[B,S,E]{angles}{beside(self.distances)} -> y[B,S,E]"
 
     @property
     def about(self) -> str:
@@ -85,16 +88,16 @@ class SelfAttention(Component):
             q, k, v = ops.split(joint, (queries, keys, keys))
         else:
             q = ops.linear(self.query, x, queries, bias=self.bias)
-            k = ops.linear(self.key, x, keys, bias=self.bias)
+            k = ops.linear(self.key, x, keys, bias=self.bias and self.key_bias)
             v = ops.linear(self.value, x, keys, bias=self.bias)
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         mask: Mask = "causal" if self.causal else "none"
-        scores = ops.scores("scores", q, k, mask, self.window)
+        scores = ops.scores("scores", q, k, mask, self.window, scaled=self.scaled)
         if self.distances is not None:
-            scores = ops.call("distances", self.distances, scores)
+            scores = ops.call("distances", self.distances, *read_by(self.distances, scores, angles))
         weights = ops.softmax("softmax", scores, self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)

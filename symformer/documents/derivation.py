@@ -217,7 +217,7 @@ def _counted(model: Model, formula: Formula) -> list[Block]:
     question = find_quantity(formula.measure.name)
     blocks: list[Block] = [
         Heading(1, ["What is counted"]),
-        Paragraph([*_about(formula.root, formula), " ", *sentence(question.statement)]),
+        Paragraph([*_about(formula.root, formula), " ", *sentence(question.states(formula))]),
     ]
     for name, value in formula.conventions.items():
         meaning = question.choices[name].meanings[value]

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from .operations import Operations
 
 Mask = Literal["none", "causal"]
-Table = Literal["tokens", "positions", "segments"]  # what the rows of a stored table stand for
+Table = Literal["tokens", "positions", "segments", "distances"]  # what the rows of a stored table stand for
+UNSCALED = "unscaled"  # scores that are not divided by the root of a head's width
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights of their own, by the names of transformers.
 Activation = Literal[
@@ -86,6 +87,11 @@ class Tensor:
     grad: Expr = ZERO  # whether training needs its gradient: 1, 0, or the share of a repeated layer's copies that do
     mask: Mask = "none"  # which query-key pairs it holds a needed number for, where it has one for each pair
     window: Expr | None = None  # and how far back these look
+    encoded: bool = False  # whether nothing that a decoder reads is in it: it is there before the first new token
+
+    def view(self, shape: Shape, name: str = "") -> Tensor:
+        """The same storage in another shape."""
+        return Tensor(name or self.name, shape, self, self.grad, encoded=self.encoded)
 
     @property
     def width(self) -> Expr:
@@ -111,7 +117,7 @@ class Entry:
     output: Tensor
     weights: tuple[Weight, ...] = ()  # stored here
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
-    function: str = ""  # which activation, norm, table or collective; a softmax's precision
+    function: str = ""  # which activation, norm, table or collective; a softmax's precision; of scores, a scale
     mask: Mask = "none"  # which query-key pairs the attention needs
     window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are

@@ -14,7 +14,8 @@ from sympy import Expr, Integer, Mul, cancel, floor, sympify
 from ..language.errors import ShapeError
 from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line, spell
-from .facts import ONE, ZERO, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight, equal
+from ..language.symbols import S
+from .facts import ONE, UNSCALED, ZERO, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight, equal
 
 _OWN: Mapping[str, Weight] = {}
 Trained = Callable[[Kind, str], bool]  # whether an operation that has weights trains any, by its kind and path
@@ -23,9 +24,14 @@ Trained = Callable[[Kind, str], bool]  # whether an operation that has weights t
 def record(part: Part, trained: Trained = lambda kind, path: True) -> Ledger:
     """The ledger of a part, run on inputs of the shapes that its own shape line names."""
     ops = Operations(part, trained)
-    inputs = [Tensor(axes.name, axes.example) for axes in shape_line(part.shapes).inputs]
+    inputs = [given(axes.name, axes.example) for axes in shape_line(part.shapes).inputs]
     output = ops.run(part, inputs)
     return Ledger(ops.root, output)
+
+
+def given(name: str, shape: Shape) -> Tensor:
+    """What stands in no entry: an input, or indices. Without an axis of S it is not of the tokens that go on."""
+    return Tensor(name, shape, encoded=not any(dim.has(S) for dim in shape))
 
 
 class Operations:
@@ -46,7 +52,8 @@ class Operations:
     def repeat(self, name: str, count: Expr, part: Part, x: Tensor, *context: Any) -> Tensor:
         """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically."""
         # Nothing asks for the gradient of the first layer's input if nothing below is trained; the others' is needed.
-        inner = Tensor(x.name, x.shape, None, x.grad if x.grad != 0 else (count - 1) / count)
+        needed = x.grad if x.grad != 0 else (count - 1) / count
+        inner = Tensor(x.name, x.shape, None, needed, encoded=x.encoded)
         scope = Scope(f"{name}.*", part, count)
         y: Tensor = self._enter(scope, (inner, *context))
         scope.loop = (x, inner, y)
@@ -72,7 +79,7 @@ class Operations:
 
     def index(self, name: str, *shape: Expr | int) -> Tensor:
         """Whole numbers that a model makes for itself, such as position ids: no entry, nothing computed."""
-        return Tensor(name, tuple(Integer(dim) if isinstance(dim, int) else dim for dim in shape))
+        return given(name, tuple(Integer(dim) if isinstance(dim, int) else dim for dim in shape))
 
     # -- operations with weights ---------------------------------------------------------------------------------
 
@@ -237,10 +244,11 @@ class Operations:
         window: Expr | None = None,
         *,
         latent: tuple[Tensor, ...] = (),
+        scaled: bool = True,
     ) -> Tensor:
-        """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head."""
+        """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head, over the root of D if scaled."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
-        facts = {"mask": mask, "window": window, "latent": latent}
+        facts = {"mask": mask, "window": window, "latent": latent, "function": "" if scaled else UNSCALED}
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "") -> Tensor:
@@ -267,16 +275,16 @@ class Operations:
     def split(self, x: Tensor, widths: Sequence[Expr]) -> list[Tensor]:
         """x[…, a+b+…] -> [x[…, a], x[…, b], …]."""
         self._same(self._path(""), "the pieces of a split", (sum(widths, Integer(0)),), x.shape[-1:])
-        return [Tensor(x.name, (*x.shape[:-1], width), x, x.grad) for width in widths]
+        return [x.view((*x.shape[:-1], width)) for width in widths]
 
     def heads(self, x: Tensor, heads: Expr, width: Expr) -> Tensor:
         """x[B,S,A·D] -> x[B,A,S,D]."""
         self._same(self._path(""), "heads times head width", (heads * width,), x.shape[-1:])
-        return Tensor(x.name, (x.shape[0], heads, x.shape[1], width), x, x.grad)
+        return x.view((x.shape[0], heads, x.shape[1], width))
 
     def merge(self, x: Tensor) -> Tensor:
         """x[B,A,S,D] -> x[B,S,A·D]."""
-        return Tensor(x.name, (x.shape[0], x.shape[2], x.shape[1] * x.shape[3]), x, x.grad)
+        return x.view((x.shape[0], x.shape[2], x.shape[1] * x.shape[3]))
 
     def channels_first(self, x: Tensor) -> Tensor:
         """x[B,S,E] -> x[B,E,S]: what a convolution over a sequence reads."""
@@ -319,8 +327,9 @@ class Operations:
         like = next((x for x in inputs if x.mask != "none" and x.shape == shape), None)
         if like is not None:
             facts = {"mask": like.mask, "window": like.window, **facts}
-        pairs = () if kind is Kind.MIX else (facts.get("mask", "none"), facts.get("window"))
-        output = Tensor(path, shape, None, grad, *pairs)
+        pairs = {} if kind is Kind.MIX else {name: facts[name] for name in ("mask", "window") if name in facts}
+        encoded = all(x.encoded for x in inputs) if inputs else given(path, shape).encoded
+        output = Tensor(path, shape, None, grad, encoded=encoded, **pairs)
         self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))
         return output
 

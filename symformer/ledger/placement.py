@@ -20,6 +20,7 @@ from ..language.sizes import AtMost, Condition, Divides
 from ..language.symbols import RANK, A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S, S_enc, V
 from .facts import ONE, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight
 from .operations import Operations
+from .operations import given as input_of
 
 PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
 # The axis of its first input that an operation adds up, or weighs one against another: where ranks divide that axis no
@@ -133,7 +134,7 @@ def place(part: Divisible, placement: Placement) -> Ledger:
             f"{part.title} is given heads ({', '.join(heads)}), which the part that makes them divides; "
             f"tensor={placement.tensor} is known for that part"
         )
-    inputs = [Tensor(axes.name, ops.local(axes.example)) for axes in given]
+    inputs = [input_of(axes.name, ops.local(axes.example)) for axes in given]
     ledger = Ledger(ops.root, ops.run(split, inputs))
     if placement.expert == "on" and not any(entry.kind is Kind.EXPERTS for _, entry in ledger):
         raise RuleError(f"{part.title} has no experts for expert=on to divide")
@@ -213,6 +214,10 @@ class _RankOperations(Operations):
 
     def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, **facts: Any) -> Tensor:
         """A rank looks up the rows it has; the sum over the ranks is the embedding."""
+        if table == "distances" and (self.placement.tensor != "off" or self.placement.context != "off"):
+            raise RuleError(
+                f"{self._path(name)}: what a rank holds of a table of distances, with one column a head, is not stated"
+            )
         divided = rows.has(N_tp)
         x = super().lookup(name, self._gathered(index) if divided else index, rows, width, table, **facts)
         return self._leave(name, x) if divided else x
@@ -327,7 +332,7 @@ class _RankOperations(Operations):
 
     def _move(self, name: str, function: str, x: Tensor, shape: Shape, base: Tensor | None) -> Tensor:
         path = self._path(".".join(filter(None, (name, function.replace("-", "_")))))
-        y = Tensor(path, shape, base, x.grad)
+        y = Tensor(path, shape, base, x.grad, encoded=x.encoded)
         self._scopes[-1].items.append(Entry(Kind.MOVE, path, (x,), y, function=function))
         return y
 
@@ -340,6 +345,11 @@ class _RankOperations(Operations):
         key = (id(x), id(layers))
         if key not in self._read:
             if self.sequence:
+                if not x.shape[1].has(N_tp):
+                    raise RuleError(
+                        f"{self._path(name)}: tensor=sequence divides sequences among N_tp ranks, and "
+                        f"{text(x.shape[1])} is a fixed length"
+                    )
                 y = self._move(name, "all-gather", x, _along(x.shape, N_tp), x)
             else:
                 y = self._move(name, "copy", x, x.shape, x)
@@ -358,7 +368,11 @@ class _RankOperations(Operations):
             return k
         batch, heads, length, width = k.shape
         path = self._path(f"{name}.{what}")
-        whole = Tensor(path, (batch, heads, length * N_cp, width), k, k.grad)
+        if not length.has(N_cp):
+            raise RuleError(
+                f"{path}: context=on divides sequences among N_cp ranks, and {text(length)} is a fixed length"
+            )
+        whole = k.view((batch, heads, length * N_cp, width), path)
         self._shares[id(whole)] = k
         self._scopes[-1].items.append(Entry(Kind.MOVE, path, (k,), whole, function="ring"))
         return whole

@@ -54,4 +54,5 @@ QUANTITY = Quantity(
         "latent": LATENT,
         "logits": Convention({"fp32": "4 bytes an element", **{k: v for k, v in DTYPE.items() if k != "fp32"}}),
     },
+    encoder="To the keys and values belong those of all that the encoder read.",
 )

@@ -64,9 +64,10 @@ def convolution(entry: Entry, conventions: Conventions) -> Saves:
 def norm(entry: Entry, conventions: Conventions) -> Saves:
     """Layer: torch's kernel keeps mean and 1/σ, on the CPU in the model's own precision.
 
-    RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input.
+    RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input; and its input
+    as it comes, where that is what is divided.
     """
-    if entry.function not in ("layer", "rms"):
+    if entry.function not in ("layer", "rms", "rms_uncast"):
         raise RuleError(f"{entry.path}: what transformers keeps of the norm {entry.function!r} is not known")
     size, one = _SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
     if entry.function == "layer":
@@ -74,7 +75,8 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
     makes = (_made(entry, "1/σ", one, SINGLE), _made(entry, "normalised", entry.output.shape, size))
     if single(conventions):
         return Saves(entry.inputs, makes=makes)
-    return Saves(makes=(_made(entry, "input in float32", entry.output.shape, SINGLE), *makes))
+    reads = entry.inputs if entry.function == "rms_uncast" else ()
+    return Saves(reads, makes=(_made(entry, "input in float32", entry.output.shape, SINGLE), *makes))
 
 
 def activation(entry: Entry, conventions: Conventions) -> Saves:
@@ -279,6 +281,8 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
             "known for implementation=megatron only"
         )
     makers = {id(entry.output): entry for _, entry in ledger}
+    if implementation != "megatron":
+        _plain(ledger, makers, conventions)
     table = IMPLEMENTATIONS[implementation]
     if _written_out(ledger, conventions):
         if (conventions["dtype"], conventions["recompute"]) != ("fp32", "none"):
@@ -317,6 +321,18 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
     if (copies := in_flight(conventions.get("pipeline", "off"))) != 1:
         return {key: tuple(Term(term.label, (*term.factors, copies)) for term in some) for key, some in terms.items()}
     return terms
+
+
+def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions) -> None:
+    """Raise RuleError where scores have a trained bias added to them, and what is kept of that is not known."""
+    for _, entry in ledger:
+        maker = makers.get(id(entry.inputs[0])) if entry.kind is Kind.ADD else None
+        if maker is None or maker.kind is not Kind.SCORES or entry.inputs[1].grad == 0:
+            continue
+        if conventions["implementation"] == "sdpa":
+            raise RuleError(f"{entry.path}: what torch's fused attention keeps where a bias is added is not known")
+        if conventions["recompute"] != "none":
+            raise RuleError(f"{entry.path}: what torch's checkpoint holds of a bias that layers share is not known")
 
 
 def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:

@@ -40,4 +40,6 @@ QUANTITY = Quantity(
         "latent": LATENT,
     },
     after=0,
+    encoder="What a layer attends to of the encoder it keeps as well: the keys and the values of all that the encoder "
+    "read.",
 )
