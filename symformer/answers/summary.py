@@ -22,7 +22,7 @@ _TORCH = {
     Kind.LINEAR: "Linear",
     Kind.DROPOUT: "Dropout",
     Kind.PARAMETER: "Parameter",
-    Kind.STORED: "Parameter",
+    Kind.OBSERVED: "Parameter",
 }
 
 

@@ -34,7 +34,7 @@ REDUCED: Mapping[Kind, int | None] = {
     **dict.fromkeys((Kind.LOOKUP, Kind.LINEAR, Kind.EXPERTS, Kind.SELECT, Kind.MOVE, Kind.PARAMETER), None),
     **dict.fromkeys((Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE), None),
     **dict.fromkeys((Kind.POSITIONS, Kind.JOIN), None),
-    **dict.fromkeys((Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED), None),  # of a trace, which has no ranks
+    Kind.OBSERVED: None,  # of a trace, which has no ranks
 }
 
 # Each kind of parallelism is a convention; the first value is the whole model on one rank.

@@ -121,7 +121,7 @@ RULES: Mapping[Kind, Rule] = {
         ),
         *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE),
     ),
-    **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    Kind.OBSERVED: unseen,
 }
 
 PHASE = Convention(

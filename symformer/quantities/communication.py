@@ -139,7 +139,7 @@ QUANTITY = Communication(
         **rows(moved, Kind.MOVE, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
         **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
         **rows(nothing, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE),
-        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+        Kind.OBSERVED: unseen,
     },
     ("what is moved", "multiplied out"),
     {

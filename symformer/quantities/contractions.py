@@ -120,7 +120,7 @@ CONTRACTIONS: Mapping[Kind, Callable[[Entry, Conventions], tuple[Contraction, ..
         Kind.MIX: mix,
         **rows(none, Kind.SOFTMAX, Kind.NORM, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE),
         **rows(none, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE, Kind.PARAMETER, Kind.MOVE),
-        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+        Kind.OBSERVED: unseen,
     },
     "contractions",
 )
@@ -149,7 +149,7 @@ def rules(counted: Rule, seen: str = "") -> Mapping[Kind, Rule]:
 
     Of a trace it takes the products of a run that was made for the quantity named as ``seen``, and nothing else.
     """
-    traced = {Kind.CONTRACTION: measured(seen, ran)} if seen else {}
+    traced = {Kind.OBSERVED: measured(seen, ran)} if seen else {}
     return {**rows(counted, *CONTRACTIONS), **traced}
 
 

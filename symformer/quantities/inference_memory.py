@@ -43,7 +43,7 @@ QUANTITY = Quantity(
         **rows(cached, Kind.SCORES, Kind.MIX),
         **rows(nothing, Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE),
         **rows(nothing, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE, Kind.MOVE),
-        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+        Kind.OBSERVED: unseen,
     },
     ("what is held", "multiplied out"),
     {

@@ -148,7 +148,7 @@ _COMMON: dict[Kind, Saver] = {
         "what transformers keeps of two tensors side by side, as latent attention has them, is not known"
     ),
     **rows(refused("what transformers keeps of experts is not known"), Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE),
-    **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    Kind.OBSERVED: unseen,
 }
 
 
@@ -196,7 +196,7 @@ _MEGATRON: dict[Kind, Saver] = {
         *(Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
         *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE, Kind.PARAMETER),
     ),
-    **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    Kind.OBSERVED: unseen,
 }
 IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
     "eager": {
@@ -204,7 +204,7 @@ IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
         Kind.SCORES: eager_scores,
         Kind.SOFTMAX: eager_softmax,
         Kind.MIX: eager_mix,
-        Kind.KEPT: observed,
+        Kind.OBSERVED: observed,
     },
     "sdpa": {**_COMMON, Kind.SCORES: fused_scores, Kind.SOFTMAX: none, Kind.MIX: fused_mix},
     "megatron": _MEGATRON,

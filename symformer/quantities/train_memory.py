@@ -156,7 +156,7 @@ QUANTITY = TrainMemory(
         **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
         **rows(nothing, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE),
         **rows(nothing, Kind.COMBINE, Kind.MOVE),
-        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+        Kind.OBSERVED: unseen,
     },
     ("what is kept", "multiplied out"),
     {
