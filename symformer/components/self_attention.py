@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
+from ..language.shapes import shape_line
 from ..language.sizes import Divides
 from ..language.symbols import A, D, E, G
 from ..ledger.facts import Mask, Tensor
@@ -40,18 +41,25 @@ class SelfAttention(Component):
     causal: bool = True
     window: Expr | None = None  # sliding: a query sees so many tokens, its own the last
     positions: Component | None = None  # applied to queries and keys, by head
+    joint_norm: Component | None = None  # of queries and keys, over all heads together
+    head_norm: Component | None = None  # of queries and keys, over each head alone, before their positions
     query: str = "q_proj"
     key: str = "k_proj"
     value: str = "v_proj"
     fused: str = ""  # the one matrix that gives queries, keys and values together, where there is one
     output: str = "o_proj"
+    query_norm: str = "q_norm"
+    key_norm: str = "k_norm"
     weight_dropout: str = ""  # dropout on the attention weights, where the model names one
     output_dropout: str = ""
     softmax: str = ""  # "float32" where the softmax is computed in single precision, whatever the model's own
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary positions are one more input
-        return "x[B,S,E], angles[2,S,D] -> y[B,S,E]" if self.positions else "x[B,S,E] -> y[B,S,E]"
+        if self.positions is None:
+            return "x[B,S,E] -> y[B,S,E]"
+        angles = shape_line(self.positions.shapes).inputs[-1]
+        return f"x[B,S,E], angles[2,S,{angles.dims[-1]}] -> y[B,S,E]"
 
     @property
     def about(self) -> str:
@@ -85,8 +93,12 @@ class SelfAttention(Component):
             q = ops.linear(self.query, x, queries, bias=self.bias)
             k = ops.linear(self.key, x, keys, bias=self.bias)
             v = ops.linear(self.value, x, keys, bias=self.bias)
+        if self.joint_norm is not None:
+            q, k = ops.call(self.query_norm, self.joint_norm, q), ops.call(self.key_norm, self.joint_norm, k)
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
+        if self.head_norm is not None:
+            q, k = ops.call(self.query_norm, self.head_norm, q), ops.call(self.key_norm, self.head_norm, k)
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         mask: Mask = "causal" if self.causal else "none"
