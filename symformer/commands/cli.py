@@ -93,15 +93,13 @@ def list_(as_json: bool) -> None:
     rows = []
     for name in architectures.names():
         model = architectures.architecture(name)
-        rows.append(
-            [name, model.title, _brief(spell(model.params.expanded)), ", ".join(architectures.presets_of(name))]
-        )
+        rows.append([name, model.title, _brief(spell(model.params.written)), ", ".join(architectures.presets_of(name))])
     table(["name", "title", "parameters", "presets"], rows, "llll")
     say("\nComponents")
     rows = []
     for name in components.names():
         part = components.component(name)
-        rows.append([f"component:{name}", part.title, _brief(spell(part.params.expanded))])
+        rows.append([f"component:{name}", part.title, _brief(spell(part.params.written))])
     table(["name", "title", "parameters"], rows, "lll")
     say("\nQuantities")
     rows = []
@@ -130,6 +128,7 @@ def show(
 ) -> None:
     """Show a formula, its value and its breakdown."""
     from ..answers.summary import amount, conventions, show_json, value_of
+    from ..language.notation.text import text
 
     if every:
         _conventions(target, quantity, sets, options, as_json)
@@ -140,13 +139,15 @@ def show(
         return
     value = value_of(formula, model)
     say(f"{model.title} ({model.target}): {formula.measure.title}")
-    closed = f"{formula.measure.letter} = {spell(formula.expanded)}"
+    closed = f"{formula.measure.letter} = {spell(formula.written)}"
     if value is not None and formula.symbols:
         closed += f" = {amount(value, formula.measure.unit)}"
     say(closed)
     missing = [name for name in formula.symbols if name not in model.known]
     if model.known:
         say("with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items()))
+    for total in formula.totals & formula.written.free_symbols:
+        say(f"where {total} = {text(formula.relations[total])}")
     if missing:
         say(_unnumbered(model, missing))
     for name, choice in conventions(model, formula).items():
@@ -394,7 +395,7 @@ def trace(
         )
         return
     say(f"{found.model.title}: {formula.measure.title}")
-    say(f"{formula.measure.letter} = {spell(formula.expanded)}")
+    say(f"{formula.measure.letter} = {spell(formula.written)}")
     say(f"exact, row by row, at {len(found.checked)} fresh random configs ({found.builds} builds)\n")
     table(["symbol", "field"], [[name, place] for name, place in found.symbols.items()], "ll")
     for name, other in found.ties.items():

@@ -159,6 +159,7 @@ class Scope:
     loop: tuple[Tensor, Tensor, Tensor] | None = (
         None  # of repeated layers: what goes in, what each reads, what it gives
     )
+    among: Expr | None = None  # of how many layers these are some, where only what is their own stands here
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property

@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self, TypeVar
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, Source
 from ..language.errors import OptionError, RuleError, UnknownNameError
-from ..language.sizes import Condition, Divides, Relations
+from ..language.sizes import Condition, Divides, Relations, close
 from ..language.symbols import C, N_cp, S
 from ..ledger.facts import ONE, Entry, Kind, Ledger, Scope
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
@@ -94,6 +94,9 @@ class Counted(Divisible, Protocol):
 
     @property
     def constraints(self) -> tuple[Condition, ...]: ...
+
+    @property
+    def totals(self) -> Relations: ...
 
     @property
     def library(self) -> str: ...
@@ -179,7 +182,8 @@ class Quantity:
             id=f"{stem}.{self.measure.name}",
             measure=self.measure,
             root=root,
-            relations=relations,
+            relations=close({**part.totals, **relations}),
+            totals=frozenset(part.totals),
             conventions=chosen,
             constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
             source=source,
@@ -217,7 +221,7 @@ def tally(scope: Scope, terms_of: Callable[[Entry], tuple[Term, ...]], path: str
             lines.append(tally(item, terms_of, _join(path, item.name), own))
         else:
             lines.append(Line(item.path, own, ONE, entry=item, terms=terms_of(item)))
-    return Line(path, key, scope.count, part=scope.part, lines=tuple(lines))
+    return Line(path, key, scope.count, part=scope.part, lines=tuple(lines), among=scope.among)
 
 
 def _called(item: Scope | Entry) -> str:
