@@ -48,6 +48,7 @@ class _Observed:
 
     constraints = ()
     library = "transformers"
+    unread = ""
     title = "Observed"
     name = "observed"
 

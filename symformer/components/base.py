@@ -65,6 +65,11 @@ class Component(ABC):
         """The library that has this part as a torch class; "" for none."""
         return ""
 
+    @property
+    def unread(self) -> str:
+        """Why it is not known what its class keeps for the backward pass; "" where it is."""
+        return ""
+
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """The part whose ledger answers a quantity under these conventions: itself, unless its facts are measured."""
         return self
@@ -143,6 +148,18 @@ def spell_option(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def read_by(part: Component, x: Tensor, context: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """What a part inside a block reads: x, and what the block was given beside it if the part has a second input."""
-    return (x, *context) if len(shape_line(part.shapes).inputs) > 1 else (x,)
+def read_by(part: Component, x: Tensor, context: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """What a part inside a block reads: x, and what the block was given beside it if the part has a second input.
+
+    Of what was given by name, as a mapping, it reads what its shape line names.
+    """
+    wanted = [axes.name for axes in shape_line(part.shapes).inputs[1:]]
+    if context and isinstance(context[0], Mapping):
+        return (x, *(context[0][name] for name in wanted))
+    return (x, *context) if wanted else (x,)
+
+
+def beside(part: Component | None) -> str:
+    """What a part reads beside its first input, as its shape line spells it: ``, bias[1,A,S,S]``."""
+    inputs = part.shapes.partition("->")[0].rstrip() if part else ""
+    return inputs[inputs.find("]") + 1 :]

@@ -217,7 +217,7 @@ def _counted(model: Model, formula: Formula) -> list[Block]:
     question = find_quantity(formula.measure.name)
     blocks: list[Block] = [
         Heading(1, ["What is counted"]),
-        Paragraph([*_about(formula.root, formula), " ", *sentence(question.statement)]),
+        Paragraph([*_about(formula.root, formula), " ", *sentence(question.states(formula))]),
     ]
     for name, value in formula.conventions.items():
         meaning = question.choices[name].meanings[value]
@@ -253,6 +253,8 @@ def _place(size: Symbol, place: Place | None) -> Line:
         return []
     if place.counted:
         return [Code(place.counted), " in ", Code(place.field)]
+    if place.of:
+        return [Code(place.field), " of ", Code(place.of)]
     return [Code(place.field), *_maybe(place.less, " less ", Code(place.less))]
 
 

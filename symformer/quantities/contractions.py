@@ -84,6 +84,16 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     return (Contraction(factors, (("the input", x.grad), ("the weight", Integer(1)))),)
 
 
+def convolution(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """x[B, in, n] * W[out, in/groups, k] -> y[B, out, m]: 2 · B · out · m · in/groups · k, padding multiplied too.
+
+    Each gradient is as many products: those of x have the same pairs, and W's are summed over B and m instead.
+    """
+    x, weight = entry.inputs[0], entry.weights[0]
+    factors = (TWO, *entry.output.shape, *weight.shape[1:])
+    return (Contraction(factors, (("the input", x.grad), ("the weight", Integer(1)))),)
+
+
 def experts(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """x[B, S, (K,) in] · W[X, out, in] -> y[B, S, K, out]: 2 · B · S · K · in · out."""
     x = entry.inputs[0]
@@ -115,6 +125,7 @@ CONTRACTIONS: Mapping[Kind, Callable[[Entry, Conventions], tuple[Contraction, ..
     {
         Kind.LOOKUP: lookup,
         Kind.LINEAR: linear,
+        Kind.CONVOLUTION: convolution,
         Kind.EXPERTS: experts,
         Kind.SCORES: scores,
         Kind.MIX: mix,
