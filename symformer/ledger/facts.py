@@ -71,10 +71,14 @@ class Kind(StrEnum):
     OBSERVED = "observed"  # what torch was seen to store or do, and nobody recognised: it answers what it was seen for
 
 
-# The kinds that store weights. What counts weights has a rule for these, and says "nothing" of the others.
-STORING = frozenset(
-    {Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.OBSERVED}
-)
+# Families, of which every kind but OBSERVED is in one. A table that says something of a family decides it for each kind
+# in it: a new kind joins a family, and has a row of its own only where it is told apart.
+STORING = (Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER)  # weights
+ATTENDING = (Kind.SCORES, Kind.MIX)  # meet what earlier tokens left
+POINTWISE = (Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE)  # compute each element by itself
+ARRANGING = (Kind.DROPOUT, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.MOVE)  # compute nothing that is counted
+ROUTING = (Kind.ROUTE, Kind.COMBINE)  # choose experts, and weigh them
+WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +134,7 @@ class Entry:
     summed: Shape | None = None  # of a sum over ranks, what is left to this rank, and a bias is added to
 
     def __post_init__(self) -> None:
-        if self.weights and self.kind not in STORING:
+        if self.weights and self.kind not in (*STORING, Kind.OBSERVED):
             raise ShapeError(f"{self.path}: the operation {self.kind.value!r} stores no weights; see ledger.STORING")
 
 
