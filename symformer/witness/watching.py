@@ -18,11 +18,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from ..language.errors import WitnessError
+from .shapes import Shapes
 
 Rows = dict[str, tuple[int, ...]]
 Factors = tuple[int, ...]
 Site = tuple[tuple[CodeType, int], ...]  # functions, and how far each had come
 aten = torch.ops.aten
+SHAPES = Shapes()
 
 
 class Where:
@@ -124,7 +126,16 @@ class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
-class Counter(Unmasked):
+class Remembering(Unmasked):  # type: ignore[no-untyped-call]
+    """What torch gives, asked of it once. What watches a run stands above it, or it would miss what is not asked."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is aten._local_scalar_dense.default:
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        return SHAPES.call(func, args, kwargs)
+
+
+class Counter(Remembering):
     """How many operations are dispatched while it is on."""
 
     def __init__(self) -> None:
@@ -136,7 +147,7 @@ class Counter(Unmasked):
         return super().__torch_dispatch__(func, types, args, kwargs)
 
 
-class Products(Unmasked):
+class Products(Remembering):
     """Every matrix product that is dispatched while it is on, by the module that ran it."""
 
     def __init__(self, model: nn.Module) -> None:
