@@ -201,10 +201,11 @@ class Operations:
         window: Expr | None = None,
         *,
         latent: tuple[Tensor, ...] = (),
+        whole: bool = False,
     ) -> Tensor:
         """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
-        facts = {"mask": mask, "window": window, "latent": latent}
+        facts = {"mask": mask, "window": window, "latent": latent, "whole": whole}
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "") -> Tensor:
@@ -220,10 +221,16 @@ class Operations:
         window: Expr | None = None,
         *,
         latent: tuple[Tensor, ...] = (),
+        whole: bool = False,
+        function: str = "",
     ) -> Tensor:
-        """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head."""
+        """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head.
+
+        ``function`` is ``by head`` where a token's heads do not stand side by side, as its queries do not that were
+        put together of what turned and what did not: merging the heads then is a copy.
+        """
         self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
-        facts = {"mask": mask, "window": window, "latent": latent}
+        facts = {"mask": mask, "window": window, "latent": latent, "whole": whole, "function": function}
         return self._write(Kind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), **facts)
 
     # -- views: no entry, the same storage -----------------------------------------------------------------------
@@ -237,6 +244,10 @@ class Operations:
         """x[B,S,A·D] -> x[B,A,S,D]."""
         self._same(self._path(""), "heads times head width", (heads * width,), x.shape[-1:])
         return Tensor(x.name, (x.shape[0], heads, x.shape[1], width), x, x.grad)
+
+    def spread(self, x: Tensor, heads: Expr) -> Tensor:
+        """x[B,G,S,D] -> x[B,A,S,D]: what a group of heads shares, for each of them."""
+        return Tensor(x.name, (x.shape[0], heads, *x.shape[2:]), x, x.grad)
 
     def merge(self, x: Tensor) -> Tensor:
         """x[B,A,S,D] -> x[B,S,A·D]."""
@@ -274,8 +285,8 @@ class Operations:
         # What is done to scores, one by one, is done to the same pairs: softmax, dropout, an added bias.
         like = next((x for x in inputs if x.mask != "none" and x.shape == shape), None)
         if like is not None:
-            facts = {"mask": like.mask, "window": like.window, **facts}
-        pairs = () if kind is Kind.MIX else (facts.get("mask", "none"), facts.get("window"))
+            facts = {"mask": like.mask, "window": like.window, "whole": like.whole, **facts}
+        pairs = () if kind is Kind.MIX else (facts.get("mask", "none"), facts.get("window"), facts.get("whole", False))
         output = Tensor(path, shape, None, grad, *pairs)
         self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))
         return output
