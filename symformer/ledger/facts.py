@@ -91,6 +91,7 @@ class Tensor:
     grad: Expr = ZERO  # whether training needs its gradient: 1, 0, or the share of a repeated layer's copies that do
     mask: Mask = "none"  # which query-key pairs it holds a needed number for, where it has one for each pair
     window: Expr | None = None  # and how far back these look
+    whole: bool = False  # and whether a cache keeps every token nevertheless
     encoded: bool = False  # whether nothing that a decoder reads is in it: it is there before the first new token
 
     def view(self, shape: Shape, name: str = "") -> Tensor:
@@ -121,9 +122,10 @@ class Entry:
     output: Tensor
     weights: tuple[Weight, ...] = ()  # stored here
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
-    function: str = ""  # which activation, norm, table or collective; a softmax's precision; of scores, a scale
+    function: str = ""  # which activation, norm, table or collective; a softmax's precision; a scale; a mix's layout
     mask: Mask = "none"  # which query-key pairs the attention needs
     window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
+    whole: bool = False  # whether a cache keeps every token nevertheless, and a new one is held against all of them
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
     skipped: Expr = ZERO  # of a table of positions, the rows that stand before the first token's
     recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only

@@ -64,7 +64,7 @@ def stated() -> list[tuple[str, Count]]:
 
 def seen(entry: Entry) -> Expr:
     """The keys that one new token sees: those of C tokens before it, as far back as its window, and its own."""
-    return (C if entry.window is None else Min(C, entry.window - 1)) + 1
+    return (C if entry.window is None or entry.whole else Min(C, entry.window - 1)) + 1
 
 
 def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:

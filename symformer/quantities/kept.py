@@ -139,8 +139,14 @@ def fused_scores(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def fused_mix(entry: Entry, conventions: Conventions) -> Saves:
-    """Values, output and, in single precision, the logarithm of each row's sum; the weights are never stored."""
-    return Saves(entry.inputs[1:], True, (_made(entry, "log-sum-exp", entry.inputs[0].shape[:3], SINGLE),))
+    """Values, output and, in single precision, the logarithm of each row's sum; the weights are never stored.
+
+    An output by head is copied for the layer that reads it by token.
+    """
+    makes = [_made(entry, "log-sum-exp", entry.inputs[0].shape[:3], SINGLE)]
+    if entry.function == "by head":
+        makes.append(_made(entry, "output by token", entry.output.shape, _SIZES[conventions["dtype"]]))
+    return Saves(entry.inputs[1:], True, tuple(makes))
 
 
 _COMMON: dict[Kind, Saver] = {
