@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from .operations import Operations
 
 Mask = Literal["none", "causal"]
-Table = Literal["tokens", "positions", "segments"]  # what the rows of a stored table stand for
+Table = Literal["tokens", "positions", "segments", "distances"]  # what the rows of a stored table stand for
+UNSCALED = "unscaled"  # scores that are not divided by the root of a head's width
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights of their own, by the names of transformers.
 Activation = Literal[
@@ -49,6 +50,7 @@ class Kind(StrEnum):
 
     LOOKUP = "lookup"  # rows of a table, chosen by index
     LINEAR = "linear"  # x · Wᵀ + b
+    CONVOLUTION = "convolution"  # the same matrix over a window of positions at every place that it slides to
     SCORES = "scores"  # queries · keysᵀ, by head
     SOFTMAX = "softmax"
     MIX = "mix"  # attention weights · values, by head
@@ -66,14 +68,13 @@ class Kind(StrEnum):
     COMBINE = "combine"  # what the chosen experts give, weighted and added up
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # from rank to rank: nothing is computed
-    CONTRACTION = "contraction"  # a matrix product that torch ran, by how often and the sizes multiplied
-    KEPT = "kept"  # a tensor that autograd keeps, by how often, its shape and the bytes of an element
-    CACHED = "cached"  # a tensor of a cache, by its shape
-    STORED = "stored"  # a weight of which only the shape is known, not what is done with it
+    OBSERVED = "observed"  # what torch was seen to store or do, and nobody recognised: it answers what it was seen for
 
 
 # The kinds that store weights. What counts weights has a rule for these, and says "nothing" of the others.
-STORING = frozenset({Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.STORED})
+STORING = frozenset(
+    {Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.OBSERVED}
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +88,11 @@ class Tensor:
     mask: Mask = "none"  # which query-key pairs it holds a needed number for, where it has one for each pair
     window: Expr | None = None  # and how far back these look
     whole: bool = False  # and whether a cache keeps every token nevertheless
+    encoded: bool = False  # whether nothing that a decoder reads is in it: it is there before the first new token
+
+    def view(self, shape: Shape, name: str = "") -> Tensor:
+        """The same storage in another shape."""
+        return Tensor(name or self.name, shape, self, self.grad, encoded=self.encoded)
 
     @property
     def width(self) -> Expr:
@@ -112,7 +118,7 @@ class Entry:
     output: Tensor
     weights: tuple[Weight, ...] = ()  # stored here
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
-    function: str = ""  # which activation, norm, table or collective; a softmax's precision; a mix's layout
+    function: str = ""  # which activation, norm, table or collective; a softmax's precision; a scale, a layout
     mask: Mask = "none"  # which query-key pairs the attention needs
     window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
     whole: bool = False  # whether a cache keeps every token nevertheless, and a new one is held against all of them

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sympy import Expr, Integer
 
 from ..formulas.account import Term
+from ..language.errors import RuleError
 from ..language.symbols import S
 from ..ledger.facts import Entry, Kind, Tensor
 from .elementwise import at_the_last
@@ -25,6 +26,8 @@ def whole(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 def lookup(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Indices, and the rows they name."""
+    if entry.function == "distances" and conventions["phase"] == "decode":
+        raise RuleError(f"{entry.path}: what is read of a table of distances for one new token is not stated")
     index, rows = _run(entry, entry.inputs[0], conventions), _run(entry, entry.output, conventions)
     size = SIZES[conventions["dtype"]]
     return (
@@ -40,6 +43,13 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     if at_the_last(entry, conventions):
         x, y = (x[0], x[-1]), (y[0], y[-1])
     return _terms(entry, conventions, [("input", x)], y)
+
+
+def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """X and the weights in, y out, of a run over all places."""
+    if conventions["phase"] == "decode":
+        cached(entry)
+    return whole(entry, conventions)
 
 
 def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -106,9 +116,22 @@ def _terms(
     return tuple(terms)
 
 
-RULES: Mapping[Kind, Rule] = {
+def _once(rule: Rule) -> Rule:
+    """A rule for every run, with the encoder's part of it left out where one new token is decoded: that ran before."""
+
+    def terms(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+        if entry.output.encoded and conventions["phase"] == "decode":
+            alone(entry, conventions)
+            return ()
+        return rule(entry, conventions)
+
+    return terms
+
+
+_RULES: Mapping[Kind, Rule] = {
     Kind.LOOKUP: lookup,
     Kind.LINEAR: linear,
+    Kind.CONVOLUTION: convolution,
     Kind.SCORES: scores,
     Kind.SOFTMAX: softmax,
     Kind.MIX: mix,
@@ -121,9 +144,11 @@ RULES: Mapping[Kind, Rule] = {
         ),
         *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE),
     ),
-    **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    Kind.OBSERVED: unseen,
 }
 
+RULES: Mapping[Kind, Rule] = {kind: _once(rule) for kind, rule in _RULES.items()}
+ENCODER = "With phase=prefill the encoder runs as well; with phase=decode it has run, and its keys and values are kept."
 PHASE = Convention(
     {
         "prefill": "one forward pass over B sequences of S tokens",

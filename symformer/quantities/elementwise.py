@@ -16,7 +16,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.shapes import Shape
 from ..language.symbols import C
-from ..ledger.facts import Entry, Kind, Weight
+from ..ledger.facts import UNSCALED, Entry, Kind, Weight
 from .quantity import Conventions, Rule, nothing, refused, rows, total, unseen
 
 
@@ -31,6 +31,7 @@ class Count(NamedTuple):
 NORMS: Mapping[str, Count] = {
     "layer": Count(5, "sum for the mean, difference from it, square, sum for the variance, division by its root"),
     "rms": Count(3, "square, sum, division by the root"),
+    "rms_uncast": Count(3, "square, sum, division by the root"),
 }
 ACTIVATIONS: Mapping[str, Count] = {
     "relu": Count(1, "max(x, 0)"),
@@ -104,10 +105,10 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The scale, and the mask where masked pairs are computed at all."""
     shape = elements(entry.output.shape, entry, conventions)
-    scale = _times(entry, " (scale)", ROOT.flops, shape)
+    scale = () if entry.function == UNSCALED else (_times(entry, " (scale)", ROOT.flops, shape),)
     if entry.mask != "causal" or conventions["attention"] != "full":
-        return (scale,)
-    return (scale, _times(entry, " (mask)", MASK.flops, shape))
+        return scale
+    return (*scale, _times(entry, " (mask)", MASK.flops, shape))
 
 
 def norm(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -141,7 +142,7 @@ def _vectors(entry: Entry) -> list[Weight]:
 
 ELEMENTWISE: Mapping[Kind, Rule] = total(
     {
-        Kind.LINEAR: linear,
+        **rows(linear, Kind.LINEAR, Kind.CONVOLUTION),
         Kind.SCORES: scores,
         Kind.NORM: norm,
         Kind.ACTIVATION: activation,
@@ -150,7 +151,7 @@ ELEMENTWISE: Mapping[Kind, Rule] = total(
         **rows(nothing, Kind.LOOKUP, Kind.MIX, Kind.EXPERTS, Kind.JOIN, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
         **rows(nothing, Kind.DROPOUT, Kind.POSITIONS),  # which is off; and which is made once
         **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), Kind.ROUTE, Kind.COMBINE),
-        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+        Kind.OBSERVED: unseen,
     },
     "elementwise FLOPs",
 )

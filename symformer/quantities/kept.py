@@ -33,6 +33,7 @@ class Saves:
     reads: tuple[Tensor, ...] = ()
     output: bool = False
     makes: tuple[Term, ...] = ()
+    given: tuple[Tensor, ...] = ()  # and of what it reads, what may be the model's own input
 
 
 Saver = Callable[[Entry, Conventions], Saves]
@@ -55,12 +56,18 @@ def linear(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(reads=entry.inputs)
 
 
+def convolution(entry: Entry, conventions: Conventions) -> Saves:
+    """What it reads, the pixels or the sound that a model is given too."""
+    return Saves(given=entry.inputs)
+
+
 def norm(entry: Entry, conventions: Conventions) -> Saves:
     """Layer: torch's kernel keeps mean and 1/σ, on the CPU in the model's own precision.
 
-    RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input.
+    RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input; and its input
+    as it comes, where that is what is divided.
     """
-    if entry.function not in ("layer", "rms"):
+    if entry.function not in ("layer", "rms", "rms_uncast"):
         raise RuleError(f"{entry.path}: what transformers keeps of the norm {entry.function!r} is not known")
     size, one = _SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
     if entry.function == "layer":
@@ -68,7 +75,8 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
     makes = (_made(entry, "1/σ", one, SINGLE), _made(entry, "normalised", entry.output.shape, size))
     if single(conventions):
         return Saves(entry.inputs, makes=makes)
-    return Saves(makes=(_made(entry, "input in float32", entry.output.shape, SINGLE), *makes))
+    reads = entry.inputs if entry.function == "rms_uncast" else ()
+    return Saves(reads, makes=(_made(entry, "input in float32", entry.output.shape, SINGLE), *makes))
 
 
 def activation(entry: Entry, conventions: Conventions) -> Saves:
@@ -144,6 +152,7 @@ def fused_mix(entry: Entry, conventions: Conventions) -> Saves:
 _COMMON: dict[Kind, Saver] = {
     Kind.LOOKUP: lookup,
     Kind.LINEAR: linear,
+    Kind.CONVOLUTION: convolution,
     Kind.NORM: norm,
     Kind.ACTIVATION: activation,
     Kind.MULTIPLY: multiply,
@@ -154,7 +163,7 @@ _COMMON: dict[Kind, Saver] = {
         "what transformers keeps of two tensors side by side, as latent attention has them, is not known"
     ),
     **rows(refused("what transformers keeps of experts is not known"), Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE),
-    **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    Kind.OBSERVED: unseen,
 }
 
 
@@ -197,12 +206,12 @@ _MEGATRON: dict[Kind, Saver] = {
     **rows(
         refused(
             "implementation=megatron knows the layers that its paper counts, and those have no gates, no rotary or "
-            "fixed positions, no poolers and no experts"
+            "fixed positions, no poolers, no convolutions and no experts"
         ),
-        *(Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
+        *(Kind.CONVOLUTION, Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
         *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE, Kind.PARAMETER),
     ),
-    **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    Kind.OBSERVED: unseen,
 }
 IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
     "eager": {
@@ -210,7 +219,7 @@ IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
         Kind.SCORES: eager_scores,
         Kind.SOFTMAX: eager_softmax,
         Kind.MIX: eager_mix,
-        Kind.KEPT: observed,
+        Kind.OBSERVED: observed,
     },
     "sdpa": {**_COMMON, Kind.SCORES: fused_scores, Kind.SOFTMAX: none, Kind.MIX: fused_mix},
     "megatron": _MEGATRON,
@@ -240,6 +249,11 @@ class Kept:
         if maker is not None and (maker.kind is Kind.SELECT or (maker.kind is Kind.DROPOUT and off)):
             return self.storage(maker.inputs[0])
         return tensor
+
+    def made(self, tensor: Tensor) -> bool:
+        """Whether the model makes it, and it is not given to the model from outside."""
+        key = id(self.storage(tensor))
+        return key in self.makers or key in self.loops
 
     def keep(self, tensor: Tensor) -> None:
         """Keep a tensor, or where it is what every repeated layer reads, what went in and what each layer gave."""
@@ -273,6 +287,8 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
             "known for implementation=megatron only"
         )
     makers = {id(entry.output): entry for _, entry in ledger}
+    if implementation != "megatron":
+        _plain(ledger, makers, conventions)
     table = IMPLEMENTATIONS[implementation]
     if _written_out(ledger, conventions):
         if (conventions["dtype"], conventions["recompute"]) != ("fp32", "none"):
@@ -289,7 +305,12 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
             continue
         for tensor in (*saved.reads, *((entry.output,) if saved.output else ())):
             kept.keep(tensor)
-        terms[id(entry)] = saved.makes
+        outside = [tensor for tensor in saved.given if not kept.made(tensor)]
+        for tensor in saved.given:
+            if tensor not in outside:
+                kept.keep(tensor)
+        given = (_made(entry, "input", tensor.shape, _SIZES[conventions["dtype"]]) for tensor in outside)
+        terms[id(entry)] = (*given, *saved.makes)
     for region in again:
         made = {id(entry.output) for entry in region}
         for tensor in (tensor for entry in region for tensor in entry.inputs):
@@ -306,6 +327,18 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
     if (copies := in_flight(conventions.get("pipeline", "off"))) != 1:
         return {key: tuple(Term(term.label, (*term.factors, copies)) for term in some) for key, some in terms.items()}
     return terms
+
+
+def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions) -> None:
+    """Raise RuleError where scores have a trained bias added to them, and what is kept of that is not known."""
+    for _, entry in ledger:
+        maker = makers.get(id(entry.inputs[0])) if entry.kind is Kind.ADD else None
+        if maker is None or maker.kind is not Kind.SCORES or entry.inputs[1].grad == 0:
+            continue
+        if conventions["implementation"] == "sdpa":
+            raise RuleError(f"{entry.path}: what torch's fused attention keeps where a bias is added is not known")
+        if conventions["recompute"] != "none":
+            raise RuleError(f"{entry.path}: what torch's checkpoint holds of a bias that layers share is not known")
 
 
 def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:
