@@ -103,6 +103,9 @@ class OPT(GPTLike):
         x = ops.call("project_in", Linear(out=E, bias=False), x) if self.projected else x
         return with_positions(ops, "embed_positions", x, PositionEmbedding(rows=P + 2, skipped=Integer(2)))
 
+    def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
+        return (ops.index("positions", 1, tokens.shape[1]),)  # the class hands them on to every layer
+
     def finish(self, ops: Operations, x: Tensor) -> Tensor:
         x = ops.call("project_out", Linear(out=E_emb, bias=False), x) if self.projected else x
         return super().finish(ops, x)

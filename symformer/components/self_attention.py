@@ -100,10 +100,10 @@ class SelfAttention(Component):
             q, k = ops.call(self.query_norm, self.joint_norm, q), ops.call(self.key_norm, self.joint_norm, k)
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
-        if self.head_norm is not None:
-            q, k = ops.call(self.query_norm, self.head_norm, q), ops.call(self.key_norm, self.head_norm, k)
         if self.spread:
             k, v = ops.spread(k, self.heads), ops.spread(v, self.heads)
+        if self.head_norm is not None:
+            q, k = ops.call(self.query_norm, self.head_norm, q), ops.call(self.key_norm, self.head_norm, k)
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         mask: Mask = "causal" if self.causal else "none"
@@ -113,7 +113,7 @@ class SelfAttention(Component):
         weights = ops.softmax("softmax", scores, self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
-        apart = self.positions is not None and self.positions.width != self.head_width  # what turned, and the rest
+        apart = self.positions is not None and angles[0].width != self.head_width  # what turned, beside the rest
         layout = "by head" if apart else ""
         mixed = ops.mix("mix", weights, v, mask, self.window, whole=self.whole, function=layout)
         y = ops.linear(self.output, ops.merge(mixed), x.width, bias=self.output_bias)

@@ -71,10 +71,14 @@ class Kind(StrEnum):
     OBSERVED = "observed"  # what torch was seen to store or do, and nobody recognised: it answers what it was seen for
 
 
-# The kinds that store weights. What counts weights has a rule for these, and says "nothing" of the others.
-STORING = frozenset(
-    {Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.OBSERVED}
-)
+# Families, of which every kind but OBSERVED is in one. A table that says something of a family decides it for each kind
+# in it: a new kind joins a family, and has a row of its own only where it is told apart.
+STORING = (Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER)  # weights
+ATTENDING = (Kind.SCORES, Kind.MIX)  # meet what earlier tokens left
+POINTWISE = (Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE)  # compute each element by itself
+ARRANGING = (Kind.DROPOUT, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.MOVE)  # compute nothing that is counted
+ROUTING = (Kind.ROUTE, Kind.COMBINE)  # choose experts, and weigh them
+WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +122,7 @@ class Entry:
     output: Tensor
     weights: tuple[Weight, ...] = ()  # stored here
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
-    function: str = ""  # which activation, norm, table or collective; a softmax's precision; a scale, a layout
+    function: str = ""  # which activation, norm, table or collective; a softmax's precision; a scale; a mix's layout
     mask: Mask = "none"  # which query-key pairs the attention needs
     window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
     whole: bool = False  # whether a cache keeps every token nevertheless, and a new one is held against all of them
@@ -132,7 +136,7 @@ class Entry:
     summed: Shape | None = None  # of a sum over ranks, what is left to this rank, and a bias is added to
 
     def __post_init__(self) -> None:
-        if self.weights and self.kind not in STORING:
+        if self.weights and self.kind not in (*STORING, Kind.OBSERVED):
             raise ShapeError(f"{self.path}: the operation {self.kind.value!r} stores no weights; see ledger.STORING")
 
 
@@ -161,6 +165,7 @@ class Scope:
     loop: tuple[Tensor, Tensor, Tensor] | None = (
         None  # of repeated layers: what goes in, what each reads, what it gives
     )
+    handed: tuple[Tensor, ...] = ()  # what each of repeated layers reads beside its input
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property

@@ -17,7 +17,6 @@ from ..language.shapes import Shape, shape_line, spell
 from ..language.symbols import S
 from .facts import ONE, UNSCALED, ZERO, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight, equal
 
-_PAIRS = ("mask", "window", "whole")  # what is known of a tensor that has a number for each query and key
 _OWN: Mapping[str, Weight] = {}
 Trained = Callable[[Kind, str], bool]  # whether an operation that has weights trains any, by its kind and path
 
@@ -57,7 +56,7 @@ class Operations:
         inner = Tensor(x.name, x.shape, None, needed, encoded=x.encoded)
         scope = Scope(f"{name}.*", part, count)
         y: Tensor = self._enter(scope, (inner, *context))
-        scope.loop = (x, inner, y)
+        scope.loop, scope.handed = (x, inner, y), tuple(each for each in context if isinstance(each, Tensor))
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
 
@@ -245,13 +244,13 @@ class Operations:
         window: Expr | None = None,
         *,
         latent: tuple[Tensor, ...] = (),
-        whole: bool = False,
         scaled: bool = True,
+        whole: bool = False,
     ) -> Tensor:
         """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head, over the root of D if scaled."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
-        function = "" if scaled else UNSCALED
-        facts = {"mask": mask, "window": window, "latent": latent, "whole": whole, "function": function}
+        facts = {"mask": mask, "window": window, "whole": whole, "latent": latent}
+        facts["function"] = "" if scaled else UNSCALED
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "") -> Tensor:
@@ -301,11 +300,11 @@ class Operations:
 
     def channels_first(self, x: Tensor) -> Tensor:
         """x[B,S,E] -> x[B,E,S]: what a convolution over a sequence reads."""
-        return Tensor(x.name, (x.shape[0], x.shape[2], x.shape[1]), x, x.grad)
+        return x.view((x.shape[0], x.shape[2], x.shape[1]))
 
     def channels_last(self, x: Tensor) -> Tensor:
         """x[B,E,…] -> x[B,S,E]: the places of a convolution, one after another."""
-        return Tensor(x.name, (x.shape[0], Mul(*x.shape[2:]), x.shape[1]), x, x.grad)
+        return x.view((x.shape[0], Mul(*x.shape[2:]), x.shape[1]))
 
     # -- the writing itself --------------------------------------------------------------------------------------
 
@@ -340,7 +339,8 @@ class Operations:
         like = next((x for x in inputs if x.mask != "none" and x.shape == shape), None)
         if like is not None:
             facts = {"mask": like.mask, "window": like.window, "whole": like.whole, **facts}
-        pairs = {} if kind is Kind.MIX else {name: facts[name] for name in _PAIRS if name in facts}
+        masked = ("mask", "window", "whole")
+        pairs = {} if kind is Kind.MIX else {name: facts[name] for name in masked if name in facts}
         encoded = all(x.encoded for x in inputs) if inputs else given(path, shape).encoded
         output = Tensor(path, shape, None, grad, encoded=encoded, **pairs)
         self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))

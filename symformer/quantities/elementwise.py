@@ -16,7 +16,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.shapes import Shape
 from ..language.symbols import C
-from ..ledger.facts import UNSCALED, Entry, Kind, Weight
+from ..ledger.facts import ARRANGING, ROUTING, UNSCALED, Entry, Kind, Weight
 from .quantity import Conventions, Rule, nothing, refused, rows, total, unseen
 
 
@@ -148,9 +148,9 @@ ELEMENTWISE: Mapping[Kind, Rule] = total(
         Kind.ACTIVATION: activation,
         **{kind: _by(count.flops) for kind, count in EACH.items()},  # softmax, add, multiply
         Kind.ROTATE: rotate,
-        **rows(nothing, Kind.LOOKUP, Kind.MIX, Kind.EXPERTS, Kind.JOIN, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
-        **rows(nothing, Kind.DROPOUT, Kind.POSITIONS),  # which is off; and which is made once
-        **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), Kind.ROUTE, Kind.COMBINE),
+        **rows(nothing, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX),
+        **rows(nothing, *ARRANGING),  # dropout is off, and positions are made once
+        **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), *ROUTING),
         Kind.OBSERVED: unseen,
     },
     "elementwise FLOPs",

@@ -16,7 +16,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Excludes
 from ..language.symbols import B, S, W
-from ..ledger.facts import ONE, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import ATTENDING, ONE, ROUTING, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..ledger.placement import CHOICES, in_flight
 from .quantity import Convention, Conventions, Counted, refused, rows, unseen
 
@@ -162,7 +162,7 @@ _COMMON: dict[Kind, Saver] = {
     Kind.JOIN: refused(
         "what transformers keeps of two tensors side by side, as latent attention has them, is not known"
     ),
-    **rows(refused("what transformers keeps of experts is not known"), Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE),
+    **rows(refused("what transformers keeps of experts is not known"), Kind.EXPERTS, *ROUTING),
     Kind.OBSERVED: unseen,
 }
 
@@ -201,7 +201,7 @@ _MEGATRON: dict[Kind, Saver] = {
     Kind.NORM: megatron_norm,
     Kind.ACTIVATION: megatron_activation,
     Kind.DROPOUT: dropout,
-    **rows(reads, Kind.SCORES, Kind.MIX),
+    **rows(reads, *ATTENDING),
     Kind.SOFTMAX: softmax,
     **rows(
         refused(
@@ -209,7 +209,7 @@ _MEGATRON: dict[Kind, Saver] = {
             "fixed positions, no poolers, no convolutions and no experts"
         ),
         *(Kind.CONVOLUTION, Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
-        *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE, Kind.PARAMETER),
+        *(Kind.EXPERTS, Kind.PARAMETER, *ROUTING),
     ),
     Kind.OBSERVED: unseen,
 }
@@ -369,6 +369,10 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
     for _, entry in ledger:
         if entry.kind is Kind.POSITIONS and entry.function == "rotary":
             yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
+    handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
+    for _, entry in ledger:  # the indices themselves are of another tensor, so many rows further down
+        if entry.kind is Kind.LOOKUP and entry.skipped != 0 and entry.inputs[0].name in handed:
+            yield entry, Term(f"{entry.path} (positions)", (*entry.inputs[0].shape, LONG))
 
 
 def _written_out(ledger: Ledger, conventions: Conventions) -> bool:

@@ -24,7 +24,7 @@ from ..architectures.base import Architecture
 from ..language.errors import WitnessError
 from ..language.shapes import shape_line
 from ..language.sizes import evaluate
-from ..language.symbols import B, C, N_new, S, V_type
+from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import Kind
 from .calling import unpadded
 from .measure import our_path, recipe
@@ -36,8 +36,6 @@ Parts = Mapping[
     tuple[str, str], Mapping[int, int]
 ]  # a module of ours and a pass -> what each part of it came to: how often
 FORWARD, BACKWARD = "forward", "backward"
-# Of functions that a module calls.
-_CHANCES = ("dropout", "attention_dropout", "activation_dropout", "residual_dropout", "embedding_dropout")
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -94,7 +92,7 @@ class Witness(Session):
         self.twice = twice  # whether FLOPs are counted by torch's FlopCounterMode too
         self._prompts: dict[int, Prompted] = {}
         self._kept: dict[tuple[str, ...], Found] = {}
-        self._chances: dict[tuple[int, str], float] = {}  # of dropout, as the class has them
+        self._chances: dict[tuple[int, str], float] = {}  # of dropout, in each module of a model that is held here
         self._states: dict[tuple[str, str, bool], tuple[int, int, int]] = {}
 
     # -- how it is called ----------------------------------------------------------------------------------------
@@ -134,7 +132,8 @@ class Witness(Session):
                     seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
                     masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
                 facts["attention_mask"] = masks if len(masks) > 1 else masks[kinds[0]]
-            if masked or not keeps_cache(component):  # else a causal model makes its own
+            # Else a causal model makes its own, one row for all sequences where they turn its heads.
+            if masked or not keeps_cache(component) or P in component.fields.sizes:
                 facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
             if V_type in component.fields.sizes:
                 facts["token_type_ids"] = torch.zeros(numbers[B], new, dtype=torch.long, device=device)
@@ -295,9 +294,10 @@ class Witness(Session):
             def within(model: nn.Module, seen: Keeper) -> AbstractContextManager[None]:
                 trainable(model)
                 for module in model.modules():
-                    for name in ("p",) if isinstance(module, nn.Dropout) else _CHANCES:
-                        if isinstance(getattr(module, name, None), float):
-                            chance = self._chances.setdefault((id(module), name), getattr(module, name))
+                    for name, value in vars(module).items():
+                        named = "drop" in name or (name == "p" and isinstance(module, nn.Dropout))
+                        if named and isinstance(value, float):
+                            chance = self._chances.setdefault((id(module), name), value)
                             setattr(module, name, chance if dropout == "on" else 0.0)
                 return _recomputing(model, recompute, seen.keep)
 
