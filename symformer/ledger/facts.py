@@ -165,6 +165,7 @@ class Scope:
     loop: tuple[Tensor, Tensor, Tensor] | None = (
         None  # of repeated layers: what goes in, what each reads, what it gives
     )
+    handed: tuple[Tensor, ...] = ()  # what each of repeated layers reads beside its input
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property

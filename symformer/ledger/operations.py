@@ -56,7 +56,7 @@ class Operations:
         inner = Tensor(x.name, x.shape, None, needed, encoded=x.encoded)
         scope = Scope(f"{name}.*", part, count)
         y: Tensor = self._enter(scope, (inner, *context))
-        scope.loop = (x, inner, y)
+        scope.loop, scope.handed = (x, inner, y), tuple(each for each in context if isinstance(each, Tensor))
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
 

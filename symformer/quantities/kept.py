@@ -369,6 +369,10 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
     for _, entry in ledger:
         if entry.kind is Kind.POSITIONS and entry.function == "rotary":
             yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
+    handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
+    for _, entry in ledger:  # the indices themselves are of another tensor, so many rows further down
+        if entry.kind is Kind.LOOKUP and entry.skipped != 0 and entry.inputs[0].name in handed:
+            yield entry, Term(f"{entry.path} (positions)", (*entry.inputs[0].shape, LONG))
 
 
 def _written_out(ledger: Ledger, conventions: Conventions) -> bool:

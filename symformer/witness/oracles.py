@@ -24,7 +24,7 @@ from ..architectures.base import Architecture
 from ..language.errors import WitnessError
 from ..language.shapes import shape_line
 from ..language.sizes import evaluate
-from ..language.symbols import B, C, N_new, S, V_type
+from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import Kind
 from .calling import unpadded
 from .measure import our_path, recipe
@@ -132,7 +132,8 @@ class Witness(Session):
                     seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
                     masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
                 facts["attention_mask"] = masks if len(masks) > 1 else masks[kinds[0]]
-            if masked or not keeps_cache(component):  # else a causal model makes its own
+            # Else a causal model makes its own, one row for all sequences where they turn its heads.
+            if masked or not keeps_cache(component) or P in component.fields.sizes:
                 facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
             if V_type in component.fields.sizes:
                 facts["token_type_ids"] = torch.zeros(numbers[B], new, dtype=torch.long, device=device)
