@@ -228,7 +228,7 @@ class Reader:
             return None
         function = agreed(frozenset(kinds) for name, kinds in self.real.seen.norms.items() if star(name) == module)
         read = self._shape(
-            (sight, each) for sight in self.sights for name, some in sight.seen.normed.items()
+            (sight, each[:-1]) for sight in self.sights for name, some in sight.seen.normed.items()
             if star(name) == module for each in some
         )  # fmt: skip
         if function is None or len(function) != 1 or "" in function or read is None:
@@ -237,7 +237,7 @@ class Reader:
         if any(self.stored.counts[row] != self.stored.counts[stored] for row in held):
             return None
         (norm,) = function
-        x = Tensor("x", (*read[:-1], shape[0]), grad=ONE)
+        x = Tensor("x", (*read, shape[0]), grad=ONE)
         return self._entry(Kind.NORM, module, (x,), x.shape, tuple(held), function=norm)
 
     def _shape(self, seen: Iterable[tuple[Sight, tuple[int, ...]]]) -> Shape | None:
@@ -246,6 +246,7 @@ class Reader:
         for sight, shape in seen:
             known = {number: size for size, number in reversed(list(sight.numbers.items()))}
             known |= {sight.numbers[size]: size for size in (B, *LENGTHS) if size in sight.numbers}
+            known |= {sight.numbers[B] * sight.numbers[each]: B * each for each in LENGTHS if each in sight.numbers}
             axes = tuple(known.get(each, Integer(each)) for each in shape)
             if found is not None and axes != found:
                 return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from .watching import Products, Unmasked
 
 FEW = 11  # tokens of a run with numbers
 SMALL = 5  # keys in a window of such a run
+PARAMETERS = 60_000_000  # that such a run has at most
 # What is held to torch: each by a run, or by tensors, of its own.
 CHECKED = ("params", "flops", "train-flops", "prefill-flops", "decode-flops", "kv-cache", "inference-memory")
 CACHES = (23, 41, 62)  # tokens in a cache, on both sides of WINDOWS
@@ -51,6 +53,7 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     runs = Runs(runner.build, runner.calls(RUNS["flops"]), runner.calls(RUNS["kv-cache"]))
     component = cast(Traced, products.model.component)
     letters = {name: SYMBOLS[letter] for name, letter in products.letters.items() if letter in SYMBOLS}
+    products = replace(products, checked=tuple(_tied(products, point) for point in products.checked))
     sights = [_sight(runs, point, letters) for point in products.checked]
     windows = {name: size for name, size in letters.items() if "window" in name}
     real = _real(runs, products, letters, windows)
@@ -188,6 +191,8 @@ def _sight(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Sight:
 def _real(runs: Runs, trace: Trace, letters: Mapping[str, Symbol], windows: Mapping[str, Symbol]) -> Sight | None:
     """A run with numbers, at sizes as small as the code takes."""
     point = _small(runs, trace, windows)
+    if sum(each.numel() for each in session(runs.build, point).model().parameters()) > PARAMETERS:
+        return None
     with torch.random.fork_rng(), silence(), torch.no_grad():
         torch.manual_seed(0)
         model = session(runs.build, point).model("cpu").eval()
@@ -243,14 +248,46 @@ def _small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
             return False
         return True
 
-    moving = [name for name in point if name in trace.letters and name not in ("B", "S", "S_enc", *windows)]
+    held = {"B", "S", "S_enc", *windows, *trace.ties, *(each.name for each in trace.pinned)}
+    small = {name: size for name in point if name not in held and (size := _least(name, point[name]))}
+    moving = [name for name in point if name in trace.letters and name not in held]
+    for apart in ("$.", "vocab"):  # token ids may be larger than a small vocabulary
+        some = {name: size for name, size in small.items() if not re.search(apart, name)}
+        if takes({**point, **some}):
+            return {**point, **some}
+    for name, size in sorted(small.items(), key=lambda each: -point[each[0]]):
+        point = {**point, name: size} if takes({**point, name: size}) else point
     for factor in (256, 60, 16, 4, 2, 2, 2):
         for name in sorted(moving, key=lambda each: -point[each]):
-            least = 24 if "vocab" in name or "position" in name else 2
             smaller = {**point, name: point[name] // factor}
-            if (point[name] % factor == 0 or least == 24) and smaller[name] >= least and takes(smaller):
-                point = smaller
+            whole = point[name] % factor == 0 and smaller[name] > 1
+            point = smaller if whole and name not in small and takes(smaller) else point
     return point
+
+
+# What the fields of a config that say so are made in a run with numbers, in the order that they are asked in.
+LEAST = (
+    ("vocab", 96),
+    ("position|n_ctx", 64),
+    ("rotary|rope", 8),
+    ("per_tok|top_?k", 2),
+    ("expert", 4),
+    ("key_value|kv_heads|n_kv|group", 2),
+    ("head_dim|kv_channels", 16),
+    ("head", 4),
+    ("hidden_size$|d_model|n_embd|embed_dim", 64),
+    ("intermediate|ffn|n_inner|d_ff", 48),
+)
+
+
+def _least(name: str, size: int) -> int:
+    """What a size is made, by its name; 0 for one that says nothing."""
+    found = next((least for word, least in LEAST if re.search(word, name.rpartition(".")[2])), 0)
+    return min(found, size)
+
+
+def _tied(trace: Trace, point: Point) -> Point:
+    return {**point, **{name: tie.at(point) for name, tie in trace.ties.items()}}
 
 
 def _depth(point: Point) -> int:
