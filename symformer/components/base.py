@@ -6,7 +6,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from sympy import Expr
@@ -65,6 +65,11 @@ class Component(ABC):
         """The library that has this part as a torch class; "" for none."""
         return ""
 
+    @property
+    def unread(self) -> str:
+        """Why it is not known what its class keeps for the backward pass; "" where it is."""
+        return ""
+
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """The part whose ledger answers a quantity under these conventions: itself, unless its facts are measured."""
         return self
@@ -96,14 +101,7 @@ class Component(ABC):
     @classmethod
     def choices(cls) -> dict[str, tuple[Any, ...]]:
         """Its options, each with the values it takes."""
-        hints = get_type_hints(cls)
-        found: dict[str, tuple[Any, ...]] = {}
-        for item in fields(cls):
-            if hints[item.name] is bool:
-                found[item.name] = (True, False)
-            elif get_origin(hints[item.name]) is Literal:
-                found[item.name] = get_args(hints[item.name])
-        return found
+        return dict(_choices(cls))
 
     @classmethod
     def options_from(cls, given: Mapping[str, str | bool]) -> dict[str, Any]:
@@ -133,11 +131,35 @@ class Component(ABC):
         }
 
 
+@cache
+def _choices(part: type[Component]) -> Mapping[str, tuple[Any, ...]]:
+    hints = get_type_hints(part)
+    found: dict[str, tuple[Any, ...]] = {}
+    for item in fields(part):
+        if hints[item.name] is bool:
+            found[item.name] = (True, False)
+        elif get_origin(hints[item.name]) is Literal:
+            found[item.name] = get_args(hints[item.name])
+    return found
+
+
 def spell_option(value: object) -> str:
     """An option's value as it is written on the command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def read_by(part: Component, x: Tensor, context: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """What a part inside a block reads: x, and what the block was given beside it if the part has a second input."""
-    return (x, *context) if len(shape_line(part.shapes).inputs) > 1 else (x,)
+def read_by(part: Component, x: Tensor, context: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """What a part inside a block reads: x, and what the block was given beside it if the part has a second input.
+
+    Of what was given by name, as a mapping, it reads what its shape line names.
+    """
+    wanted = [axes.name for axes in shape_line(part.shapes).inputs[1:]]
+    if context and isinstance(context[0], Mapping):
+        return (x, *(context[0][name] for name in wanted))
+    return (x, *context) if wanted else (x,)
+
+
+def beside(part: Component | None) -> str:
+    """What a part reads beside its first input, as its shape line spells it: ``, bias[1,A,S,S]``."""
+    inputs = part.shapes.partition("->")[0].rstrip() if part else ""
+    return inputs[inputs.find("]") + 1 :]

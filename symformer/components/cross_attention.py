@@ -39,6 +39,10 @@ class CrossAttention(Component):
     value: str = "v_proj"
     fused: str = ""  # the one matrix that stores all three projections, where there is one
     output: str = "o_proj"
+    scaled: bool = True
+    key_bias: bool = True  # of the key projection, where the others have one
+    weight_dropout: str = ""  # dropout on the attention weights, where the model names one
+    output_dropout: str = ""
 
     def split(self, cut: Cut) -> CrossAttention:
         return replace(self, heads=cut.share(self.heads), kv_heads=cut.share(self.kv_heads))
@@ -55,9 +59,12 @@ class CrossAttention(Component):
                 slices[rows] = {part: Weight(w.path, (rows, *w.shape[1:])) for part, w in joint.items()}
         own = not self.fused
         q = ops.linear(self.query, x, queries, bias=self.bias, shared=slices[queries], module=own)
-        k = ops.linear(self.key, memory, keys, bias=self.bias, shared=slices[keys], module=own)
+        k = ops.linear(self.key, memory, keys, bias=self.bias and self.key_bias, shared=slices[keys], module=own)
         v = ops.linear(self.value, memory, keys, bias=self.bias, shared=slices[keys], module=own)
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
-        weights = ops.softmax("softmax", ops.scores("scores", q, k, "none"))
-        return ops.linear(self.output, ops.merge(ops.mix("mix", weights, v, "none")), x.width, bias=self.output_bias)
+        weights = ops.softmax("softmax", ops.scores("scores", q, k, "none", scaled=self.scaled))
+        if self.weight_dropout:
+            weights = ops.dropout(self.weight_dropout, weights)
+        y = ops.linear(self.output, ops.merge(ops.mix("mix", weights, v, "none")), x.width, bias=self.output_bias)
+        return ops.dropout(self.output_dropout, y) if self.output_dropout else y

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from ..language.symbols import E, P
-from ..ledger.facts import Tensor
+from ..ledger.facts import ZERO, Tensor
 from ..ledger.operations import Operations
 from .base import Component
 
@@ -26,6 +26,7 @@ class PositionEmbedding(Component):
 
     rows: Expr = P
     width: Expr = E
+    skipped: Expr = ZERO  # rows before the first position's, which no position reads
 
     def forward(self, ops: Operations, positions: Tensor) -> Tensor:
-        return ops.lookup("", positions, self.rows, self.width, "positions")
+        return ops.lookup("", positions, self.rows, self.width, "positions", skipped=self.skipped)

@@ -23,6 +23,8 @@ class RMSNorm(Component):
 
     scale: bool = True
     offset: bool = False  # whether the scale is stored less one, as Gemma stores it
+    cast: bool = True  # whether what is divided by the root was cast to single precision, which in T5 the root alone is
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
-        return ops.norm("", x, "rms_offset" if self.offset else "rms", scale=self.scale, bias=False)
+        function = "rms_offset" if self.offset else "rms" if self.cast else "rms_uncast"
+        return ops.norm("", x, function, scale=self.scale, bias=False)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sympy import Expr
+
+from ..language.notation.text import text
+from ..language.symbols import D
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base import Component
@@ -13,13 +17,34 @@ from .base import Component
 class RotaryPositions(Component):
     """Queries and keys turned by their position, Su et al. 2021 [su2021], eq. 34: nothing is stored.
 
+    Where only ``turned`` elements of each head turn, the others are set beside them again.
+
     >>> RotaryPositions().params
     0
     """
 
     title = "Rotary positions"
     role = "attention"
-    shapes = "q[B,A,S,D], k[B,G,S,D], angles[2,S,D] -> q_rot[B,A,S,D], k_rot[B,G,S,D]"
+
+    turned: Expr | None = None  # how many elements of each head turn, the first of them; None: all
+
+    @property
+    def angles(self) -> str:
+        """What it turns by, in a shape line."""
+        return f"angles[2,S,{D if self.turned is None else self.turned}]"
+
+    @property
+    def shapes(self) -> str:  # type: ignore[override]  # as wide as what turns
+        return f"q[B,A,S,D], k[B,G,S,D], {self.angles} -> q_rot[B,A,S,D], k_rot[B,G,S,D]"
+
+    @property
+    def about(self) -> str:
+        """How much of a head turns."""
+        said = "Queries and keys turned by their position, Su et al. 2021 [su2021], eq. 34: nothing is stored."
+        if self.turned is None:
+            return said
+        part = f"Of a head the first {text(self.turned)} elements turn, Black et al. 2022 [black2022], section 2.1.1."
+        return f"{said} {part}"
 
     def forward(self, ops: Operations, q: Tensor, k: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:
         return ops.rotate("query", q, angles), ops.rotate("key", k, angles)

@@ -11,7 +11,8 @@ from ..language.symbols import A, D, E, G
 from ..ledger.facts import Mask, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
-from .base import Component
+from .base import Component, beside, read_by
+from .rotary_positions import RotaryPositions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,19 +40,29 @@ class SelfAttention(Component):
     output_bias: bool = True
     causal: bool = True
     window: Expr | None = None  # sliding: a query sees so many tokens, its own the last
-    positions: Component | None = None  # applied to queries and keys, by head
+    whole: bool = False  # whether a cache keeps every token, whatever the window
+    spread: bool = False  # whether keys and values are copied to every head of their group before they are cached
+    positions: RotaryPositions | None = None  # applied to queries and keys, by head
+    distances: Component | None = None  # what is added to the scores for how far apart two tokens are
+    scaled: bool = True  # whether the scores are divided by the root of D
+    key_bias: bool = True  # of the key projection, where the others have one
+    joint_norm: Component | None = None  # of queries and keys, over all heads together
+    head_norm: Component | None = None  # of queries and keys, over each head alone, before their positions
     query: str = "q_proj"
     key: str = "k_proj"
     value: str = "v_proj"
     fused: str = ""  # the one matrix that gives queries, keys and values together, where there is one
     output: str = "o_proj"
+    query_norm: str = "q_norm"
+    key_norm: str = "k_norm"
     weight_dropout: str = ""  # dropout on the attention weights, where the model names one
     output_dropout: str = ""
     softmax: str = ""  # "float32" where the softmax is computed in single precision, whatever the model's own
 
     @property
-    def shapes(self) -> str:  # type: ignore[override]  # rotary positions are one more input
-        return "x[B,S,E], angles[2,S,D] -> y[B,S,E]" if self.positions else "x[B,S,E] -> y[B,S,E]"
+    def shapes(self) -> str:  # type: ignore[override]  # rotary positions are one more input, and so is a bias
+        angles = f", {self.positions.angles}" if self.positions else ""
+        return f"x[B,S,E]{angles}{beside(self.distances)} -> y[B,S,E]"
 
     @property
     def about(self) -> str:
@@ -71,7 +82,7 @@ class SelfAttention(Component):
             said = "Attention with one head of width D, Vaswani et al. 2017 [vaswani2017], section 3.2.1."
         if self.window is not None:
             said += " Its window slides with the query, Beltagy et al. 2020 [beltagy2020], section 3.1."
-        return said + (f" {self.positions.about}" if self.positions else "")
+        return " ".join([said, *(part.about for part in (self.positions, self.distances) if part)])
 
     def split(self, cut: Cut) -> SelfAttention:
         return replace(self, heads=cut.share(self.heads), kv_heads=cut.share(self.kv_heads))
@@ -83,17 +94,27 @@ class SelfAttention(Component):
             q, k, v = ops.split(joint, (queries, keys, keys))
         else:
             q = ops.linear(self.query, x, queries, bias=self.bias)
-            k = ops.linear(self.key, x, keys, bias=self.bias)
+            k = ops.linear(self.key, x, keys, bias=self.bias and self.key_bias)
             v = ops.linear(self.value, x, keys, bias=self.bias)
+        if self.joint_norm is not None:
+            q, k = ops.call(self.query_norm, self.joint_norm, q), ops.call(self.key_norm, self.joint_norm, k)
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
+        if self.spread:
+            k, v = ops.spread(k, self.heads), ops.spread(v, self.heads)
+        if self.head_norm is not None:
+            q, k = ops.call(self.query_norm, self.head_norm, q), ops.call(self.key_norm, self.head_norm, k)
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         mask: Mask = "causal" if self.causal else "none"
-        weights = ops.softmax("softmax", ops.scores("scores", q, k, mask, self.window), self.softmax)
+        scores = ops.scores("scores", q, k, mask, self.window, scaled=self.scaled, whole=self.whole)
+        if self.distances is not None:
+            scores = ops.call("distances", self.distances, *read_by(self.distances, scores, angles))
+        weights = ops.softmax("softmax", scores, self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
-        y = ops.linear(
-            self.output, ops.merge(ops.mix("mix", weights, v, mask, self.window)), x.width, bias=self.output_bias
-        )
+        apart = self.positions is not None and self.positions.turned is not None
+        layout = "by head" if apart else ""
+        mixed = ops.mix("mix", weights, v, mask, self.window, whole=self.whole, function=layout)
+        y = ops.linear(self.output, ops.merge(mixed), x.width, bias=self.output_bias)
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y

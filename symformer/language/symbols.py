@@ -65,6 +65,9 @@ _TABLE = (
     Letter("V", "vocabulary rows", "rows", ("vocab_size",)),
     Letter("V_type", "segment (token type) rows", "rows", ("type_vocab_size",)),
     Letter("P", "learned position rows", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
+    Letter("P_enc", "position rows of the encoder", "rows", ("max_source_positions",)),
+    Letter("P_rel", "buckets of distances", "rows", ("relative_attention_num_buckets",), growth=0),
+    Letter("E_emb", "width of the embeddings, where the layers have another", "elements", ("embedding_size",)),
     Letter("E", "embedding (model) width", "elements", ("hidden_size", "n_embd", "d_model")),
     Letter("H", "hidden width of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
     Letter("X", "experts", "experts", ("num_local_experts", "n_routed_experts", "num_experts")),
@@ -101,8 +104,8 @@ RANK: dict[Symbol, tuple[int, str]] = {symbol: (rank, "") for rank, symbol in en
 B, S, S_enc, C, N_new, C_win = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "C_win"))
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
-V, V_type, P = (SYMBOLS[name] for name in ("V", "V_type", "P"))
-E, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "H", "X", "X_shared", "K", "M"))
+V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
+E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
 A, G, D, R, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "W"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sympy import Expr, Integer
+from sympy import Expr, Integer, Mul, cancel, floor, sympify
 
 from ..language.errors import ShapeError
 from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line, spell
-from .facts import ONE, ZERO, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight, equal
+from ..language.symbols import S
+from .facts import ONE, UNSCALED, ZERO, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight, equal
 
 _OWN: Mapping[str, Weight] = {}
 Trained = Callable[[Kind, str], bool]  # whether an operation that has weights trains any, by its kind and path
@@ -23,9 +24,14 @@ Trained = Callable[[Kind, str], bool]  # whether an operation that has weights t
 def record(part: Part, trained: Trained = lambda kind, path: True) -> Ledger:
     """The ledger of a part, run on inputs of the shapes that its own shape line names."""
     ops = Operations(part, trained)
-    inputs = [Tensor(axes.name, axes.example) for axes in shape_line(part.shapes).inputs]
+    inputs = [given(axes.name, axes.example) for axes in shape_line(part.shapes).inputs]
     output = ops.run(part, inputs)
     return Ledger(ops.root, output)
+
+
+def given(name: str, shape: Shape) -> Tensor:
+    """What stands in no entry: an input, or indices. Without an axis of S it is not of the tokens that go on."""
+    return Tensor(name, shape, encoded=not any(dim.has(S) for dim in shape))
 
 
 class Operations:
@@ -46,7 +52,8 @@ class Operations:
     def repeat(self, name: str, count: Expr, part: Part, x: Tensor, *context: Any) -> Tensor:
         """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically."""
         # Nothing asks for the gradient of the first layer's input if nothing below is trained; the others' is needed.
-        inner = Tensor(x.name, x.shape, None, x.grad if x.grad != 0 else (count - 1) / count)
+        needed = x.grad if x.grad != 0 else (count - 1) / count
+        inner = Tensor(x.name, x.shape, None, needed, encoded=x.encoded)
         scope = Scope(f"{name}.*", part, count)
         y: Tensor = self._enter(scope, (inner, *context))
         scope.loop = (x, inner, y)
@@ -72,17 +79,28 @@ class Operations:
 
     def index(self, name: str, *shape: Expr | int) -> Tensor:
         """Whole numbers that a model makes for itself, such as position ids: no entry, nothing computed."""
-        return Tensor(name, tuple(Integer(dim) if isinstance(dim, int) else dim for dim in shape))
+        return given(name, tuple(Integer(dim) if isinstance(dim, int) else dim for dim in shape))
 
     # -- operations with weights ---------------------------------------------------------------------------------
 
     def lookup(
-        self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, *, shared: Mapping[str, Weight] = _OWN
+        self,
+        name: str,
+        index: Tensor,
+        rows: Expr,
+        width: Expr,
+        table: Table,
+        *,
+        shared: Mapping[str, Weight] = _OWN,
+        skipped: Expr = ZERO,
     ) -> Tensor:
-        """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared."""
+        """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared.
+
+        Of positions, the first token's row has so many ``skipped`` ones before it.
+        """
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
-        facts = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
-        return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
+        facts: dict[str, Any] = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
+        return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts, skipped=skipped)
 
     def linear(
         self,
@@ -107,6 +125,42 @@ class Operations:
         facts = {"weights": stored, "shared": tuple(shared.values()), "module": module, "logits": logits}
         facts["recalled"] = recalled
         return self._write(Kind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
+
+    def convolution(
+        self,
+        name: str,
+        x: Tensor,
+        out: Expr,
+        kernel: Sequence[Expr | int],
+        *,
+        stride: Expr | int = 1,
+        padding: Expr | int = 0,
+        groups: Expr | int = 1,
+        bias: bool = True,
+    ) -> Tensor:
+        """x[B, in, …] -> y[B, out, …]: a table ``[out, in/groups, *kernel]`` that slides over the positions.
+
+        Of n positions are left (n + 2·padding - kernel)/stride + 1: rounded down where the stride is a number, and
+        where it is a size it has to divide, which is for whoever writes the part to say.
+        """
+        if len(x.shape) != 2 + len(kernel):
+            raise ShapeError(
+                f"{self._path(name)}: a kernel of {len(kernel)} axes slides over x[B, channels, …] of as many axes of "
+                f"positions, and x is {spell(x.shape)}"
+            )
+        channels = x.shape[1]
+        if groups != 1 and not (equal(channels, sympify(groups)) and equal(out, channels)):
+            raise ShapeError(
+                f"{self._path(name)}: groups={text(sympify(groups))} of {text(channels)} channels to {text(out)}; one "
+                "group, or a channel to a group and as many out, is known"
+            )
+        window: Shape = tuple(Integer(size) if isinstance(size, int) else size for size in kernel)
+        wanted: dict[str, Shape] = {"weight": (out, cancel(channels / groups), *window)}
+        if bias:
+            wanted["bias"] = (out,)
+        places = (_slides(n, size, stride, padding) for n, size in zip(x.shape[2:], window, strict=True))
+        facts = {"weights": self._weights_of(name, wanted, _OWN), "module": True}
+        return self._write(Kind.CONVOLUTION, name, (x,), (x.shape[0], out, *places), **facts)
 
     def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr) -> Tensor:
         """x[B,S,in] or x[B,S,K,in], chosen[B,S,K] -> y[B,S,K,out]: a table ``[rows, out, in]``, a matrix an expert."""
@@ -153,8 +207,12 @@ class Operations:
         tables = Integer(2 if function == "rotary" else 1)
         return self._write(Kind.POSITIONS, name, (), (tables, length, width), function=function, module=True)
 
+    def slopes(self, name: str, heads: Expr, length: Expr) -> Tensor:
+        """A fixed table [1, heads, 1, length] to add to scores: of each head a line over the keys."""
+        return self._write(Kind.POSITIONS, name, (), (ONE, heads, ONE, length), function="slopes")
+
     def rotate(self, name: str, x: Tensor, angles: Tensor) -> Tensor:
-        """Rotary positions applied to x[B,A,S,D], by angles[2,S,D]."""
+        """Rotary positions applied to x[B,A,S,D], by angles[2,S,D], or to its first elements by narrower angles."""
         return self._write(Kind.ROTATE, name, (x, angles), x.shape)
 
     def join(self, name: str, x: Tensor, y: Tensor) -> Tensor:
@@ -186,10 +244,13 @@ class Operations:
         window: Expr | None = None,
         *,
         latent: tuple[Tensor, ...] = (),
+        scaled: bool = True,
+        whole: bool = False,
     ) -> Tensor:
-        """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head."""
+        """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head, over the root of D if scaled."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
-        facts = {"mask": mask, "window": window, "latent": latent}
+        facts = {"mask": mask, "window": window, "whole": whole, "latent": latent}
+        facts["function"] = "" if scaled else UNSCALED
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "") -> Tensor:
@@ -205,10 +266,16 @@ class Operations:
         window: Expr | None = None,
         *,
         latent: tuple[Tensor, ...] = (),
+        whole: bool = False,
+        function: str = "",
     ) -> Tensor:
-        """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head."""
+        """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head.
+
+        ``function`` is ``by head`` where a token's heads do not stand side by side, as its queries do not that were
+        put together of what turned and what did not: merging the heads then is a copy.
+        """
         self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
-        facts = {"mask": mask, "window": window, "latent": latent}
+        facts = {"mask": mask, "window": window, "latent": latent, "whole": whole, "function": function}
         return self._write(Kind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), **facts)
 
     # -- views: no entry, the same storage -----------------------------------------------------------------------
@@ -216,16 +283,28 @@ class Operations:
     def split(self, x: Tensor, widths: Sequence[Expr]) -> list[Tensor]:
         """x[…, a+b+…] -> [x[…, a], x[…, b], …]."""
         self._same(self._path(""), "the pieces of a split", (sum(widths, Integer(0)),), x.shape[-1:])
-        return [Tensor(x.name, (*x.shape[:-1], width), x, x.grad) for width in widths]
+        return [x.view((*x.shape[:-1], width)) for width in widths]
 
     def heads(self, x: Tensor, heads: Expr, width: Expr) -> Tensor:
         """x[B,S,A·D] -> x[B,A,S,D]."""
         self._same(self._path(""), "heads times head width", (heads * width,), x.shape[-1:])
-        return Tensor(x.name, (x.shape[0], heads, x.shape[1], width), x, x.grad)
+        return x.view((x.shape[0], heads, x.shape[1], width))
+
+    def spread(self, x: Tensor, heads: Expr) -> Tensor:
+        """x[B,G,S,D] -> x[B,A,S,D]: what a group of heads shares, for each of them."""
+        return x.view((x.shape[0], heads, *x.shape[2:]))
 
     def merge(self, x: Tensor) -> Tensor:
         """x[B,A,S,D] -> x[B,S,A·D]."""
-        return Tensor(x.name, (x.shape[0], x.shape[2], x.shape[1] * x.shape[3]), x, x.grad)
+        return x.view((x.shape[0], x.shape[2], x.shape[1] * x.shape[3]))
+
+    def channels_first(self, x: Tensor) -> Tensor:
+        """x[B,S,E] -> x[B,E,S]: what a convolution over a sequence reads."""
+        return x.view((x.shape[0], x.shape[2], x.shape[1]))
+
+    def channels_last(self, x: Tensor) -> Tensor:
+        """x[B,E,…] -> x[B,S,E]: the places of a convolution, one after another."""
+        return x.view((x.shape[0], Mul(*x.shape[2:]), x.shape[1]))
 
     # -- the writing itself --------------------------------------------------------------------------------------
 
@@ -259,9 +338,11 @@ class Operations:
         # What is done to scores, one by one, is done to the same pairs: softmax, dropout, an added bias.
         like = next((x for x in inputs if x.mask != "none" and x.shape == shape), None)
         if like is not None:
-            facts = {"mask": like.mask, "window": like.window, **facts}
-        pairs = () if kind is Kind.MIX else (facts.get("mask", "none"), facts.get("window"))
-        output = Tensor(path, shape, None, grad, *pairs)
+            facts = {"mask": like.mask, "window": like.window, "whole": like.whole, **facts}
+        masked = ("mask", "window", "whole")
+        pairs = {} if kind is Kind.MIX else {name: facts[name] for name in masked if name in facts}
+        encoded = all(x.encoded for x in inputs) if inputs else given(path, shape).encoded
+        output = Tensor(path, shape, None, grad, encoded=encoded, **pairs)
         self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))
         return output
 
@@ -280,6 +361,12 @@ class Operations:
     def _same(self, path: str, what: str, left: Shape, right: Shape) -> None:
         if len(left) != len(right) or not all(equal(a, b) for a, b in zip(left, right, strict=True)):
             raise ShapeError(f"{path}: {what} differ: {spell(left)} and {spell(right)}")
+
+
+def _slides(length: Expr, kernel: Expr, stride: Expr | int, padding: Expr | int) -> Expr:
+    """How many places a window stands at."""
+    steps = cancel((length + 2 * padding - kernel) / stride)
+    return cancel((floor(steps) if isinstance(stride, int) else steps) + 1)
 
 
 def _share(grad: Expr) -> int:

@@ -18,22 +18,32 @@ from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line
 from ..language.sizes import AtMost, Condition, Divides
 from ..language.symbols import RANK, A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S, S_enc, V
-from .facts import ONE, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight
+from .facts import (
+    ARRANGING,
+    ATTENDING,
+    ONE,
+    POINTWISE,
+    STORING,
+    Entry,
+    Kind,
+    Ledger,
+    Mask,
+    Part,
+    Scope,
+    Table,
+    Tensor,
+    Weight,
+)
 from .operations import Operations
+from .operations import given as input_of
 
 PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
 # The axis of its first input that an operation adds up, or weighs one against another: where ranks divide that axis no
 # rank can do it alone. None: it works element by element, or its own method below says how ranks do it together.
 REDUCED: Mapping[Kind, int | None] = {
-    Kind.NORM: -1,
-    Kind.SOFTMAX: -1,
-    Kind.ROUTE: -1,
-    Kind.SCORES: -1,
-    Kind.MIX: -1,
+    **dict.fromkeys((*STORING, *POINTWISE, *ARRANGING), None),
+    **dict.fromkeys((Kind.NORM, Kind.SOFTMAX, Kind.ROUTE, *ATTENDING), -1),
     Kind.COMBINE: -2,
-    **dict.fromkeys((Kind.LOOKUP, Kind.LINEAR, Kind.EXPERTS, Kind.SELECT, Kind.MOVE, Kind.PARAMETER), None),
-    **dict.fromkeys((Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE), None),
-    **dict.fromkeys((Kind.POSITIONS, Kind.JOIN), None),
     Kind.OBSERVED: None,  # of a trace, which has no ranks
 }
 
@@ -132,7 +142,7 @@ def place(part: Divisible, placement: Placement) -> Ledger:
             f"{part.title} is given heads ({', '.join(heads)}), which the part that makes them divides; "
             f"tensor={placement.tensor} is known for that part"
         )
-    inputs = [Tensor(axes.name, ops.local(axes.example)) for axes in given]
+    inputs = [input_of(axes.name, ops.local(axes.example)) for axes in given]
     ledger = Ledger(ops.root, ops.run(split, inputs))
     if placement.expert == "on" and not any(entry.kind is Kind.EXPERTS for _, entry in ledger):
         raise RuleError(f"{part.title} has no experts for expert=on to divide")
@@ -212,6 +222,10 @@ class _RankOperations(Operations):
 
     def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, **facts: Any) -> Tensor:
         """A rank looks up the rows it has; the sum over the ranks is the embedding."""
+        if table == "distances" and (self.placement.tensor != "off" or self.placement.context != "off"):
+            raise RuleError(
+                f"{self._path(name)}: what a rank holds of a table of distances, with one column a head, is not stated"
+            )
         divided = rows.has(N_tp)
         x = super().lookup(name, self._gathered(index) if divided else index, rows, width, table, **facts)
         return self._leave(name, x) if divided else x
@@ -223,6 +237,17 @@ class _RankOperations(Operations):
             raise RuleError(f"{self._path(name)}: a linear whose input and output are both divided is not known")
         y = super().linear(name, self._brought(name, x) if columns else x, out, **facts)
         return self._leave(name, y) if rows else y
+
+    def convolution(self, name: str, x: Tensor, out: Expr, kernel: Sequence[Expr | int], **facts: Any) -> Tensor:
+        """On every rank as it is, or the channels that a rank has, where each is by itself."""
+        path = self._path(name)
+        if self.sequence or self.placement.context == "on":
+            how = "tensor=sequence" if self.sequence else "context=on"
+            raise RuleError(f"{path}: a convolution reads places beside its own, and is not known with {how}")
+        groups = facts.get("groups", 1)
+        if any(size.has(N_tp) for size in (x.shape[1], out)) and groups == 1:
+            raise RuleError(f"{path}: a convolution over channels that are divided among ranks is not known")
+        return super().convolution(name, x, out, kernel, **facts)
 
     def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr) -> Tensor:
         """Tokens go to the ranks that have their experts; a rank is sent as many as it sends."""
@@ -315,7 +340,7 @@ class _RankOperations(Operations):
 
     def _move(self, name: str, function: str, x: Tensor, shape: Shape, base: Tensor | None) -> Tensor:
         path = self._path(".".join(filter(None, (name, function.replace("-", "_")))))
-        y = Tensor(path, shape, base, x.grad)
+        y = Tensor(path, shape, base, x.grad, encoded=x.encoded)
         self._scopes[-1].items.append(Entry(Kind.MOVE, path, (x,), y, function=function))
         return y
 
@@ -328,6 +353,11 @@ class _RankOperations(Operations):
         key = (id(x), id(layers))
         if key not in self._read:
             if self.sequence:
+                if not x.shape[1].has(N_tp):
+                    raise RuleError(
+                        f"{self._path(name)}: tensor=sequence divides sequences among N_tp ranks, and "
+                        f"{text(x.shape[1])} is a fixed length"
+                    )
                 y = self._move(name, "all-gather", x, _along(x.shape, N_tp), x)
             else:
                 y = self._move(name, "copy", x, x.shape, x)
@@ -346,7 +376,11 @@ class _RankOperations(Operations):
             return k
         batch, heads, length, width = k.shape
         path = self._path(f"{name}.{what}")
-        whole = Tensor(path, (batch, heads, length * N_cp, width), k, k.grad)
+        if not length.has(N_cp):
+            raise RuleError(
+                f"{path}: context=on divides sequences among N_cp ranks, and {text(length)} is a fixed length"
+            )
+        whole = k.view((batch, heads, length * N_cp, width), path)
         self._shares[id(whole)] = k
         self._scopes[-1].items.append(Entry(Kind.MOVE, path, (k,), whole, function="ring"))
         return whole

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from sympy import Expr, Integer
 
 from ..formulas.account import Term
+from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import Entry, Kind, Tensor
+from ..ledger.facts import ARRANGING, POINTWISE, ROUTING, Entry, Kind, Tensor
 from .elementwise import at_the_last
 from .generation import SIZES, alone, cached, tokens
 from .quantity import Convention, Conventions, Rule, nothing, refused, rows, unseen
@@ -25,6 +26,8 @@ def whole(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 def lookup(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Indices, and the rows they name."""
+    if entry.function == "distances" and conventions["phase"] == "decode":
+        raise RuleError(f"{entry.path}: what is read of a table of distances for one new token is not stated")
     index, rows = _run(entry, entry.inputs[0], conventions), _run(entry, entry.output, conventions)
     size = SIZES[conventions["dtype"]]
     return (
@@ -40,6 +43,13 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     if at_the_last(entry, conventions):
         x, y = (x[0], x[-1]), (y[0], y[-1])
     return _terms(entry, conventions, [("input", x)], y)
+
+
+def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """X and the weights in, y out, of a run over all places."""
+    if conventions["phase"] == "decode":
+        cached(entry)
+    return whole(entry, conventions)
 
 
 def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -106,24 +116,40 @@ def _terms(
     return tuple(terms)
 
 
-RULES: Mapping[Kind, Rule] = {
+def _once(rule: Rule) -> Rule:
+    """A rule for every run, with the encoder's part of it left out where one new token is decoded: that ran before."""
+
+    def terms(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+        if entry.output.encoded and conventions["phase"] == "decode":
+            alone(entry, conventions)
+            return ()
+        return rule(entry, conventions)
+
+    return terms
+
+
+_RULES: Mapping[Kind, Rule] = {
     Kind.LOOKUP: lookup,
     Kind.LINEAR: linear,
+    Kind.CONVOLUTION: convolution,
     Kind.SCORES: scores,
+    **rows(whole, Kind.NORM, *POINTWISE),
     Kind.SOFTMAX: softmax,
     Kind.MIX: mix,
-    **rows(whole, Kind.NORM, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE),
-    **rows(nothing, Kind.DROPOUT, Kind.POSITIONS, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
+    **rows(nothing, Kind.PARAMETER, *ARRANGING),
     Kind.JOIN: refused("what is read to set two tensors side by side, as latent attention does, is not stated"),
     **rows(
         refused(
             "which experts' weights are read depends on where the tokens of a batch go, so this has no closed form"
         ),
-        *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE),
+        Kind.EXPERTS,
+        *ROUTING,
     ),
     Kind.OBSERVED: unseen,
 }
 
+RULES: Mapping[Kind, Rule] = {kind: _once(rule) for kind, rule in _RULES.items()}
+ENCODER = "With phase=prefill the encoder runs as well; with phase=decode it has run, and its keys and values are kept."
 PHASE = Convention(
     {
         "prefill": "one forward pass over B sequences of S tokens",

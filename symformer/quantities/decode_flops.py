@@ -16,4 +16,5 @@ QUANTITY = Quantity(
     rules(one_token),
     ("operation", "multiplied out"),
     {"embedding": EMBEDDING, "count": COUNT},
+    encoder="The encoder has run, and the keys and values of what it read are kept.",
 )

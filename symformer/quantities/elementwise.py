@@ -16,7 +16,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.shapes import Shape
 from ..language.symbols import C
-from ..ledger.facts import Entry, Kind, Weight
+from ..ledger.facts import ARRANGING, ROUTING, UNSCALED, Entry, Kind, Weight
 from .quantity import Conventions, Rule, nothing, refused, rows, total, unseen
 
 
@@ -31,6 +31,7 @@ class Count(NamedTuple):
 NORMS: Mapping[str, Count] = {
     "layer": Count(5, "sum for the mean, difference from it, square, sum for the variance, division by its root"),
     "rms": Count(3, "square, sum, division by the root"),
+    "rms_uncast": Count(3, "square, sum, division by the root"),
 }
 ACTIVATIONS: Mapping[str, Count] = {
     "relu": Count(1, "max(x, 0)"),
@@ -63,7 +64,7 @@ def stated() -> list[tuple[str, Count]]:
 
 def seen(entry: Entry) -> Expr:
     """The keys that one new token sees: those of C tokens before it, as far back as its window, and its own."""
-    return (C if entry.window is None else Min(C, entry.window - 1)) + 1
+    return (C if entry.window is None or entry.whole else Min(C, entry.window - 1)) + 1
 
 
 def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
@@ -104,10 +105,10 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The scale, and the mask where masked pairs are computed at all."""
     shape = elements(entry.output.shape, entry, conventions)
-    scale = _times(entry, " (scale)", ROOT.flops, shape)
+    scale = () if entry.function == UNSCALED else (_times(entry, " (scale)", ROOT.flops, shape),)
     if entry.mask != "causal" or conventions["attention"] != "full":
-        return (scale,)
-    return (scale, _times(entry, " (mask)", MASK.flops, shape))
+        return scale
+    return (*scale, _times(entry, " (mask)", MASK.flops, shape))
 
 
 def norm(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -118,6 +119,12 @@ def norm(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def activation(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """As the function does."""
     return _by(_row(ACTIVATIONS, entry))(entry, conventions)
+
+
+def rotate(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """What turns, which may be a part of each head: as much as there are angles for."""
+    x, angles = entry.inputs
+    return (_times(entry, "", EACH[Kind.ROTATE].flops, (*x.shape[:-1], angles.width)),)
 
 
 def _by(flops: int) -> Rule:
@@ -135,14 +142,15 @@ def _vectors(entry: Entry) -> list[Weight]:
 
 ELEMENTWISE: Mapping[Kind, Rule] = total(
     {
-        Kind.LINEAR: linear,
+        **rows(linear, Kind.LINEAR, Kind.CONVOLUTION),
         Kind.SCORES: scores,
         Kind.NORM: norm,
         Kind.ACTIVATION: activation,
-        **{kind: _by(count.flops) for kind, count in EACH.items()},  # softmax, rotate, add, multiply
-        **rows(nothing, Kind.LOOKUP, Kind.MIX, Kind.EXPERTS, Kind.JOIN, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
-        **rows(nothing, Kind.DROPOUT, Kind.POSITIONS),  # which is off; and which is made once
-        **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), Kind.ROUTE, Kind.COMBINE),
+        **{kind: _by(count.flops) for kind, count in EACH.items()},  # softmax, add, multiply
+        Kind.ROTATE: rotate,
+        **rows(nothing, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX),
+        **rows(nothing, *ARRANGING),  # dropout is off, and positions are made once
+        **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), *ROUTING),
         Kind.OBSERVED: unseen,
     },
     "elementwise FLOPs",

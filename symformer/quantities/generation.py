@@ -1,6 +1,8 @@
-"""What generation needs: attention that looks back only, so that keys and values can be kept."""
+"""What generation needs: attention that looks back only, or to an encoder, so that keys and values can be kept."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from sympy import Expr, Integer, Min
 
@@ -48,9 +50,11 @@ def tokens(entry: Entry, window: str) -> Expr:
 def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
     """What attention keeps of C tokens: the keys [B,G,C,D] that the scores read, or the values that the mix reads.
 
-    Where ranks divide the sequence, each keeps its share of them.
+    What a decoder attends to of an encoder it keeps whole. Where ranks divide the sequence, each keeps its share.
     """
     cached(entry)
+    if entry.output.encoded:  # an encoder's own attention runs once
+        return []
     if conventions.get("tokens") == "one":
         alone(entry, conventions, ("context",))
         kept = {S: Integer(1)}
@@ -59,14 +63,24 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
     if entry.latent and conventions["latent"] == "compressed":  # once, for the keys and the values that it gives
         latent = entry.latent if entry.kind is Kind.SCORES else ()
         return [Term(f"{x.name} (latent)", (*(dim.xreplace(kept) for dim in x.shape), size)) for x in latent]
-    batch, heads, length, width = (entry.share or entry.inputs[1]).shape
+    stored = entry.share or entry.inputs[1]
+    if stored.encoded and conventions.get("tokens") == "one":  # one token more is none of the encoder's
+        return []
+    batch, heads, length, width = stored.shape
     what = "keys" if entry.kind is Kind.SCORES else "values"
     return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(kept), width, size))]
 
 
+def convolved(entry: Entry, conventions: Conventions) -> Any:
+    """The rule of a convolution, of which a cache would have to keep places. Raises RuleError."""
+    raise RuleError(f"{entry.path}: what a cache keeps of the places that a convolution reads again is not stated")
+
+
 def cached(entry: Entry) -> None:
-    """Raise RuleError for attention whose keys and values a cache of earlier tokens cannot stand for."""
-    if entry.kind in (Kind.SCORES, Kind.MIX) and entry.mask != "causal":
+    """Raise RuleError for an operation whose earlier tokens a cache cannot stand for."""
+    if entry.kind is Kind.CONVOLUTION:
+        convolved(entry, {})
+    if entry.kind in (Kind.SCORES, Kind.MIX) and entry.mask != "causal" and not entry.inputs[1].encoded:
         raise RuleError(
             f"{entry.path}: this attention is not causal, so no cache of earlier tokens stands for its keys and values"
         )
@@ -90,9 +104,14 @@ def prompt(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def one_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """What is left for one new token: S becomes 1, and attention reads what is cached of C tokens and the new one."""
+    """What is left for one new token: S becomes 1, and attention reads what is cached of C tokens and the new one.
+
+    Of an encoder nothing is left, nor of the keys and values that a decoder makes of its output.
+    """
     cached(entry)
     alone(entry, conventions)
+    if entry.output.encoded:
+        return ()
     one = {**conventions, "attention": "new"}
     length = C + 1 if entry.recalled else Integer(1)
     return tuple(

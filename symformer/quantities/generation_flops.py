@@ -20,7 +20,7 @@ def generated(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
     In a pass attention reads C + 1 keys; over the passes those are S + 1, S + 2, ..., S + N_new - 1.
     """
-    if entry.window is not None:
+    if entry.window is not None and not entry.output.encoded:
         raise RuleError(f"{entry.path}: what a window keeps has no closed form over all passes; see decode-flops")
     return (*prompt(entry, {**conventions, "logits": "last"}), *map(_passes, one_token(entry, conventions)))
 
@@ -44,4 +44,5 @@ QUANTITY = Quantity(
     rules(generated),
     ("operation", "multiplied out"),
     {"attention": ATTENTION, "embedding": EMBEDDING, "count": COUNT},
+    encoder="The prompt is the decoder's; the encoder runs once, with it.",
 )

@@ -9,7 +9,7 @@ from ..formulas.account import Measure, Term
 from ..formulas.formula import Formula, Ratio, Source
 from ..language.sizes import Relations
 from ..ledger.facts import Entry
-from .access import KERNELS, PHASE, RULES
+from .access import ENCODER, KERNELS, PHASE, RULES
 from .contractions import ATTENTION, LOGITS, forward, rules
 from .generation import DTYPE, one_token
 from .quantity import Convention, Conventions, Counted, Quantity
@@ -64,4 +64,5 @@ QUANTITY = Intensity(
     rules(counted),
     ("operation", "multiplied out"),
     CONVENTIONS,
+    encoder=ENCODER,
 )

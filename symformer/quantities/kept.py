@@ -16,9 +16,9 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Excludes
 from ..language.symbols import B, S, W
-from ..ledger.facts import ONE, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import ATTENDING, ONE, ROUTING, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..ledger.placement import CHOICES, in_flight
-from .quantity import Convention, Conventions, refused, rows, unseen
+from .quantity import Convention, Conventions, Counted, refused, rows, unseen
 
 LONG = Integer(8)  # bytes of an index
 SINGLE = Integer(4)  # bytes of a number in single precision
@@ -33,6 +33,7 @@ class Saves:
     reads: tuple[Tensor, ...] = ()
     output: bool = False
     makes: tuple[Term, ...] = ()
+    given: tuple[Tensor, ...] = ()  # and of what it reads, what may be the model's own input
 
 
 Saver = Callable[[Entry, Conventions], Saves]
@@ -55,12 +56,18 @@ def linear(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(reads=entry.inputs)
 
 
+def convolution(entry: Entry, conventions: Conventions) -> Saves:
+    """What it reads, the pixels or the sound that a model is given too."""
+    return Saves(given=entry.inputs)
+
+
 def norm(entry: Entry, conventions: Conventions) -> Saves:
     """Layer: torch's kernel keeps mean and 1/σ, on the CPU in the model's own precision.
 
-    RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input.
+    RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input; and its input
+    as it comes, where that is what is divided.
     """
-    if entry.function not in ("layer", "rms"):
+    if entry.function not in ("layer", "rms", "rms_uncast"):
         raise RuleError(f"{entry.path}: what transformers keeps of the norm {entry.function!r} is not known")
     size, one = _SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
     if entry.function == "layer":
@@ -68,7 +75,8 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
     makes = (_made(entry, "1/σ", one, SINGLE), _made(entry, "normalised", entry.output.shape, size))
     if single(conventions):
         return Saves(entry.inputs, makes=makes)
-    return Saves(makes=(_made(entry, "input in float32", entry.output.shape, SINGLE), *makes))
+    reads = entry.inputs if entry.function == "rms_uncast" else ()
+    return Saves(reads, makes=(_made(entry, "input in float32", entry.output.shape, SINGLE), *makes))
 
 
 def activation(entry: Entry, conventions: Conventions) -> Saves:
@@ -131,13 +139,20 @@ def fused_scores(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def fused_mix(entry: Entry, conventions: Conventions) -> Saves:
-    """Values, output and, in single precision, the logarithm of each row's sum; the weights are never stored."""
-    return Saves(entry.inputs[1:], True, (_made(entry, "log-sum-exp", entry.inputs[0].shape[:3], SINGLE),))
+    """Values, output and, in single precision, the logarithm of each row's sum; the weights are never stored.
+
+    An output by head is copied for the layer that reads it by token.
+    """
+    makes = [_made(entry, "log-sum-exp", entry.inputs[0].shape[:3], SINGLE)]
+    if entry.function == "by head":
+        makes.append(_made(entry, "output by token", entry.output.shape, _SIZES[conventions["dtype"]]))
+    return Saves(entry.inputs[1:], True, tuple(makes))
 
 
 _COMMON: dict[Kind, Saver] = {
     Kind.LOOKUP: lookup,
     Kind.LINEAR: linear,
+    Kind.CONVOLUTION: convolution,
     Kind.NORM: norm,
     Kind.ACTIVATION: activation,
     Kind.MULTIPLY: multiply,
@@ -147,7 +162,7 @@ _COMMON: dict[Kind, Saver] = {
     Kind.JOIN: refused(
         "what transformers keeps of two tensors side by side, as latent attention has them, is not known"
     ),
-    **rows(refused("what transformers keeps of experts is not known"), Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE),
+    **rows(refused("what transformers keeps of experts is not known"), Kind.EXPERTS, *ROUTING),
     Kind.OBSERVED: unseen,
 }
 
@@ -186,15 +201,15 @@ _MEGATRON: dict[Kind, Saver] = {
     Kind.NORM: megatron_norm,
     Kind.ACTIVATION: megatron_activation,
     Kind.DROPOUT: dropout,
-    **rows(reads, Kind.SCORES, Kind.MIX),
+    **rows(reads, *ATTENDING),
     Kind.SOFTMAX: softmax,
     **rows(
         refused(
             "implementation=megatron knows the layers that its paper counts, and those have no gates, no rotary or "
-            "fixed positions, no poolers and no experts"
+            "fixed positions, no poolers, no convolutions and no experts"
         ),
-        *(Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
-        *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE, Kind.PARAMETER),
+        *(Kind.CONVOLUTION, Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
+        *(Kind.EXPERTS, Kind.PARAMETER, *ROUTING),
     ),
     Kind.OBSERVED: unseen,
 }
@@ -235,6 +250,11 @@ class Kept:
             return self.storage(maker.inputs[0])
         return tensor
 
+    def made(self, tensor: Tensor) -> bool:
+        """Whether the model makes it, and it is not given to the model from outside."""
+        key = id(self.storage(tensor))
+        return key in self.makers or key in self.loops
+
     def keep(self, tensor: Tensor) -> None:
         """Keep a tensor, or where it is what every repeated layer reads, what went in and what each layer gave."""
         stored = self.storage(tensor)
@@ -267,6 +287,8 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
             "known for implementation=megatron only"
         )
     makers = {id(entry.output): entry for _, entry in ledger}
+    if implementation != "megatron":
+        _plain(ledger, makers, conventions)
     table = IMPLEMENTATIONS[implementation]
     if _written_out(ledger, conventions):
         if (conventions["dtype"], conventions["recompute"]) != ("fp32", "none"):
@@ -283,7 +305,12 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
             continue
         for tensor in (*saved.reads, *((entry.output,) if saved.output else ())):
             kept.keep(tensor)
-        terms[id(entry)] = saved.makes
+        outside = [tensor for tensor in saved.given if not kept.made(tensor)]
+        for tensor in saved.given:
+            if tensor not in outside:
+                kept.keep(tensor)
+        given = (_made(entry, "input", tensor.shape, _SIZES[conventions["dtype"]]) for tensor in outside)
+        terms[id(entry)] = (*given, *saved.makes)
     for region in again:
         made = {id(entry.output) for entry in region}
         for tensor in (tensor for entry in region for tensor in entry.inputs):
@@ -300,6 +327,18 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
     if (copies := in_flight(conventions.get("pipeline", "off"))) != 1:
         return {key: tuple(Term(term.label, (*term.factors, copies)) for term in some) for key, some in terms.items()}
     return terms
+
+
+def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions) -> None:
+    """Raise RuleError where scores have a trained bias added to them, and what is kept of that is not known."""
+    for _, entry in ledger:
+        maker = makers.get(id(entry.inputs[0])) if entry.kind is Kind.ADD else None
+        if maker is None or maker.kind is not Kind.SCORES or entry.inputs[1].grad == 0:
+            continue
+        if conventions["implementation"] == "sdpa":
+            raise RuleError(f"{entry.path}: what torch's fused attention keeps where a bias is added is not known")
+        if conventions["recompute"] != "none":
+            raise RuleError(f"{entry.path}: what torch's checkpoint holds of a bias that layers share is not known")
 
 
 def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:
@@ -340,12 +379,19 @@ def _written_out(ledger: Ledger, conventions: Conventions) -> bool:
     return any(entry.kind is Kind.DROPOUT and id(entry.output) in weights for _, entry in ledger)
 
 
-def implemented(library: str, implementation: str, besides: str = "") -> None:
+def implemented(part: Counted, implementation: str, besides: str = "") -> None:
     """Raise RuleError for an implementation that a model's library does not have; ``besides`` is what else there is."""
-    if implementation in ("eager", "sdpa") and library != "transformers":
+    if implementation not in ("eager", "sdpa"):
+        return
+    if part.library != "transformers":
         raise RuleError(
             f"implementation={implementation} is what transformers keeps, and transformers does not have this model; "
             f"choose a model that it has, or implementation=megatron{besides}"
+        )
+    if part.unread:
+        raise RuleError(
+            f"implementation={implementation} is what transformers keeps, and {part.unread}; "
+            f"choose implementation=megatron{besides}"
         )
 
 

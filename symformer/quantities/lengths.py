@@ -13,16 +13,17 @@ LONGER = "the model has no learned position further on; choose fewer tokens, or 
 
 def within(ledger: Ledger, letters: set[Symbol], after: int) -> tuple[AtMost, ...]:
     """The conditions on the lengths of a run that stand in a formula; ``after`` tokens run after those in the cache."""
-    tables = {
-        (*entry.weights, *entry.shared)[0].shape[0]
-        for _, entry in ledger
-        if entry.kind is Kind.LOOKUP and entry.function == "positions"
-    }
-    last: list[Expr] = []
+    ends: list[Expr] = []
     if N_new in letters:  # the last new token is not read again
-        last.append(S + N_new - 1)
+        ends.append(S + N_new - 1)
     elif S in letters:
-        last.append(S)
+        ends.append(S)
     if C in letters:
-        last.append(C + after)
-    return tuple(AtMost(each, rows, LONGER) for rows in sorted(tables, key=str) for each in last)
+        ends.append(C + after)
+    found: dict[tuple[Expr, Expr], None] = {}
+    for _, entry in ledger:
+        if entry.kind is Kind.LOOKUP and entry.function == "positions":
+            read, rows = entry.inputs[0].shape[-1], (*entry.weights, *entry.shared)[0].shape[0] - entry.skipped
+            own = [read] if read.free_symbols <= letters else []
+            found |= {(end, rows): None for end in (own if entry.output.encoded else ends) if end != rows}
+    return tuple(AtMost(end, rows, LONGER) for end, rows in sorted(found, key=lambda pair: str(pair[1])))

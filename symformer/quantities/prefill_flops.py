@@ -13,4 +13,5 @@ QUANTITY = Quantity(
     rules(prompt),
     ("operation", "multiplied out"),
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING, "count": COUNT},
+    encoder="The prompt is the decoder's; the encoder's run over what it reads is counted with it.",
 )

@@ -98,6 +98,9 @@ class Counted(Divisible, Protocol):
     @property
     def library(self) -> str: ...
 
+    @property
+    def unread(self) -> str: ...
+
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Self: ...
 
 
@@ -112,6 +115,7 @@ class Quantity:
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     checked: str = ""  # how it is checked, where torch counts no such thing and there is no certificate
     after: int = 1  # how many tokens run after those in a cache
+    encoder: str = ""  # what there is to add to the statement where a decoder attends to an encoder
 
     def __post_init__(self) -> None:
         for table in self.tables:
@@ -158,7 +162,7 @@ class Quantity:
         """
         part = part.answering(self, given)
         constraints = part.constraints
-        self.check(part.library, given)
+        self.check(part, given)
         chosen = self.choose(given)
         placement = Placement.of(chosen)
         ledger = part.ledger
@@ -181,7 +185,13 @@ class Quantity:
             source=source,
         )
 
-    def check(self, library: str, given: Mapping[str, str]) -> None:
+    def states(self, formula: Formula) -> str:
+        """What is counted by a formula, in words."""
+        entries = [line.entry for _, line in formula.root.leaves() if line.entry]
+        attends = any(each.kind is Kind.SCORES and _crosses(each) for each in entries)
+        return f"{self.statement} {self.encoder}".strip() if attends else self.statement
+
+    def check(self, part: Counted, given: Mapping[str, str]) -> None:
         """Raise RuleError where the conventions ask for an implementation that a model's library does not have."""
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
@@ -191,6 +201,11 @@ class Quantity:
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """What every entry of a ledger comes to. Raises RuleError for a kind that is refused."""
         return tally(ledger.root, lambda entry: self.rules[entry.kind](entry, conventions))
+
+
+def _crosses(entry: Entry) -> bool:
+    """Whether a decoder's queries meet an encoder's keys."""
+    return entry.inputs[1].encoded and not entry.inputs[0].encoded
 
 
 def tally(scope: Scope, terms_of: Callable[[Entry], tuple[Term, ...]], path: str = "", key: str = "") -> Line:

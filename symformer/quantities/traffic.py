@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..formulas.account import Measure
-from .access import KERNELS, PHASE, RULES
+from .access import ENCODER, KERNELS, PHASE, RULES
 from .contractions import LOGITS
 from .generation import DTYPE
 from .quantity import Convention, Quantity
@@ -18,4 +18,5 @@ QUANTITY = Quantity(
     {"phase": PHASE, "kernels": KERNELS, "logits": LOGITS, "dtype": Convention(DTYPE)},
     "torch counts no such thing. What its matrix products are given and give is compared with this formula's terms in "
     "the tests, and the rest is worked by hand there.",
+    encoder=ENCODER,
 )

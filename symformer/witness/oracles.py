@@ -92,6 +92,7 @@ class Witness(Session):
         self.twice = twice  # whether FLOPs are counted by torch's FlopCounterMode too
         self._prompts: dict[int, Prompted] = {}
         self._kept: dict[tuple[str, ...], Found] = {}
+        self._chances: dict[tuple[int, str], float] = {}  # of dropout, in each module of a model that is held here
         self._states: dict[tuple[str, str, bool], tuple[int, int, int]] = {}
 
     # -- how it is called ----------------------------------------------------------------------------------------
@@ -117,12 +118,14 @@ class Witness(Session):
                 inputs.append(torch.zeros(shape, dtype=dtype, device=device))
             if component.witness.library != "transformers":
                 return model(*inputs)
+            if len(inputs) > 1:
+                return self._both(model, *inputs, cache=cache, implementation=implementation, masked=masked)
             config: Any = model.config
             config._attn_implementation = implementation
             config._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
             new = numbers[S]
             facts: dict[str, Any] = {}
-            if masked:  # on meta no mask can be made
+            if masked and component.witness.masked:  # on meta no mask can be made
                 kinds: list[str] = getattr(config, "layer_types", None) or [""]
                 masks = {}
                 for kind in set(kinds):  # a window keeps fewer tokens than came before
@@ -142,13 +145,39 @@ class Witness(Session):
 
         return run
 
+    def _both(
+        self, model: nn.Module, source: Tensor, target: Tensor, *, cache: Any, implementation: str, masked: bool
+    ) -> Any:
+        """An encoder-decoder on what its encoder reads, unless a cache is filled already, and on what its decoder does.
+
+        On meta the decoder is given its mask; the encoder makes none.
+        """
+        config: Any = model.config
+        for each in [config, *(module.config for module in model.modules() if hasattr(module, "config"))]:
+            each._attn_implementation = implementation
+        batch, new = target.shape
+        facts: dict[str, Any] = {"decoder_input_ids": target, "use_cache": cache is not None, "past_key_values": cache}
+        before = cache.get_seq_length() if cache is not None else 0
+        if masked:
+            facts["decoder_attention_mask"] = torch.zeros(batch, 1, new, before + new, device=target.device)
+        if before:
+            facts["encoder_outputs"] = (self._memory,)
+        else:
+            facts[model.main_input_name] = source  # type: ignore[index]
+        with unpadded():
+            output = model(**facts)
+        self._memory = output.encoder_last_hidden_state
+        return output
+
     def empty(self) -> Any:
         """A cache of the class's own."""
         if not keeps_cache(self.component):
             raise WitnessError(f"the torch class of {self.component.name} keeps no cache, so none can be measured")
-        from transformers import DynamicCache
+        from transformers import DynamicCache, EncoderDecoderCache
 
         config: Any = self.model().config
+        if config.is_encoder_decoder:  # each is as deep as the decoder, which the config's own depth is not
+            return EncoderDecoderCache(DynamicCache(), DynamicCache())
         return DynamicCache(config=config)
 
     # -- FLOPs ---------------------------------------------------------------------------------------------------
@@ -225,13 +254,21 @@ class Witness(Session):
     def held(self) -> Found:
         """The tensors of the cache after C tokens, each by the attention that it belongs to."""
         held = self.prompted(C).held
-        layers: dict[int, str] = {}
+        # A cache of an encoder-decoder is two: what its layers attend to of themselves, and of the encoder.
+        attends = {
+            starred(entry.path.rpartition(".")[0]): "cross.layers" if entry.inputs[1].encoded else "self.layers"
+            for _, entry in self.component.ledger
+            if entry.kind is Kind.SCORES and not entry.output.encoded
+        }
+        both = len(set(attends.values())) > 1
+        layers: dict[str, str] = {}
         for name, module in self.model().named_modules():
             if isinstance(place := getattr(module, "layer_idx", None), int):
-                layers[place] = name
+                stack = attends.get(starred(self.ours(name)), "") if both else "layers"
+                layers[f"{stack}.{place}"] = name
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for row, size in held.items():
-            path = layers.get(int(row.split(".")[1]))
+            path = layers.get(row.rpartition(".")[0])
             if path is None:
                 raise WitnessError(f"no attention of {self.component.name} says that {row} of the cache is its own")
             parts[starred(self.ours(path)), FORWARD][size] += 1
@@ -256,8 +293,11 @@ class Witness(Session):
             def within(model: nn.Module, seen: Keeper) -> AbstractContextManager[None]:
                 trainable(model)
                 for module in model.modules():
-                    if isinstance(module, nn.Dropout):
-                        module.p = 0.1 if dropout == "on" else 0.0
+                    for name, value in vars(module).items():
+                        named = "drop" in name or (name == "p" and isinstance(module, nn.Dropout))
+                        if named and isinstance(value, float):
+                            chance = self._chances.setdefault((id(module), name), value)
+                            setattr(module, name, chance if dropout == "on" else 0.0)
                 return _recomputing(model, recompute, seen.keep)
 
             run = self.call(implementation=implementation, masked=False)
@@ -421,7 +461,7 @@ def train_memory(
 def generation_flops(witness: Witness, new: int) -> Found:
     """A prompt of S tokens, then a pass for each new token but the first, which the prompt's logits give."""
     prompted = witness.decoded(S, new - 1)
-    held = {tensor.shape[2] for tensor in tensors_of(prompted.cache).values()}
+    held = {tensor.shape[2] for row, tensor in tensors_of(prompted.cache).items() if not row.startswith("cross.")}
     if held != {witness.numbers[S] + len(prompted.passes)}:
         raise WitnessError(
             f"the cache of {witness.component.name} holds {held} tokens after generating: it is not used"
@@ -457,8 +497,10 @@ def trainable(model: nn.Module) -> None:
 
 def keeps_cache(component: Architecture) -> bool:
     """Whether the witness has a cache of its own and attention that can use one."""
-    masks = {entry.mask for _, entry in component.ledger if entry.kind in (Kind.SCORES, Kind.MIX)}
-    return component.witness.library == "transformers" and masks == {"causal"}
+    attention = [entry for _, entry in component.ledger if entry.kind in (Kind.SCORES, Kind.MIX)]
+    back = any(entry.mask == "causal" for entry in attention)
+    kept = all(entry.mask == "causal" or entry.inputs[1].encoded for entry in attention)
+    return component.witness.library == "transformers" and component.witness.cached and back and kept
 
 
 @cache
