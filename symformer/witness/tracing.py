@@ -370,7 +370,9 @@ class Tracer:
         every = {dim for _, shape in totals for dim in shape} | {n for group in totals.values() for n in group}
         letters = {name: symbol for name, symbol in letters.items() if name in widths or name in counts}
         stem = target.rpartition("/")[2].replace(":", "-")
-        found = Traced(title=title, stem=stem, counts=totals, conditions=_conditions(every), quantity=self.quantity)
+        found = Traced(
+            title=title, stem=stem, counts=totals, conditions=whole_conditions(every), quantity=self.quantity
+        )
         checked = self._fresh(found, points, widths, counts, letters)
         loose = self._probe(found, points[0], base, [*widths, *counts], letters)
         bounds = self._bounds(replace(found, conditions=(*found.conditions, *loose)), points[0], letters)
@@ -887,7 +889,7 @@ def _star(path: str) -> str:
     return ".".join("*" if word.isdigit() else word for word in path.split("."))
 
 
-def _conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:
+def whole_conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:
     """What has to divide what for every shape and count to be whole, and what may not be larger than what."""
     found: dict[str, Condition] = {}
     for expr in exprs:
