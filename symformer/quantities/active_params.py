@@ -30,4 +30,5 @@ QUANTITY = Quantity(
         Kind.OBSERVED: unseen,
     },
     ("weight", "shape"),
+    weighs=True,
 )

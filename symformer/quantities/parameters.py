@@ -18,4 +18,5 @@ QUANTITY = Quantity(
         Kind.OBSERVED: measured("params", stored),
     },
     ("weight", "shape"),
+    weighs=True,
 )

@@ -295,7 +295,8 @@ class Witness(Session):
                 trainable(model)
                 for module in model.modules():
                     if isinstance(module, nn.Dropout):
-                        module.p = 0.1 if dropout == "on" else 0.0
+                        chance = self._chances.setdefault((id(module), "p"), module.p)
+                        module.p = 0.1 if dropout == "on" and chance else 0.0
                     for name in _CHANCES:  # of functions that a module calls
                         if isinstance(getattr(module, name, None), float):
                             chance = self._chances.setdefault((id(module), name), getattr(module, name))
