@@ -26,7 +26,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..language.errors import WitnessError
-from .watching import CORRECTED, Counter, Keeper, Products, Rows, Unmasked
+from .watching import CORRECTED, Counter, Keeper, Products, Remembering, Rows, Unmasked
 
 Run = Callable[[nn.Module], Any]  # calls a model, and gives its output
 
@@ -61,7 +61,7 @@ class Session:
     def flops(self, run: Run, *modes: Any, **how: Any) -> FlopCounterMode:
         """What torch's own counter says of a run; other modes may watch the same one."""
         counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))
-        self.run(run, *modes, counter, Unmasked(), **how)  # type: ignore[no-untyped-call]
+        self.run(run, Remembering(), *modes, counter, **how)  # type: ignore[no-untyped-call]
         return counter
 
     def operations(self, run: Run) -> int:
@@ -115,7 +115,7 @@ class Session:
 
     def cached(self, run: Run) -> Rows:
         """The shape of every tensor of the cache that a model fills by itself and gives back."""
-        output = self.run(run, Unmasked())  # type: ignore[no-untyped-call]
+        output = self.run(run, Remembering())  # type: ignore[no-untyped-call]
         return {
             row: tuple(tensor.shape) for row, tensor in tensors_of(getattr(output, "past_key_values", None)).items()
         }

@@ -35,6 +35,7 @@ from .calling import calling, calling_with, lengths_of
 from .classes import Source, ignored, near_type, of_config, of_head
 from .drawing import DEEP, ENTRY
 from .fitting import Point
+from .lifts import lift
 from .running import Build, session, stored
 from .runs import RUNS, Runner
 from .session import silence
@@ -136,6 +137,7 @@ def hf_runner(build: Build, start: Point, source: Source) -> Runner:
         "transformers",
         partial(calling, "base" if head == "masked" else head),  # which finds its positions by itself
         refusal,
+        lift=lift,
     )
 
 
@@ -180,7 +182,7 @@ def trace(
     calls, takes = calling_with(inputs, start)
     if both := [each for each in inspect.signature(inputs).parameters if each in defaults]:
         raise WitnessError(f"{both[0]} is a default of {name} and asked for by its inputs; give it a start of its own")
-    return Runner(at, start, calls, takes, letters, hint=hint).attached(found)
+    return Runner(at, start, calls, takes, letters, hint=hint, lift=lift).attached(found)
 
 
 def _defaults(build: Callable[..., Any], start: Mapping[str, int]) -> dict[str, Any]:

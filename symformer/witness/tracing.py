@@ -89,10 +89,10 @@ class Trace:
 
     def of(self, quantity: str) -> Trace:
         """The trace of a quantity, found by running the model. Raises RuleError where that does not give it."""
-        answerable(quantity)
         if quantity == self.quantity:
             return self
         if self.run is None:
+            answerable(quantity)
             raise unrun(self.model.target, quantity)
         return self.run(quantity)
 
@@ -109,8 +109,8 @@ class Trace:
 
     @property
     def quantity(self) -> str:
-        """What it is a trace of."""
-        return cast(Traced, self.model.component).quantity
+        """What it is a trace of; "" for one whose operations were recognised."""
+        return getattr(self.model.component, "quantity", "")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
@@ -18,11 +18,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from ..language.errors import WitnessError
+from .shapes import Shapes
 
 Rows = dict[str, tuple[int, ...]]
 Factors = tuple[int, ...]
 Site = tuple[tuple[CodeType, int], ...]  # functions, and how far each had come
 aten = torch.ops.aten
+SHAPES = Shapes()
 
 
 class Where:
@@ -73,15 +75,16 @@ class Tally:
     @property
     def rows(self) -> Rows:
         """A row for each shape at a path, each place in the code by itself: how often, and the shape."""
-        found: Rows = {}
+        return {name: (self.times[path][site][factors], *factors) for name, path, site, factors in self.named}
+
+    @property
+    def named(self) -> Iterator[tuple[str, str, Site, Factors]]:
+        """The name of each row, and what it is the row of."""
         for path, sites in self.times.items():
-            for number, each in enumerate(sites.values(), 1):
-                for other, (factors, times) in enumerate(each.items(), 1):
-                    found[path + f"-{number}" * (number > 1 or other > 1) + f"-{other}" * (other > 1)] = (
-                        times,
-                        *factors,
-                    )
-        return found
+            for number, (site, each) in enumerate(sites.items(), 1):
+                for other, factors in enumerate(each, 1):
+                    name = path + f"-{number}" * (number > 1 or other > 1) + f"-{other}" * (other > 1)
+                    yield name, path, site, factors
 
 
 def _site() -> Site:
@@ -124,7 +127,16 @@ class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
-class Counter(Unmasked):
+class Remembering(Unmasked):  # type: ignore[no-untyped-call]
+    """What torch gives, asked of it once. What watches a run stands above it, or it would miss what is not asked."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is aten._local_scalar_dense.default:
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        return SHAPES.call(func, args, kwargs)
+
+
+class Counter(Remembering):
     """How many operations are dispatched while it is on."""
 
     def __init__(self) -> None:
@@ -136,7 +148,7 @@ class Counter(Unmasked):
         return super().__torch_dispatch__(func, types, args, kwargs)
 
 
-class Products(Unmasked):
+class Products(Remembering):
     """Every matrix product that is dispatched while it is on, by the module that ran it."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -169,8 +181,12 @@ class Products(Unmasked):
                 module, site = self.makers.get(node._sequence_nr(), ("", ()))
             name = str(packet).removeprefix("aten.") + ("_backward" if node is not None else "")
             for factors in FACTORS[packet](args, out):
-                self.tally.add(module, name, factors, site)
+                self.saw(module, name, factors, site, args, out)
         return out
+
+    def saw(self, module: str, name: str, factors: Factors, site: Site, args: Any, out: Any) -> None:
+        """One product, of what and what it gave."""
+        self.tally.add(module, name, factors, site)
 
 
 def _convolution(x: Tensor, weight: Tensor, out: Tensor, transposed: bool) -> Factors:
