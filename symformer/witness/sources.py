@@ -35,9 +35,9 @@ from .calling import calling, calling_with, lengths_of
 from .classes import Source, ignored, near_type, of_config, of_head
 from .drawing import DEEP, ENTRY
 from .fitting import Point
-from .running import Build, session, stored
+from .points import Build, Points
 from .runs import RUNS, Runner
-from .session import silence
+from .session import Session, silence
 from .tracing import Trace, Tracer, UnbuiltError, sentence
 
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
@@ -114,10 +114,10 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
             return source.build(arguments)
 
         try:
-            session(build, {}).model()
+            Session(lambda: build({})).model()
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}") from None
-        traced = Tracer(stored(build), start, letters).trace(target, f"{source.name} of transformers, traced")
+        traced = Tracer(lambda point: Session(lambda: build(point)).stored(), start, letters).trace(target, f"{source.name} of transformers, traced")
         return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
 
 
@@ -169,7 +169,7 @@ def trace(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = Tracer(stored(at), start, letters, fixed=kept).trace(name, title)
+            found = Tracer(lambda point: Session(lambda: at(point)).stored(), start, letters, fixed=kept).trace(name, title)
         except WitnessError as error:
             error.args = (f"{error}{hint}",)
             raise
@@ -300,8 +300,8 @@ def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
 
 def _counted(quantity: str, head: str, build: Build, point: Point) -> int:
     if quantity == "params":
-        return sum(map(prod, stored(build)(point).values()))
-    return RUNS[quantity].count(build, calling(head, RUNS[quantity]), point)
+        return sum(map(prod, Session(lambda: build(point)).stored().values()))
+    return RUNS[quantity].count(Points(build, calling(head, RUNS[quantity])), point)
 
 
 def letters(names: Sequence[str]) -> dict[str, Symbol]:
