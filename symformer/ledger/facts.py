@@ -168,6 +168,7 @@ class Scope:
     )
     handed: tuple[Tensor, ...] = ()  # what each of repeated layers reads beside its input
     stored: Expr | None = None  # of repeated layers, how many have weights of their own; None: all
+    among: Expr | None = None  # of how many layers these are some, where only what is their own stands here
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property

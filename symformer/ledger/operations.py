@@ -16,6 +16,7 @@ from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line, spell
 from ..language.symbols import S
 from .facts import ONE, UNSCALED, ZERO, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight, equal
+from .kinds import Sharing
 
 _OWN: Mapping[str, Weight] = {}
 Trained = Callable[[Kind, str], bool]  # whether an operation that has weights trains any, by its kind and path
@@ -67,6 +68,26 @@ class Operations:
         scope.loop, scope.handed = (x, inner, y), tuple(each for each in context if isinstance(each, Tensor))
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
+
+    def mix_layers(
+        self, name: str, total: Expr, kinds: Mapping[str, tuple[Expr, Part]], x: Tensor, *context: Any
+    ) -> Tensor:
+        """Run layers of several kinds, in any order but that the first is of the first, each kind under its own name.
+
+        What all kinds have alike is written once, for ``total`` layers under ``name``; the last kind stands for it.
+        """
+        place, y = len(self._scopes[-1].items), x
+        for kind, (count, part) in kinds.items():
+            y = self.repeat(kind, count, part, y, *context)
+        scopes = [scope for scope in self._scopes[-1].items[place:] if isinstance(scope, Scope)]
+        paths = [self._path(scope.name) for scope in scopes]
+        sharing = Sharing(scopes, paths, self._path(f"{name}.*"), total)
+        whole, rest = sharing.split(Scope(f"{name}.*", scopes[-1].part, total))
+        self._scopes[-1].items[place:] = [*([whole] if whole.items else []), *rest]
+        for _, entry in Ledger(whole, None):
+            for weight in entry.weights:
+                self._weights[weight.path] = weight
+        return sharing.now(y)
 
     def run(self, part: Part, inputs: Sequence[Any]) -> Any:
         """Run a part in the scope that is open, and hold it to its shape line."""

@@ -15,7 +15,7 @@ from sympy import Expr
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, Source
 from ..language.errors import OptionError, RuleError, UnknownNameError
-from ..language.sizes import Condition, Divides, Relations
+from ..language.sizes import Condition, Divides, Relations, close
 from ..language.symbols import C, N_cp, S
 from ..ledger.facts import ONE, Entry, Kind, Ledger, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
@@ -103,6 +103,9 @@ class Counted(Divisible, Protocol):
     def constraints(self) -> tuple[Condition, ...]: ...
 
     @property
+    def totals(self) -> Relations: ...
+
+    @property
     def library(self) -> str: ...
 
     @property
@@ -187,7 +190,8 @@ class Quantity:
             id=f"{stem}.{self.measure.name}",
             measure=self.measure,
             root=root,
-            relations=relations,
+            relations=close({**part.totals, **relations}),
+            totals=frozenset(part.totals),
             conventions=chosen,
             constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
             source=source,
@@ -232,7 +236,7 @@ def tally(
         else:
             lines.append(Line(item.path, own, ONE, entry=item, terms=terms_of(item)))
     count = scope.stored if weighs and scope.stored is not None else scope.count
-    return Line(path, key, count, part=scope.part, lines=tuple(lines))
+    return Line(path, key, count, part=scope.part, lines=tuple(lines), among=scope.among)
 
 
 def _called(item: Scope | Entry) -> str:

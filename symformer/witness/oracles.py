@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -27,7 +27,7 @@ from ..language.sizes import evaluate
 from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import Kind
 from .calling import unpadded
-from .measure import our_path, recipe
+from .measure import our_path, recipe, starred
 from .session import Run, Session, tensors_of
 from .watching import Keeper, Products
 
@@ -502,12 +502,6 @@ def keeps_cache(component: Architecture) -> bool:
     back = any(entry.mask == "causal" for entry in attention)
     kept = all(entry.mask == "causal" or entry.inputs[1].encoded for entry in attention)
     return component.witness.library == "transformers" and component.witness.cached and back and kept
-
-
-@cache
-def starred(path: str) -> str:
-    """A path of ours, * for the number of a layer."""
-    return ".".join("*" if word.isdigit() else word for word in path.split("."))
 
 
 def _something(component: Architecture, seen: Products) -> None:
