@@ -264,7 +264,7 @@ class Witness(Session):
         both = len(set(attends.values())) > 1
         layers: dict[str, str] = {}
         for name, module in self.model().named_modules():
-            if isinstance(place := getattr(module, "layer_idx", None), int):
+            if isinstance(place := getattr(module, "layer_idx", getattr(module, "layer_id", None)), int):
                 stack = attends.get(starred(self.ours(name)), "") if both else "layers"
                 layers[f"{stack}.{place}"] = name
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
