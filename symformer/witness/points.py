@@ -84,8 +84,8 @@ class Points:
 
     def apart(self) -> bool:
         """Let no run stand for another from here on; whether one did."""
-        did = any(self.stands.values())
-        self.stands = dict.fromkeys((Told.WHILE_TRAINED, Told.KEPT), False)
+        if did := any(self.stands.values()):
+            self.stands = dict.fromkeys(self.stands, False)
         return did
 
     def _session(self, point: Point) -> Session:
