@@ -245,10 +245,12 @@ class Operations:
         *,
         latent: tuple[Tensor, ...] = (),
         scaled: bool = True,
+        whole: bool = False,
     ) -> Tensor:
         """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head, over the root of D if scaled."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
-        facts = {"mask": mask, "window": window, "latent": latent, "function": "" if scaled else UNSCALED}
+        facts = {"mask": mask, "window": window, "whole": whole, "latent": latent}
+        facts["function"] = "" if scaled else UNSCALED
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "") -> Tensor:
@@ -264,10 +266,16 @@ class Operations:
         window: Expr | None = None,
         *,
         latent: tuple[Tensor, ...] = (),
+        whole: bool = False,
+        function: str = "",
     ) -> Tensor:
-        """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head."""
+        """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head.
+
+        ``function`` is ``by head`` where a token's heads do not stand side by side, as its queries do not that were
+        put together of what turned and what did not: merging the heads then is a copy.
+        """
         self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
-        facts = {"mask": mask, "window": window, "latent": latent}
+        facts = {"mask": mask, "window": window, "latent": latent, "whole": whole, "function": function}
         return self._write(Kind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), **facts)
 
     # -- views: no entry, the same storage -----------------------------------------------------------------------
@@ -282,17 +290,21 @@ class Operations:
         self._same(self._path(""), "heads times head width", (heads * width,), x.shape[-1:])
         return x.view((x.shape[0], heads, x.shape[1], width))
 
+    def spread(self, x: Tensor, heads: Expr) -> Tensor:
+        """x[B,G,S,D] -> x[B,A,S,D]: what a group of heads shares, for each of them."""
+        return x.view((x.shape[0], heads, *x.shape[2:]))
+
     def merge(self, x: Tensor) -> Tensor:
         """x[B,A,S,D] -> x[B,S,A·D]."""
         return x.view((x.shape[0], x.shape[2], x.shape[1] * x.shape[3]))
 
     def channels_first(self, x: Tensor) -> Tensor:
         """x[B,S,E] -> x[B,E,S]: what a convolution over a sequence reads."""
-        return Tensor(x.name, (x.shape[0], x.shape[2], x.shape[1]), x, x.grad)
+        return x.view((x.shape[0], x.shape[2], x.shape[1]))
 
     def channels_last(self, x: Tensor) -> Tensor:
         """x[B,E,…] -> x[B,S,E]: the places of a convolution, one after another."""
-        return Tensor(x.name, (x.shape[0], Mul(*x.shape[2:]), x.shape[1]), x, x.grad)
+        return x.view((x.shape[0], Mul(*x.shape[2:]), x.shape[1]))
 
     # -- the writing itself --------------------------------------------------------------------------------------
 
@@ -326,8 +338,9 @@ class Operations:
         # What is done to scores, one by one, is done to the same pairs: softmax, dropout, an added bias.
         like = next((x for x in inputs if x.mask != "none" and x.shape == shape), None)
         if like is not None:
-            facts = {"mask": like.mask, "window": like.window, **facts}
-        pairs = {} if kind is Kind.MIX else {name: facts[name] for name in ("mask", "window") if name in facts}
+            facts = {"mask": like.mask, "window": like.window, "whole": like.whole, **facts}
+        masked = ("mask", "window", "whole")
+        pairs = {} if kind is Kind.MIX else {name: facts[name] for name in masked if name in facts}
         encoded = all(x.encoded for x in inputs) if inputs else given(path, shape).encoded
         output = Tensor(path, shape, None, grad, encoded=encoded, **pairs)
         self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))

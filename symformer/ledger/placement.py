@@ -18,7 +18,22 @@ from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line
 from ..language.sizes import AtMost, Condition, Divides
 from ..language.symbols import RANK, A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S, S_enc, V
-from .facts import ONE, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight
+from .facts import (
+    ARRANGING,
+    ATTENDING,
+    ONE,
+    POINTWISE,
+    STORING,
+    Entry,
+    Kind,
+    Ledger,
+    Mask,
+    Part,
+    Scope,
+    Table,
+    Tensor,
+    Weight,
+)
 from .operations import Operations
 from .operations import given as input_of
 
@@ -26,16 +41,9 @@ PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
 # The axis of its first input that an operation adds up, or weighs one against another: where ranks divide that axis no
 # rank can do it alone. None: it works element by element, or its own method below says how ranks do it together.
 REDUCED: Mapping[Kind, int | None] = {
-    Kind.NORM: -1,
-    Kind.SOFTMAX: -1,
-    Kind.ROUTE: -1,
-    Kind.SCORES: -1,
-    Kind.MIX: -1,
+    **dict.fromkeys((*STORING, *POINTWISE, *ARRANGING), None),
+    **dict.fromkeys((Kind.NORM, Kind.SOFTMAX, Kind.ROUTE, *ATTENDING), -1),
     Kind.COMBINE: -2,
-    **dict.fromkeys((Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.EXPERTS, Kind.SELECT), None),
-    **dict.fromkeys((Kind.MOVE, Kind.PARAMETER), None),
-    **dict.fromkeys((Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE), None),
-    **dict.fromkeys((Kind.POSITIONS, Kind.JOIN), None),
     Kind.OBSERVED: None,  # of a trace, which has no ranks
 }
 

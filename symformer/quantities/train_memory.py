@@ -11,7 +11,7 @@ from sympy import Expr, Integer, Min, Mul, ceiling, floor
 from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..language.sizes import Condition
-from ..ledger.facts import Entry, Kind, Ledger, Weight
+from ..ledger.facts import STORING, WEIGHTLESS, Entry, Kind, Ledger, Weight
 from ..ledger.placement import Placement, evenly, replicas
 from .kept import DROPOUT, IMPLEMENTATIONS, RECOMPUTE, SINGLE, activation_terms, implemented, kept_conditions
 from .quantity import Convention, Conventions, Counted, Quantity, nothing, rows, tally, unseen
@@ -152,10 +152,8 @@ QUANTITY = TrainMemory(
     "and what is needed for a moment only, such as the part of what is recomputed that is live again in the backward "
     "pass.",
     {
-        **rows(state, Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
-        **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
-        **rows(nothing, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE),
-        **rows(nothing, Kind.COMBINE, Kind.MOVE),
+        **rows(state, *STORING),
+        **rows(nothing, *WEIGHTLESS),
         Kind.OBSERVED: unseen,
     },
     ("what is kept", "multiplied out"),

@@ -36,7 +36,6 @@ Parts = Mapping[
     tuple[str, str], Mapping[int, int]
 ]  # a module of ours and a pass -> what each part of it came to: how often
 FORWARD, BACKWARD = "forward", "backward"
-_CHANCES = ("dropout", "attention_dropout", "activation_dropout")
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -93,7 +92,7 @@ class Witness(Session):
         self.twice = twice  # whether FLOPs are counted by torch's FlopCounterMode too
         self._prompts: dict[int, Prompted] = {}
         self._kept: dict[tuple[str, ...], Found] = {}
-        self._chances: dict[tuple[int, str], float] = {}  # of dropout, as the class has them
+        self._chances: dict[tuple[int, str], float] = {}  # of dropout, in each module of a model that is held here
         self._states: dict[tuple[str, str, bool], tuple[int, int, int]] = {}
 
     # -- how it is called ----------------------------------------------------------------------------------------
@@ -294,11 +293,10 @@ class Witness(Session):
             def within(model: nn.Module, seen: Keeper) -> AbstractContextManager[None]:
                 trainable(model)
                 for module in model.modules():
-                    if isinstance(module, nn.Dropout):
-                        module.p = 0.1 if dropout == "on" else 0.0
-                    for name in _CHANCES:  # of functions that a module calls
-                        if isinstance(getattr(module, name, None), float):
-                            chance = self._chances.setdefault((id(module), name), getattr(module, name))
+                    for name, value in vars(module).items():
+                        named = "drop" in name or (name == "p" and isinstance(module, nn.Dropout))
+                        if named and isinstance(value, float):
+                            chance = self._chances.setdefault((id(module), name), value)
                             setattr(module, name, chance if dropout == "on" else 0.0)
                 return _recomputing(model, recompute, seen.keep)
 

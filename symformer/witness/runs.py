@@ -9,8 +9,10 @@ from functools import cache, partial
 from math import prod
 from typing import Any, cast
 
+from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Differs
+from ..quantities import quantity as find_quantity
 from .drawing import BLOCK, DEEP, POSITIONS
 from .fitting import Point
 from .lookups import in_tables
@@ -73,6 +75,7 @@ class Runner:
     unaided: Callable[[Run], Call] | None = None  # calls it with tokens alone, where ``calls`` says more than it needs
     refusal: str = ""  # why it cannot be run
     hint: str = ""  # what to add to a refusal
+    lift: Callable[[Trace, Trace, Runner], Trace] | None = None  # of what is stored and what is multiplied
     ignored: tuple[str, ...] = ()  # switches of its config that change nothing that it stores
 
     def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points) -> Trace:
@@ -171,9 +174,12 @@ class Runner:
         @cache
         def run(quantity: str) -> Trace:
             """The first lengths that do not bound the formula, or else the last that gave one."""
-            answerable(quantity)
+            find_quantity(quantity)
             if quantity == found.quantity:
                 return whole(found)
+            if quantity not in RUNS and self.lift is not None:
+                return lifted()
+            answerable(quantity)
             self.admit(quantity, found.model.target)
             bounded: Trace | None = None
             refusal: WitnessError | None = None
@@ -195,15 +201,26 @@ class Runner:
                 raise refusal
             return whole(bounded)
 
+        @cache
+        def lifted() -> Trace:
+            assert self.lift is not None  # nobody asks without one
+            return whole(self.lift(found, run("flops"), self))
+
+        def operations() -> Component:
+            return lifted().model.component
+
+        facts: dict[str, Any] = {"lifted": operations} if self.lift is not None else {}
+
         def measure(quantity: str) -> Traced:
             return cast(Traced, run(quantity).model.component)
 
         def whole(trace: Trace) -> Trace:
-            attached = replace(with_facts(trace, measure=measure, maker=self.library), run=run)
-            facts = replace(attached.model.provenance, measured=lambda quantity: run(quantity).model.provenance)
-            if facts.reading:
-                facts = replace(facts, reading=replace(facts.reading, ignored=self.ignored))
-            return replace(attached, model=replace(attached.model, provenance=facts))
+            known = trace if trace.quantity == "" else with_facts(trace, measure=measure, maker=self.library, **facts)
+            attached = replace(known, run=run)
+            read = replace(attached.model.provenance, measured=lambda quantity: run(quantity).model.provenance)
+            if read.reading:
+                read = replace(read, reading=replace(read.reading, ignored=self.ignored))
+            return replace(attached, model=replace(attached.model, provenance=read))
 
         return whole(found)
 

@@ -35,9 +35,10 @@ from .calling import calling, calling_with, lengths_of
 from .classes import Source, ignored, near_type, of_config, of_head
 from .drawing import DEEP, ENTRY
 from .fitting import Point
-from .points import Build, Points
+from .lifts import lift
+from .points import Build, Points, session, stored
 from .runs import RUNS, Runner
-from .session import Session, silence
+from .session import silence
 from .tracing import Trace, Tracer, UnbuiltError, sentence
 
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
@@ -114,10 +115,10 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
             return source.build(arguments)
 
         try:
-            Session(lambda: build({})).model()
+            session(build, {}).model()
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}") from None
-        traced = Tracer(lambda point: Session(lambda: build(point)).stored(), start, letters).trace(target, f"{source.name} of transformers, traced")
+        traced = Tracer(stored(build), start, letters).trace(target, f"{source.name} of transformers, traced")
         return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
 
 
@@ -136,6 +137,7 @@ def hf_runner(build: Build, start: Point, source: Source) -> Runner:
         "transformers",
         partial(calling, "base" if head == "masked" else head),  # which finds its positions by itself
         refusal,
+        lift=lift,
     )
 
 
@@ -169,7 +171,7 @@ def trace(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = Tracer(lambda point: Session(lambda: at(point)).stored(), start, letters, fixed=kept).trace(name, title)
+            found = Tracer(stored(at), start, letters, fixed=kept).trace(name, title)
         except WitnessError as error:
             error.args = (f"{error}{hint}",)
             raise
@@ -180,7 +182,7 @@ def trace(
     calls, takes = calling_with(inputs, start)
     if both := [each for each in inspect.signature(inputs).parameters if each in defaults]:
         raise WitnessError(f"{both[0]} is a default of {name} and asked for by its inputs; give it a start of its own")
-    return Runner(at, start, calls, takes, letters, hint=hint).attached(found)
+    return Runner(at, start, calls, takes, letters, hint=hint, lift=lift).attached(found)
 
 
 def _defaults(build: Callable[..., Any], start: Mapping[str, int]) -> dict[str, Any]:
@@ -300,7 +302,7 @@ def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
 
 def _counted(quantity: str, head: str, build: Build, point: Point) -> int:
     if quantity == "params":
-        return sum(map(prod, Session(lambda: build(point)).stored().values()))
+        return sum(map(prod, stored(build)(point).values()))
     return RUNS[quantity].count(Points(build, calling(head, RUNS[quantity])), point)
 
 

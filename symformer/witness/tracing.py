@@ -91,10 +91,10 @@ class Trace:
 
     def of(self, quantity: str) -> Trace:
         """The trace of a quantity, found by running the model. Raises RuleError where that does not give it."""
-        answerable(quantity)
         if quantity == self.quantity:
             return self
         if self.run is None:
+            answerable(quantity)
             raise unrun(self.model.target, quantity)
         return self.run(quantity)
 
@@ -111,8 +111,8 @@ class Trace:
 
     @property
     def quantity(self) -> str:
-        """What it is a trace of."""
-        return cast(Traced, self.model.component).quantity
+        """What it is a trace of; "" for one whose operations were recognised."""
+        return getattr(self.model.component, "quantity", "")
 
 
 @dataclass(frozen=True)
@@ -631,9 +631,7 @@ class Tracer:
 
     # -- the last word -------------------------------------------------------------------------------------------
 
-    def _agrees(
-        self, component: Traced, point: Point, letters: Mapping[str, Symbol], rows: Rows | None = None
-    ) -> bool:
+    def _agrees(self, component: Traced, point: Point, letters: Mapping[str, Symbol], rows: Rows | None = None) -> bool:
         """Whether every row, by path and shape and number of copies, is as predicted."""
         numbers = {letters[name]: Integer(value) for name, value in point.items() if name in letters}
         expected: dict[tuple[str, tuple[object, ...]], object] = defaultdict(int)

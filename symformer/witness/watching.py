@@ -77,15 +77,16 @@ class Tally:
     @property
     def rows(self) -> Rows:
         """A row for each shape at a path, each place in the code by itself: how often, and the shape."""
-        found: Rows = {}
+        return {name: (self.times[path][site][factors], *factors) for name, path, site, factors in self.named}
+
+    @property
+    def named(self) -> Iterator[tuple[str, str, Site, Factors]]:
+        """The name of each row, and what it is the row of."""
         for path, sites in self.times.items():
-            for number, each in enumerate(sites.values(), 1):
-                for other, (factors, times) in enumerate(each.items(), 1):
-                    found[path + f"-{number}" * (number > 1 or other > 1) + f"-{other}" * (other > 1)] = (
-                        times,
-                        *factors,
-                    )
-        return found
+            for number, (site, each) in enumerate(sites.items(), 1):
+                for other, factors in enumerate(each, 1):
+                    name = path + f"-{number}" * (number > 1 or other > 1) + f"-{other}" * (other > 1)
+                    yield name, path, site, factors
 
 
 def _site() -> Site:
@@ -168,6 +169,7 @@ class Products(Remembering):
     def __init__(self, model: nn.Module) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.where, self.forward, self.backward = Where(model), Tally(), Tally()
+        self.now = self.forward  # of the pass that is running
         self.flops = 0  # by the formulas of torch's own counter
         # The number that torch gives an operation's gradient -> the module it ran in, and the places that led to it.
         self.makers: dict[int, tuple[str, Site]] = {}
@@ -195,10 +197,14 @@ class Products(Remembering):
                 module, site = self.makers[torch._C._autograd._get_sequence_nr() - 1] = self.where.now, _site()
             else:
                 module, site = self.makers.get(node._sequence_nr(), ("", ()))
-            tally, ending = (self.forward, "") if node is None else (self.backward, "_backward")
+            self.now, ending = (self.forward, "") if node is None else (self.backward, "_backward")
             for factors in FACTORS[packet](args, out):
-                tally.add(module, str(packet).removeprefix("aten.") + ending, factors, site)
+                self.saw(module, str(packet).removeprefix("aten.") + ending, factors, site, args, out)
         return out
+
+    def saw(self, module: str, name: str, factors: Factors, site: Site, args: Any, out: Any) -> None:
+        """One product, of what and what it gave."""
+        self.now.add(module, name, factors, site)
 
     @property
     def rows(self) -> Rows:

@@ -1,0 +1,257 @@
+"""The lift of a trace: its model is run, its rows are read as operations, and the ordinary rules are held to torch."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+from typing import Any, cast
+
+import torch
+from sympy import Symbol
+from torch import Tensor, nn
+
+from ..language.errors import SymformerError, WitnessError
+from ..language.symbols import SYMBOLS, C, S
+from ..models.model import Model
+from .drawing import DEEP
+from .fitting import Point
+from .lifting import Lifted, Reader, Sight, star
+from .oracles import BACKWARD, FORWARD, Found
+from .points import Build, session
+from .roles import Roles
+from .rows import compare_parts
+from .runs import RUNS, Runner
+from .session import Run, Session, ends, silence, tensors_of
+from .traced import Traced
+from .tracing import Trace, sentence
+from .watching import Products, Unmasked
+
+FEW = 11  # tokens of a run with numbers
+SMALL = 5  # keys in a window of such a run
+# What is held to torch: each by a run, or by tensors, of its own.
+CHECKED = ("params", "flops", "train-flops", "prefill-flops", "decode-flops", "kv-cache", "inference-memory")
+CACHES = (23, 41, 62)  # tokens in a cache, on both sides of WINDOWS
+WINDOWS = (17, 71, 29)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How the model of a trace is called."""
+
+    build: Build
+    call: Callable[..., Any]  # without a cache
+    cached: Callable[..., Any] | None  # on C tokens, which a cache keeps; None where none is kept
+
+
+def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
+    """The model of a trace with its operations recognised, and what the ordinary rules then answer as torch counts."""
+    runs = Runs(runner.build, runner.calls(RUNS["flops"]), runner.calls(RUNS["kv-cache"]))
+    component = cast(Traced, products.model.component)
+    letters = {name: SYMBOLS[letter] for name, letter in products.letters.items() if letter in SYMBOLS}
+    sights = [_sight(runs, point, letters) for point in products.checked]
+    windows = {name: size for name, size in letters.items() if "window" in name}
+    real = _real(runs, products, letters, windows)
+    reader = Reader(cast(Traced, stored.model.component), component, sights, real, list(windows.values()))
+    lifted = Lifted(
+        title=component.title,
+        stem=component.stem,
+        rows=reader.rows(),
+        conditions=component.conditions,
+        maker=component.maker,
+        confirmed=dict.fromkeys(CHECKED, 0),
+    )
+    model = replace(products.model, component=lifted)
+    points = [
+        {**point, **({"C": c} if runs.cached else {}), **{name: w for name in windows if name in point}}
+        for point, c, w in zip(products.checked, CACHES, WINDOWS, strict=True)
+    ]
+    said = Check(model, runs, points, letters).said
+    confirmed = {name: len(points) for name, why in said.items() if not why}
+    refusals = {name: why for name, why in said.items() if why}
+    lifted = replace(lifted, confirmed=confirmed, refusals=refusals)
+    return replace(products, model=replace(products.model, component=lifted))
+
+
+class Check:
+    """What the ordinary rules make of a lifted ledger, held to what torch counts at some points, row by row."""
+
+    def __init__(self, model: Model, runs: Runs, points: Sequence[Point], letters: Mapping[str, Symbol]) -> None:
+        self.model, self.runs, self.points = model, runs, points
+        self.said: dict[str, str] = {}  # of each quantity, why it is refused; "" where all points agree
+        for point in points:
+            self.at(point, {**_numbers(point, letters), **({C: point["C"]} if "C" in point else {})})
+
+    def hold(
+        self, quantity: str, numbers: Mapping[Symbol, int], count: Callable[[], Found], **ways: str
+    ) -> Found | None:
+        """One quantity at one point: what torch says, where the formula says the same, row by row."""
+        if self.said.get(quantity):
+            return None
+        found = None
+        try:
+            formula = self.model.formula(quantity, **ways)
+            found = count()
+            differences = compare_parts(formula, dict(numbers), found)
+            if not found.total:
+                raise WitnessError("torch counted nothing")
+            why = f"torch counts otherwise: {differences[0]}" if differences else ""
+        except SymformerError as error:
+            why = str(error)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever somebody's code raises
+            why = f"the model cannot be run so: {sentence(error)}"
+        self.said[quantity] = why
+        return None if why else found
+
+    def at(self, point: Point, numbers: dict[Symbol, int]) -> None:
+        """One more point."""
+        at = session(self.runs.build, point)
+
+        def run(**facts: Any) -> Run:
+            return lambda model: self.runs.call(model, point, **facts)
+
+        self.hold("params", numbers, lambda: _stored(at))
+        self.hold("flops", numbers, lambda: _counted(at, run()))
+        self.hold("train-flops", numbers, lambda: _counted(at, run(), backward=True))
+        if self.runs.cached is None:
+            return
+        caching = self.runs.cached
+        outputs: list[Any] = []
+
+        def cached(**facts: Any) -> Found:
+            def passed(model: nn.Module) -> Any:
+                outputs.append(caching(model, point, **facts))
+                return outputs[-1]
+
+            return _counted(at, passed)
+
+        prompt = {**numbers, S: numbers[C]}
+        self.hold("prefill-flops", prompt, cached)
+        sizes: list[int] = []
+
+        def held() -> Found:
+            if not outputs:
+                cached()
+            sizes.extend(each.numel() for each in tensors_of(outputs[-1].past_key_values).values())
+            return _found(Counter(2 * size for size in sizes))
+
+        kept = self.hold("kv-cache", numbers, held, dtype="bf16")
+        decoded = self.hold("decode-flops", numbers, lambda: cached(past=outputs[-1].past_key_values))
+        if kept and decoded:
+            memory = Counter([2 * size for size in sizes])
+            memory += Counter(2 * each.numel() for each in at.model().parameters())
+            memory += Counter(4 * each.numel() for each in ends(outputs[-1]))
+            self.hold("inference-memory", numbers, lambda: _found(memory))
+
+
+def _stored(at: Session) -> Found:
+    parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+    rows = at.stored()
+    for path, shape in rows.items():
+        parts[star(path.rpartition(".")[0]), FORWARD][prod(shape)] += 1
+    modules = frozenset(star(name) for name, _ in at.model().named_modules())
+    return Found(sum(map(prod, rows.values())), parts, modules)
+
+
+def _counted(at: Session, run: Run, backward: bool = False) -> Found:
+    """The products of a run, each in the module that ran it, and what torch's own counter says of them."""
+    seen = Products(at.model())
+    total = at.flops(run, seen, backward=backward).get_total_flops()
+    parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+    for phase, tally in ((FORWARD, seen.forward), (BACKWARD, seen.backward)):
+        for path, sites in tally.times.items():
+            for each in sites.values():
+                for factors, times in each.items():
+                    parts[star(path.rpartition(".")[0]), phase][2 * prod(factors)] += times
+    return Found(total, parts, frozenset(star(name) for name in seen.where.ran))
+
+
+def _found(values: Counter[int]) -> Found:
+    return Found(sum(value * times for value, times in values.items()), {("", FORWARD): values}, frozenset([""]))
+
+
+def _numbers(point: Point, letters: Mapping[str, Symbol]) -> dict[Symbol, int]:
+    return {letters[name]: value for name, value in point.items() if name in letters}
+
+
+def _sight(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Sight:
+    at = session(runs.build, point)
+    seen = Roles(at.model(), {})
+    at.run(lambda model: runs.call(model, point), seen)
+    return Sight(seen, _numbers(point, letters))
+
+
+def _real(runs: Runs, trace: Trace, letters: Mapping[str, Symbol], windows: Mapping[str, Symbol]) -> Sight | None:
+    """A run with numbers, at sizes as small as the code takes."""
+    point = _small(runs, trace, windows)
+    with torch.random.fork_rng(), silence(), torch.no_grad():
+        torch.manual_seed(0)
+        model = session(runs.build, point).model("cpu").eval()
+        for parameter in model.parameters():
+            wide = parameter.dim() > 1
+            parameter.normal_(0, parameter.shape[-1] ** -0.5) if wide else parameter.uniform_(0.5, 1.5)
+        inputs: dict[str, Tensor] = {}
+        hook = model.register_forward_pre_hook(partial(_tokens, inputs), with_kwargs=True)
+        seen = Roles(model, inputs)
+        try:
+            with seen:
+                runs.call(model, point)
+        finally:
+            hook.remove()
+    return Sight(seen, _numbers(point, letters))
+
+
+def _tokens(inputs: dict[str, Tensor], model: Any, args: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Numbers instead of zeros: tokens that are none of the special ones, and segments; positions the model finds."""
+    config = model.config
+    special = {value for name, value in vars(config).items() if name.endswith("_token_id") and isinstance(value, int)}
+    rows = config.get_text_config().vocab_size
+    some = [each for each in range(rows // 3, rows) if each not in special]
+    kinds = getattr(config, "type_vocab_size", 0) or 1
+    inputs.clear()
+    for name, tensor in given.items():
+        if not isinstance(tensor, Tensor) or tensor.is_floating_point():
+            continue
+        if name == "token_type_ids":
+            inputs["segments"] = torch.arange(tensor.numel()).view(tensor.shape) ** 2 % 3 % kinds
+        elif name.endswith("input_ids"):
+            places = torch.arange(tensor.numel()).view(tensor.shape) ** 2 * 5 + 3 * (name != "input_ids")
+            inputs["tokens" if name == "input_ids" else name] = torch.tensor(some)[places % len(some)]
+    ours = {"tokens": "input_ids", "segments": "token_type_ids"}
+    changed = {ours.get(name, name): tensor for name, tensor in inputs.items()}
+    return args, {name: changed.get(name, value) for name, value in given.items() if name != "position_ids"}
+
+
+def _small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
+    """Sizes that the code takes, as small as they become by halves, from the least that it was seen with."""
+    point: dict[str, int] = {**sorted(trace.checked, key=_depth)[0]}
+    point |= {name: FEW + place for place, name in enumerate(each for each in ("S", "S_enc") if each in point)}
+    point |= {name: SMALL for name in windows if name in point}
+    point |= {"B": 2} if "B" in point else {}
+
+    def takes(at: Point) -> bool:
+        try:
+            tried = session(runs.build, at)
+            tried.run(lambda model: runs.call(model, at), Unmasked())  # type: ignore[no-untyped-call]
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # whatever somebody's code raises, it does not take these
+            return False
+        return True
+
+    moving = [name for name in point if name in trace.letters and name not in ("B", "S", "S_enc", *windows)]
+    for factor in (256, 60, 16, 4, 2, 2, 2):
+        for name in sorted(moving, key=lambda each: -point[each]):
+            least = 24 if "vocab" in name or "position" in name else 2
+            smaller = {**point, name: point[name] // factor}
+            if (point[name] % factor == 0 or least == 24) and smaller[name] >= least and takes(smaller):
+                point = smaller
+    return point
+
+
+def _depth(point: Point) -> int:
+    return prod(size for name, size in point.items() if DEEP.search(name))
