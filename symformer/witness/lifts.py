@@ -22,7 +22,7 @@ from .drawing import DEEP
 from .fitting import Point
 from .lifting import Lifted, Reader, Sight, star
 from .oracles import BACKWARD, FORWARD, Found
-from .points import Build
+from .points import Build, session
 from .roles import Roles
 from .rows import compare_parts
 from .runs import RUNS, Runner
@@ -125,7 +125,7 @@ class Check:
 
     def at(self, point: Point, numbers: dict[Symbol, int]) -> None:
         """One more point."""
-        at = Session(partial(self.runs.build, point))
+        at = session(self.runs.build, point)
 
         def run(**facts: Any) -> Run:
             return lambda model: self.runs.call(model, point, **facts)
@@ -168,7 +168,7 @@ class Check:
         far = {**point, "C": FAR, "B": 1}
         try:
             assert self.runs.cached is not None
-            held = Session(partial(self.runs.build, far)).cached(partial(self.runs.cached, point=far))
+            held = session(self.runs.build, far).cached(partial(self.runs.cached, point=far))
             formula = self.model.formula("kv-cache", dtype="bf16")
             sizes = Counter(2 * prod(shape) for shape in held.values())
             return not compare_parts(formula, {**_numbers(far, letters), C: FAR}, _found(sizes))
@@ -194,10 +194,9 @@ def _counted(at: Session, run: Run, backward: bool = False) -> Found:
     parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     for phase, tally in ((FORWARD, seen.forward), (BACKWARD, seen.backward)):
         for path, sites in tally.times.items():
-            module = star(path.rpartition(".")[0])
             for each in sites.values():
                 for factors, times in each.items():
-                    parts[module, phase][2 * prod(factors)] += times
+                    parts[star(path.rpartition(".")[0]), phase][2 * prod(factors)] += times
     return Found(total, parts, frozenset(star(name) for name in seen.where.ran))
 
 
@@ -231,7 +230,7 @@ def _numbers(point: Point, letters: Mapping[str, Symbol]) -> dict[Symbol, int]:
 
 
 def _sight(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Sight:
-    at = Session(partial(runs.build, point))
+    at = session(runs.build, point)
     seen = Roles(at.model(), {})
     at.run(lambda model: runs.call(model, point), seen)
     return Sight(seen, _numbers(point, letters))
@@ -240,11 +239,11 @@ def _sight(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Sight:
 def _real(runs: Runs, trace: Trace, letters: Mapping[str, Symbol], windows: Mapping[str, Symbol]) -> Sight | None:
     """A run with numbers, at sizes as small as the code takes."""
     point = _small(runs, trace, windows)
-    if sum(each.numel() for each in Session(partial(runs.build, point)).model().parameters()) > PARAMETERS:
+    if sum(each.numel() for each in session(runs.build, point).model().parameters()) > PARAMETERS:
         return None
     with torch.random.fork_rng(), silence(), torch.no_grad():
         torch.manual_seed(0)
-        model = Session(partial(runs.build, point)).model("cpu").eval()
+        model = session(runs.build, point).model("cpu").eval()
         for parameter in model.parameters():
             wide = parameter.dim() > 1
             parameter.normal_(0, parameter.shape[-1] ** -0.5) if wide else parameter.uniform_(0.5, 1.5)
@@ -289,7 +288,7 @@ def _small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
 
     def takes(at: Point) -> bool:
         try:
-            tried = Session(partial(runs.build, at))
+            tried = session(runs.build, at)
             tried.run(lambda model: runs.call(model, at), Unmasked())  # type: ignore[no-untyped-call]
         except KeyboardInterrupt:
             raise
