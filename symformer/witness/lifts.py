@@ -83,12 +83,16 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     ]
     check = Check(model, runs, points, letters)
     said = check.said
-    if said.get("kv-cache") == "" and not all(check.reaches(point, letters) for point in products.checked[:1]):
-        said |= dict.fromkeys(CACHED, f"after {FAR:,} tokens the cache holds something else")
+    if said.get("kv-cache") == "":
+        shallow = {name: size for name, size in products.checked[0].items() if DEEP.search(name)}
+        if why := check.beyond({**runner.start, **_deep(shallow, whole, letters)}, letters):
+            said |= dict.fromkeys(CACHED, why)
     confirmed = {name: len(points) for name, why in said.items() if not why}
     refusals = {name: why for name, why in said.items() if why}
     lifted = replace(lifted, confirmed=confirmed, refusals=refusals)
-    return replace(products, model=replace(products.model, component=lifted))
+    named = {name: str(size) for name, size in letters.items()} | ({"C": "C"} if runs.cached else {})
+    model = replace(products.model, component=lifted)
+    return replace(products, model=model, checked=tuple(points), letters={**products.letters, **named})
 
 
 class Check:
@@ -163,19 +167,20 @@ class Check:
             memory += Counter(4 * each.numel() for each in ends(outputs[-1]))
             self.hold("inference-memory", numbers, lambda: _found(memory))
 
-    def reaches(self, point: Point, letters: Mapping[str, Symbol]) -> bool:
-        """Whether the cache is as predicted far beyond every window that the config has by default."""
+    def beyond(self, point: Point, letters: Mapping[str, Symbol]) -> str:
+        """What a cache holds otherwise far beyond every window that the config has by default; "" for nothing."""
         far = {**point, "C": FAR, "B": 1}
+        assert self.runs.cached is not None
         try:
-            assert self.runs.cached is not None
             held = session(self.runs.build, far).cached(partial(self.runs.cached, point=far))
-            formula = self.model.formula("kv-cache", dtype="bf16")
-            sizes = Counter(2 * prod(shape) for shape in held.values())
-            return not compare_parts(formula, {**_numbers(far, letters), C: FAR}, _found(sizes))
         except KeyboardInterrupt:
             raise
-        except BaseException:  # whatever somebody's code raises
-            return False
+        except BaseException as error:  # whatever somebody's code raises
+            return f"a cache of {FAR:,} tokens cannot be looked at: {sentence(error)}"
+        sizes = Counter(2 * prod(shape) for shape in held.values())
+        formula = self.model.formula("kv-cache", dtype="bf16")
+        differences = compare_parts(formula, {**_numbers(far, letters), C: FAR}, _found(sizes))
+        return f"after {FAR:,} tokens torch keeps something else: {differences[0]}" if differences else ""
 
 
 def _stored(at: Session) -> Found:
