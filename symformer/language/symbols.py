@@ -75,6 +75,12 @@ _TABLE = (
     Letter("X_shared", "experts that every token goes to", "experts", ("n_shared_experts",), growth=0),
     Letter("K", "experts per token", "experts", ("num_experts_per_tok",), growth=0),
     Letter("M", "hidden width of one expert", "elements", ("moe_intermediate_size", "intermediate_size")),
+    Letter(
+        "M_shared",
+        "hidden width of the expert that every token goes to",
+        "elements",
+        ("shared_expert_intermediate_size",),
+    ),
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
     Letter("R_q", "rank of the queries' latent", "elements", ("q_lora_rank",)),
@@ -111,6 +117,7 @@ L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_gl
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
 Z, Z_patch, N_chan, N_group = (SYMBOLS[name] for name in ("Z", "Z_patch", "N_chan", "N_group"))
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
+M_shared = SYMBOLS["M_shared"]
 A, G, D, R, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "W"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))

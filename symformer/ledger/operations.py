@@ -231,6 +231,10 @@ class Operations:
         """X · y elementwise, axis by axis the same or 1."""
         return self._write(Kind.MULTIPLY, name, (x, y), self._broadcast(name, x, y))
 
+    def scale(self, name: str, x: Tensor, *, logits: bool = False) -> Tensor:
+        """X times a number that the model has: nothing is stored, and nothing kept."""
+        return self._write(Kind.MULTIPLY, name, (x,), x.shape, logits=logits)
+
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """A fixed table: [1, length, width] to add, or [2, length, width], cosines and sines, to rotate by."""
         tables = Integer(2 if function == "rotary" else 1)

@@ -67,6 +67,10 @@ class LlamaLike(Decoder):
         return self.layer_of(self.attention, self.mlp)
 
     def layer_of(self, attention: Component, mlp: Component) -> Component:
+        """A layer of these two, as the model has them."""
+        return self.pre_norm_layer(attention, mlp)
+
+    def pre_norm_layer(self, attention: Component, mlp: Component) -> PreNormBlock:
         """A layer of these two, with a norm before each."""
         return PreNormBlock(
             parts={
