@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 import pytest
 import torch
 from torch import nn
-from transformers import BertConfig, DeepseekV3Config, Gemma2Config, GPT2Config, LlamaConfig, MixtralConfig
+from transformers import BertConfig, DeepseekV3Config, Gemma2Config, GPT2Config, LlamaConfig, MixtralConfig, Olmo2Config
 from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
+from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
 
 from symformer import architecture, component
 from symformer.components import component_class, names
@@ -50,6 +51,7 @@ DEEPSEEK = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 
             "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 5}  # fmt: skip
 GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                       attention_bias=True)  # fmt: skip
+OLMO2 = Olmo2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True)
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
 BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
 
@@ -101,6 +103,9 @@ CASES = [
     # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5), {"offset": True}),
+    Case("rms-norm", {"E": 5}, 5, lambda: Olmo2RMSNorm(5), {"late": True}),
+    # two norms of 24, attention 2400, gated MLP 504
+    Case("res-post-norm-block", {"E": 24, "H": 7, "A": 4}, 2952, lambda: _plain(Olmo2DecoderLayer(OLMO2, 0))),
     Case("lm-head", {"V": 11, "E": 5}, 55, lambda: nn.Linear(5, 11, bias=False)),
     Case("lm-head", {"V": 11, "E": 5}, 66, lambda: nn.Linear(5, 11), {"bias": True}),
     Case("lm-head", {"V": 11, "E": 5}, 0, None, {"tied": True}),
@@ -118,6 +123,12 @@ CASES = [
     # one norm 2*24 = 48, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("parallel-block", {"E": 24, "H": 7, "A": 4}, 2952, lambda: _parallel()),  # noqa: PLW0108
 ]  # fmt: skip
+
+
+def _plain(layer: nn.Module) -> nn.Module:
+    """The layer without the norms of its queries and keys."""
+    layer.self_attn.q_norm = layer.self_attn.k_norm = nn.Identity()
+    return layer
 
 
 def _tied(head: nn.Module) -> nn.Module:

@@ -120,6 +120,74 @@ TYPES: dict[str, tuple[str, Config, tuple[str, ...]]] = {
         },
         ("AlbertForMaskedLM", "AlbertModel"),
     ),
+    "qwen2": (
+        "qwen2",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
+        },
+        ("Qwen2ForCausalLM", "Qwen2Model"),
+    ),
+    "qwen3": (
+        "qwen3",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
+        },
+        ("Qwen3ForCausalLM", "Qwen3Model"),
+    ),
+    "qwen2_moe": (
+        "qwen2-moe",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "moe_intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
+            **{"num_experts": 11, "num_experts_per_tok": 4, "shared_expert_intermediate_size": 13},
+        },
+        ("Qwen2MoeForCausalLM", "Qwen2MoeModel"),
+    ),
+    "qwen3_moe": (
+        "qwen3-moe",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "moe_intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
+            **{"num_experts": 11, "num_experts_per_tok": 4},
+        },
+        ("Qwen3MoeForCausalLM", "Qwen3MoeModel"),
+    ),
+    "olmo": (
+        "olmo",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10, "pad_token_id": 1},
+            "eos_token_id": 3,
+        },
+        ("OlmoForCausalLM", "OlmoModel"),
+    ),
+    "olmo2": (
+        "olmo2",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10, "eos_token_id": 3},
+        },
+        ("Olmo2ForCausalLM", "Olmo2Model"),
+    ),
+    "olmoe": (
+        "olmoe",
+        {
+            **{"vocab_size": 29, "hidden_size": 60, "num_hidden_layers": 2, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "eos_token_id": 3},
+            **{"num_experts": 11, "num_experts_per_tok": 4},
+        },
+        ("OlmoeForCausalLM", "OlmoeModel"),
+    ),
+    "granite": (
+        "granite",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
+        },
+        ("GraniteForCausalLM", "GraniteModel"),
+    ),
 }
 ENCODERS = {"bert", "roberta", "distilbert", "electra", "albert"}  # which are given places, and segments that they have
 # Our quantities, with the conventions under which torch counts.
