@@ -21,6 +21,7 @@ from symformer.language.symbols import SYMBOLS, L, L_dense, L_global, L_local, L
 from symformer.ledger.facts import Kind
 from symformer.witness.calling import unpadded
 from symformer.witness.measure import build
+from symformer.witness.oracles import activation_bytes
 
 SIZES = {
     **{"V": 29, "E": 48, "H": 14, "L": 2, "A": 6, "G": 3, "D": 8, "C_win": 4, "X": 5, "K": 2, "M": 11, "M_shared": 13},
@@ -57,6 +58,17 @@ def test_the_precision_of_the_softmax_is_torch_s(name: str) -> None:
     softmaxes = [(count, entry) for count, entry in part.ledger if entry.kind is Kind.SOFTMAX]
     assert softmaxes
     assert singles == sum(count.xreplace(numbers) for count, entry in softmaxes if entry.function == "float32") > 0
+
+
+@pytest.mark.parametrize(("implementation", "dtype"), [("eager", "bf16"), ("sdpa", "bf16"), ("eager", "fp32")])
+@pytest.mark.parametrize("name", ["qwen2", "qwen3", "olmo", "olmo2", "granite"])
+def test_bytes_that_are_held(name: str, implementation: str, dtype: str) -> None:
+    """Norms of each head and of all heads, norms in single precision, and factors that keep nothing."""
+    sizes = {"B": 2, "S": 7, "V": 29, "E": 48, "H": 14, "L": 3, "A": 6, "G": 3 if name != "olmo2" else 6, "D": 10}
+    numbers = {SYMBOLS[size]: number for size, number in sizes.items()}
+    way = {"implementation": implementation, "dtype": dtype}
+    theirs = activation_bytes(component(name), numbers, **way, fake=False)
+    assert architecture(name).formula("activations", **way).value(sizes) == theirs > 0
 
 
 def totals(name: str) -> set[object]:

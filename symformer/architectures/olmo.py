@@ -21,6 +21,7 @@ class OLMo(LlamaLike):
     """
 
     title = "OLMo"
+    tables = "rotary_single"
     fields = Fields(
         usual({V: 50304, E: 4096, H: 11008, L: 32, A: 32, G: A, D: Field(("head_dim",), E / A)}),
         {**OPTIONS, "attention_bias": Switch("attention_bias", False)},

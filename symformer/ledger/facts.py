@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Mask = Literal["none", "causal"]
 Table = Literal["tokens", "positions", "segments", "distances"]  # what the rows of a stored table stand for
+ROTARY = ("rotary", "rotary_single")  # tables to rotate by, in the model's own precision or in single
 UNSCALED = "unscaled"  # scores that are not divided by the root of a head's width
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights of their own, by the names of transformers.

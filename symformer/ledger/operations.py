@@ -15,7 +15,7 @@ from ..language.errors import ShapeError
 from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line, spell
 from ..language.symbols import S
-from .facts import ONE, UNSCALED, ZERO, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight, equal
+from .facts import ONE, ROTARY, UNSCALED, ZERO, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight, equal
 from .kinds import Sharing
 
 _OWN: Mapping[str, Weight] = {}
@@ -237,7 +237,7 @@ class Operations:
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """A fixed table: [1, length, width] to add, or [2, length, width], cosines and sines, to rotate by."""
-        tables = Integer(2 if function == "rotary" else 1)
+        tables = Integer(2 if function in ROTARY else 1)
         return self._write(Kind.POSITIONS, name, (), (tables, length, width), function=function, module=True)
 
     def slopes(self, name: str, heads: Expr, length: Expr) -> Tensor:

@@ -16,7 +16,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Excludes
 from ..language.symbols import B, S, W
-from ..ledger.facts import ATTENDING, ONE, ROUTING, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import ATTENDING, ONE, ROTARY, ROUTING, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..ledger.placement import CHOICES, in_flight
 from .quantity import Convention, Conventions, Counted, refused, rows, unseen
 
@@ -324,7 +324,8 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
     size = _SIZES[conventions["dtype"]]
     for entry in makers.values():
         if (share := kept.share(entry)) != 0:
-            factors = (*entry.output.shape, size, *((share,) if share != 1 else ()))
+            each = SINGLE if entry.function == "rotary_single" else size
+            factors = (*entry.output.shape, each, *((share,) if share != 1 else ()))
             terms[id(entry)] = (Term(f"{entry.path} (output)", factors), *terms.get(id(entry), ()))
     if again and implementation != "megatron":
         for entry, term in _handed(ledger, conventions):
@@ -376,7 +377,7 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
         factors = (batch, queries, keys, _SIZES[conventions["dtype"]], 1 / count)
         yield entry, Term(f"{entry.path} (mask)", factors)
     for _, entry in ledger:
-        if entry.kind is Kind.POSITIONS and entry.function == "rotary":
+        if entry.kind is Kind.POSITIONS and entry.function in ROTARY:
             yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
     handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
     for _, entry in ledger:  # the indices themselves are of another tensor, so many rows further down
