@@ -105,6 +105,9 @@ def _memory() -> torch.Tensor:
 
 CASES = [
     Case("linear", {"E": 5, "H": 7}, lambda: nn.Linear(5, 7)),
+    Case("low-rank-update", {"E": 5, "H": 7, "R": 3},
+         lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),
+    Case("bottleneck-adapter", {"E": 5, "H_adapter": 3}, lambda: nn.Sequential(nn.Linear(5, 3), nn.Linear(3, 5))),
     Case("mlp", {"E": 12, "H": 7}, lambda: GPT2MLP(7, GPT2)),
     Case("gated-mlp", {"E": 24, "H": 7}, lambda: LlamaMLP(LLAMA)),
     Case("lm-head", {"E": 5, "V": 7}, lambda: nn.Linear(5, 7, bias=False)),

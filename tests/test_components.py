@@ -101,6 +101,12 @@ CASES = [
     # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5), {"offset": True}),
+    # 5*3 + 3*7
+    Case("low-rank-update", {"E": 5, "H": 7, "R": 3}, 36,
+         lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),
+    # 5*3 + 3, 3*5 + 5
+    Case("bottleneck-adapter", {"E": 5, "H_adapter": 3}, 38,
+         lambda: nn.Sequential(nn.Linear(5, 3), nn.Linear(3, 5))),
     Case("lm-head", {"V": 11, "E": 5}, 55, lambda: nn.Linear(5, 11, bias=False)),
     Case("lm-head", {"V": 11, "E": 5}, 66, lambda: nn.Linear(5, 11), {"bias": True}),
     Case("lm-head", {"V": 11, "E": 5}, 0, None, {"tied": True}),

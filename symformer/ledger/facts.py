@@ -130,6 +130,7 @@ class Entry:
     skipped: Expr = ZERO  # of a table of positions, the rows that stand before the first token's
     recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only
     logits: bool = False  # whether its output is one number for each token of the vocabulary
+    frozen: bool = False  # whether its weights stay as they are in training
     module: bool = False  # whether it is a module of its own in torch's print(model)
     measured: str = ""  # the one quantity that it was read off torch for; an operation answers every quantity
     share: Tensor | None = None  # of keys or values that came from all ranks, those that are this rank's own

@@ -24,9 +24,13 @@ Trained = Callable[[Kind, str], bool]  # whether an operation that has weights t
 def record(part: Part, trained: Trained = lambda kind, path: True) -> Ledger:
     """The ledger of a part, run on inputs of the shapes that its own shape line names."""
     ops = Operations(part, trained)
-    inputs = [given(axes.name, axes.example) for axes in shape_line(part.shapes).inputs]
-    output = ops.run(part, inputs)
+    output = ops.run(part, inputs_of(part))
     return Ledger(ops.root, output)
+
+
+def inputs_of(part: Part) -> list[Tensor]:
+    """What a part is given by itself, of the shapes that its shape line names."""
+    return [given(axes.name, axes.example) for axes in shape_line(part.shapes).inputs]
 
 
 def given(name: str, shape: Shape) -> Tensor:
@@ -174,7 +178,15 @@ class Operations:
         stored = {part: self._store(name, part, shape) for part, shape in shapes.items()}
         nowhere = Tensor(self._path(name), ())
         self._scopes[-1].items.append(
-            Entry(Kind.PARAMETER, nowhere.name, (), nowhere, weights=tuple(stored.values()), module=True)
+            Entry(
+                Kind.PARAMETER,
+                nowhere.name,
+                (),
+                nowhere,
+                weights=tuple(stored.values()),
+                frozen=not self._trained(Kind.PARAMETER, nowhere.name),
+                module=True,
+            )
         )
         return stored
 
@@ -201,6 +213,10 @@ class Operations:
     def multiply(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """X · y elementwise, axis by axis the same or 1."""
         return self._write(Kind.MULTIPLY, name, (x, y), self._broadcast(name, x, y))
+
+    def scale(self, name: str, x: Tensor) -> Tensor:
+        """X times a number."""
+        return self._write(Kind.MULTIPLY, name, (x,), x.shape)
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """A fixed table: [1, length, width] to add, or [2, length, width], cosines and sines, to rotate by."""
@@ -333,7 +349,9 @@ class Operations:
 
     def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         path = self._path(name)
-        trained = bool(facts.get("weights") or facts.get("shared")) and self._trained(kind, path)
+        has_weights = bool(facts.get("weights") or facts.get("shared"))
+        trained = has_weights and self._trained(kind, path)
+        facts = {**facts, "frozen": has_weights and not trained}
         grad = ONE if trained else max((x.grad for x in inputs), key=_share, default=ZERO)
         # What is done to scores, one by one, is done to the same pairs: softmax, dropout, an added bias.
         like = next((x for x in inputs if x.mask != "none" and x.shape == shape), None)

@@ -15,6 +15,7 @@ from ..formulas.formula import Formula, Source
 from ..language.errors import OptionError, RuleError, UnknownNameError
 from ..language.sizes import Condition, Divides, Relations
 from ..language.symbols import C, N_cp, S
+from ..ledger.adapters import is_adapted
 from ..ledger.facts import ONE, Entry, Kind, Ledger, Scope
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from .lengths import within
@@ -167,6 +168,9 @@ class Quantity:
         placement = Placement.of(chosen)
         ledger = part.ledger
         if placement != WHOLE:
+            if is_adapted(ledger):
+                options = ", ".join(f"{name}={chosen[name]}" for name in PLACEMENT if name in chosen)
+                raise RuleError(f"what one of several ranks has of adapters is not stated; leave out {options}")
             ledger = place(part, placement)
             constraints = (*constraints, *conditions(ledger, placement, constraints))
             if placement.context == "on" and chosen.get("attention") == "causal":
