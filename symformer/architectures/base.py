@@ -10,14 +10,26 @@ from typing import Any, ClassVar
 from sympy import Symbol
 
 from ..components.base import Component, Names
-from ..configs.fields import Chance, Choice, Field, Fields, Function, Layers, Share, Switch
+from ..configs.fields import Chance, Choice, Field, Fields, Function, Layers, Rounds, Share, Switch
 from ..language.errors import listed
 from ..language.sizes import Divides
 from ..ledger.adapters import CHANGES, Adapter, adapted
 from ..ledger.facts import Ledger
 from ..ledger.operations import record
 
-__all__ = ["Architecture", "Chance", "Choice", "Field", "Fields", "Function", "Layers", "Share", "Switch", "Witness"]
+__all__ = [
+    "Architecture",
+    "Chance",
+    "Choice",
+    "Field",
+    "Fields",
+    "Function",
+    "Layers",
+    "Rounds",
+    "Share",
+    "Switch",
+    "Witness",
+]
 
 
 LORA = "Hu et al. 2021 [hu2021], section 4.1"
