@@ -40,6 +40,11 @@ BERT = {
     **{"hidden_size": 12, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 7},
     **{"type_vocab_size": 4, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
 }
+ALBERT = {  # whose layers share their weights, and their updates
+    **{"model_type": "albert", "architectures": ["AlbertForMaskedLM"], "vocab_size": 29, "embedding_size": 4},
+    **{"max_position_embeddings": 13, "hidden_size": 12, "num_hidden_layers": 3, "num_attention_heads": 2},
+    **{"intermediate_size": 7, "type_vocab_size": 6, "num_hidden_groups": 1},
+}
 MIXTRAL = {
     **{"model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "vocab_size": 29, "hidden_size": 24},
     **{"num_hidden_layers": 3, "intermediate_size": 7, "num_attention_heads": 6, "num_key_value_heads": 2},
@@ -53,6 +58,7 @@ CASES: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     (GPT2, ("c_proj",)),  # of attention and of the MLP
     (BERT, ("query", "value")),
     (MIXTRAL, ("q_proj", "o_proj")),
+    (ALBERT, ("query", "ffn")),
 ]
 
 
@@ -95,28 +101,27 @@ def test_updates_are_those_of_peft(config: dict[str, Any], targets: tuple[str, .
     assert 0 < trained < total
     assert value(model, "params") == total
     assert value(model, "trainable-params") == trained
-    # by name and shape: A [R, in] and B [out, R]
-    peft = {name: tuple(each.shape) for name, each in updated.named_parameters() if each.requires_grad}
-    found: dict[str, tuple[int, ...]] = {}
-    for count, entry in model.ledger:
-        for weight in entry.weights if not entry.frozen else ():
-            for layer in range(evaluate(count, model.known, weight.path)):
-                shape = tuple(evaluate(dim, model.known, weight.path) for dim in weight.shape)
-                found[weight.path.replace("*", str(layer))] = shape
-    assert {name.split("model.", 1)[1].replace(".default", ""): shape for name, shape in peft.items()} == {
-        f"{_prefix(config)}{name}": shape for name, shape in found.items()
-    }
+    if config is not ALBERT:  # which has a name for each layer that it stores
+        assert _by_name(model) == {
+            name.rpartition("model.")[2].replace(".default", ""): tuple(each.shape)
+            for name, each in updated.named_parameters()
+            if each.requires_grad
+        }
     forward, both = counted(updated, backward=False), counted(updated, backward=True)
     assert 0 < forward < both
     assert value(model, "flops") == forward
     assert value(model, "train-flops") == both
 
 
-def _prefix(config: dict[str, Any]) -> str:
-    """What peft's names have before ours, once its own two wrappers are left out."""
-    return {"llama": "model.model.", "mixtral": "model.model.", "gpt2": "model.transformer.", "bert": "model.bert."}[
-        config["model_type"]
-    ]
+def _by_name(model: Model) -> dict[str, tuple[int, ...]]:
+    """The shape of each weight that is trained, A [R, in] and B [out, R], by peft's name for it less its wrappers'."""
+    before = {"gpt2": "transformer.", "bert": "bert."}.get(model.id, "")
+    return {
+        before + weight.path.replace("*", str(layer)): tuple(evaluate(dim, model.known, "") for dim in weight.shape)
+        for count, entry in model.ledger
+        for weight in (entry.weights if not entry.frozen else ())
+        for layer in range(evaluate(count, model.known, weight.path))
+    }
 
 
 class Narrow(nn.Module):

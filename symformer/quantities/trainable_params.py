@@ -22,6 +22,7 @@ QUANTITY = Quantity(
         Kind.OBSERVED: unseen,
     },
     ("weight", "shape"),
+    weighs=True,
     checked="What requires a gradient of the torch class, and of peft's models where there are adapters, is compared "
     "with this formula in the tests.",
 )
