@@ -9,13 +9,11 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from sympy import Expr, Integer, Symbol
 
 import symformer as sf
@@ -23,13 +21,10 @@ from symformer.architectures import architecture_class, names
 from symformer.architectures.base import Architecture
 from symformer.language.symbols import symbol
 from symformer.ledger.facts import Entry, Kind, Tensor, Weight
-from symformer.witness import lifts, sources
+from symformer.witness import sources
 from symformer.witness.classes import FIRST, of_head, types
-from symformer.witness.lifting import Lifted
 from symformer.witness.measure import our_path
 from symformer.witness.tracing import Trace
-
-from .test_tiny_configs import B, C, S, counted
 
 EVERY = os.environ.get("LIFTS") == "all"
 COMPOSED = sorted(name for name in names() if architecture_class(name).witness.library == "transformers")
