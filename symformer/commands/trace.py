@@ -87,7 +87,7 @@ def command(
         )
         return
     say(f"{found.model.title}: {formula.measure.title}")
-    say(f"{formula.measure.letter} = {spell(formula.expanded)}")
+    say(f"{formula.measure.letter} = {spell(formula.written)}")
     say(f"exact, row by row, at {len(found.checked)} fresh random configs ({found.builds} builds)\n")
     table(["symbol", "field"], [[name, place] for name, place in found.symbols.items()], "ll")
     for name, other in found.ties.items():

@@ -155,7 +155,7 @@ class Sight:
     @cached_property
     def named(self) -> dict[Key, tuple[str, tuple[int, ...]]]:
         """The row of each product: its path with * for every index, and how often and which sizes are multiplied."""
-        tally = self.seen.tally
+        tally = self.seen.forward
         return {
             (path, site, factors): (star(name), (tally.times[path][site][factors], *factors))
             for name, path, site, factors in tally.named

@@ -22,9 +22,9 @@ from .drawing import DEEP
 from .fitting import Point
 from .lifting import Lifted, Reader, Sight, star
 from .oracles import BACKWARD, FORWARD, Found
+from .points import Build, session
 from .roles import Chosen, Roles
 from .rows import compare_parts
-from .running import Build, session
 from .runs import RUNS, Runner
 from .session import Run, Session, ends, silence, tensors_of
 from .traced import Traced
@@ -234,11 +234,11 @@ def _counted(at: Session, run: Run, backward: bool = False) -> Found:
     seen = Products(at.model())
     total = at.flops(run, seen, backward=backward).get_total_flops()
     parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
-    for path, sites in seen.tally.times.items():
-        module, _, name = path.rpartition(".")
-        for each in sites.values():
-            for factors, times in each.items():
-                parts[star(module), BACKWARD if name.endswith("_backward") else FORWARD][2 * prod(factors)] += times
+    for phase, tally in ((FORWARD, seen.forward), (BACKWARD, seen.backward)):
+        for path, sites in tally.times.items():
+            for each in sites.values():
+                for factors, times in each.items():
+                    parts[star(path.rpartition(".")[0]), phase][2 * prod(factors)] += times
     return Found(total, parts, frozenset(star(name) for name in seen.where.ran))
 
 

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -24,10 +24,10 @@ from ..architectures.base import Architecture
 from ..language.errors import WitnessError
 from ..language.shapes import shape_line
 from ..language.sizes import evaluate
-from ..language.symbols import B, C, N_new, S, V_type
+from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import Kind
 from .calling import unpadded
-from .measure import our_path, recipe
+from .measure import our_path, recipe, starred
 from .session import Run, Session, tensors_of
 from .watching import Keeper, Products
 
@@ -132,7 +132,8 @@ class Witness(Session):
                     seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
                     masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
                 facts["attention_mask"] = masks if len(masks) > 1 else masks[kinds[0]]
-            if masked or not keeps_cache(component):  # else a causal model makes its own
+            # Else a causal model makes its own, one row for all sequences where they turn its heads.
+            if masked or not keeps_cache(component) or P in component.fields.sizes:
                 facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
             if V_type in component.fields.sizes:
                 facts["token_type_ids"] = torch.zeros(numbers[B], new, dtype=torch.long, device=device)
@@ -226,12 +227,12 @@ class Witness(Session):
             self.run(run, seen, prepare=trainable, **how)
             total = seen.flops
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
-        for path, sites in seen.tally.times.items():
-            module, _, name = path.rpartition(".")
-            key = (starred(self.ours(module)), BACKWARD if name.endswith("_backward") else FORWARD)
-            for each in sites.values():
-                for factors, times in each.items():
-                    parts[key][2 * prod(factors)] += times
+        for phase, tally in ((FORWARD, seen.forward), (BACKWARD, seen.backward)):
+            for path, sites in tally.times.items():
+                key = (starred(self.ours(path.rpartition(".")[0])), phase)
+                for each in sites.values():
+                    for factors, times in each.items():
+                        parts[key][2 * prod(factors)] += times
         named = sum(value * times for each in parts.values() for value, times in each.items())
         if not named == seen.flops == total:
             name = self.component.name
@@ -263,7 +264,7 @@ class Witness(Session):
         both = len(set(attends.values())) > 1
         layers: dict[str, str] = {}
         for name, module in self.model().named_modules():
-            if isinstance(place := getattr(module, "layer_idx", None), int):
+            if isinstance(place := getattr(module, "layer_idx", getattr(module, "layer_id", None)), int):
                 stack = attends.get(starred(self.ours(name)), "") if both else "layers"
                 layers[f"{stack}.{place}"] = name
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
@@ -503,20 +504,14 @@ def keeps_cache(component: Architecture) -> bool:
     return component.witness.library == "transformers" and component.witness.cached and back and kept
 
 
-@cache
-def starred(path: str) -> str:
-    """A path of ours, * for the number of a layer."""
-    return ".".join("*" if word.isdigit() else word for word in path.split("."))
-
-
 def _something(component: Architecture, seen: Products) -> None:
     """Raise WitnessError where a part of a model counted nothing in silence."""
     kinds = {entry.kind for _, entry in component.ledger}
-    ran = {path.rpartition(".")[2] for path in seen.tally.times}
+    ran = {path.rpartition(".")[2] for path in seen.forward.times}
     if Kind.SCORES in kinds and "bmm" not in ran:
         raise WitnessError(f"the attention of {component.name} counted no FLOPs: {', '.join(ran)}")
-    if Kind.EXPERTS in kinds and not any(".experts." in path for path in seen.tally.times):
-        raise WitnessError(f"the experts of {component.name} counted no FLOPs: {', '.join(seen.tally.times)}")
+    if Kind.EXPERTS in kinds and not any(".experts." in path for path in seen.forward.times):
+        raise WitnessError(f"the experts of {component.name} counted no FLOPs: {', '.join(seen.forward.times)}")
     if not ran & {"mm", "addmm"}:
         raise WitnessError(f"the linear layers of {component.name} counted no FLOPs: {', '.join(ran)}")
 
