@@ -333,8 +333,8 @@ class Fields:
     sizes: Mapping[Symbol, Field]
     options: Mapping[str, Switch | Function | Chance | Choice] = field(default_factory=dict)
     layers: Layers | None = None  # where a model's layers are of several kinds, mixed
-    # option -> the size whose field is null without it, or says what is the default anyway where that is another size
-    nullable: Mapping[str, Symbol] = field(default_factory=dict)
+    nullable: Mapping[str, Symbol] = field(default_factory=dict)  # option -> the size whose field is null without it
+    apart: Mapping[str, tuple[Symbol, Symbol]] = field(default_factory=dict)  # option -> two sizes, the same without it
     needs: Mapping[Symbol, str] = field(default_factory=dict)  # a size -> the option without which nothing is so wide
     nested: Mapping[str, Fields] = field(default_factory=dict)  # a field that holds fields, none of which is read
     model_types: tuple[str, ...] = ()
@@ -375,6 +375,10 @@ class Fields:
                     sizes = ", ".join(f"{name}={numbers[name]}" for name in sorted(value.free_symbols, key=str))
                     raise ConfigError(f"the config leaves {size} out, and {value} is not whole for {sizes}") from None
         numbers |= {size: place.taken(size, config, numbers) for size, place in shares.items()}
+        for option, (size, other) in self.apart.items():
+            options[option] = numbers[size] != numbers[other]
+            if not options[option]:
+                del numbers[size]
         for name, expr in self.restated.items():
             expected = evaluate(expr, numbers, name)
             if config.get(name) is not None and _whole(name, config[name]) != expected:
@@ -387,10 +391,7 @@ class Fields:
         """Whether a config has a size that a model may be without."""
         place = self.sizes[size]
         numbers = [config[name] for name in place.names if name in config]
-        if not isinstance(place.default, Expr):
-            return any(number is not None for number in numbers) if numbers else place.default is not None
-        (other,) = place.default.free_symbols
-        return any(number not in (None, self.sizes[other].read(other, config)) for number in numbers)
+        return any(number is not None for number in numbers) if numbers else place.default is not None
 
     def _hold(self, config: Config) -> None:
         """Raise ConfigError for a field that is not known, or has a value that is not."""
@@ -463,6 +464,9 @@ class Fields:
         for option, size in self.nullable.items():
             if not getattr(component, option):
                 config[self.sizes[size].names[0]] = None
+        for option, (size, other) in self.apart.items():
+            if not getattr(component, option):
+                config[self.sizes[size].names[0]] = numbers[other]
         return config
 
     def class_for(self, component: Component) -> str:

@@ -42,6 +42,7 @@ class Operations:
         self._trained = trained
         self._scopes = [self.root]
         self._weights: dict[str, Weight] = {}
+        self._share: Expr = ONE  # of the layers that are open, those that store weights
 
     # -- parts ---------------------------------------------------------------------------------------------------
 
@@ -49,13 +50,20 @@ class Operations:
         """Run a part inside this one, under a name."""
         return self._enter(Scope(name, part), inputs)
 
-    def repeat(self, name: str, count: Expr, part: Part, x: Tensor, *context: Any) -> Tensor:
-        """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically."""
+    def repeat(
+        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, stored: Expr | None = None
+    ) -> Tensor:
+        """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically.
+
+        Only as many as ``stored`` have weights of their own, where that is given; the others share them.
+        """
         # Nothing asks for the gradient of the first layer's input if nothing below is trained; the others' is needed.
         needed = x.grad if x.grad != 0 else (count - 1) / count
         inner = Tensor(x.name, x.shape, None, needed, encoded=x.encoded)
-        scope = Scope(f"{name}.*", part, count)
+        scope, before = Scope(f"{name}.*", part, count, stored=stored), self._share
+        self._share = before if stored is None else before * stored / count
         y: Tensor = self._enter(scope, (inner, *context))
+        self._share = before
         scope.loop, scope.handed = (x, inner, y), tuple(each for each in context if isinstance(each, Tensor))
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
@@ -320,7 +328,7 @@ class Operations:
         return ".".join(part for part in (*(scope.name for scope in self._scopes), name) if part)
 
     def _store(self, name: str, part: str, shape: Shape) -> Weight:
-        weight = Weight(".".join(filter(None, (self._path(name), part))), shape)
+        weight = Weight(".".join(filter(None, (self._path(name), part))), shape, self._share)
         if weight.path in self._weights:
             raise ShapeError(f"{weight.path} is stored twice; give the two operations different names")
         self._weights[weight.path] = weight

@@ -216,9 +216,14 @@ class _RankOperations(Operations):
         scope.part = cast(Divisible, scope.part).split(self.cut)
         return super()._enter(scope, inputs)
 
-    def repeat(self, name: str, count: Expr, part: Part, x: Tensor, *context: Any) -> Tensor:
+    def repeat(
+        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, stored: Expr | None = None
+    ) -> Tensor:
         """The share of the layers that one stage has."""
-        return super().repeat(name, count if self.placement.pipeline == "off" else count / N_pp, part, x, *context)
+        if self.placement.pipeline != "off" and stored is not None:
+            raise RuleError(f"{self._path(name)}: layers that share their weights are not known in stages")
+        count = count if self.placement.pipeline == "off" else count / N_pp
+        return super().repeat(name, count, part, x, *context, stored=stored)
 
     def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, **facts: Any) -> Tensor:
         """A rank looks up the rows it has; the sum over the ranks is the embedding."""

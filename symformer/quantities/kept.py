@@ -344,6 +344,10 @@ def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions
 def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:
     """What is computed again, each time as one: the core of an attention, scores to mix; or a repeated layer."""
     if recompute == "full":
+        if any(scope.stored is not None for scope in ledger.root.walk()):
+            raise RuleError(
+                "recompute=full: transformers computes no layer again of a model whose layers share weights"
+            )
         return [[entry for _, entry in Ledger(scope, None)] for scope in ledger.root.walk() if scope.loop]
     cores = []
     for _, entry in ledger if recompute == "selective" else ():

@@ -227,12 +227,12 @@ class Witness(Session):
             self.run(run, seen, prepare=trainable, **how)
             total = seen.flops
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
-        for path, sites in seen.tally.times.items():
-            module, _, name = path.rpartition(".")
-            key = (starred(self.ours(module)), BACKWARD if name.endswith("_backward") else FORWARD)
-            for each in sites.values():
-                for factors, times in each.items():
-                    parts[key][2 * prod(factors)] += times
+        for phase, tally in ((FORWARD, seen.forward), (BACKWARD, seen.backward)):
+            for path, sites in tally.times.items():
+                key = (starred(self.ours(path.rpartition(".")[0])), phase)
+                for each in sites.values():
+                    for factors, times in each.items():
+                        parts[key][2 * prod(factors)] += times
         named = sum(value * times for each in parts.values() for value, times in each.items())
         if not named == seen.flops == total:
             name = self.component.name
@@ -513,11 +513,11 @@ def starred(path: str) -> str:
 def _something(component: Architecture, seen: Products) -> None:
     """Raise WitnessError where a part of a model counted nothing in silence."""
     kinds = {entry.kind for _, entry in component.ledger}
-    ran = {path.rpartition(".")[2] for path in seen.tally.times}
+    ran = {path.rpartition(".")[2] for path in seen.forward.times}
     if Kind.SCORES in kinds and "bmm" not in ran:
         raise WitnessError(f"the attention of {component.name} counted no FLOPs: {', '.join(ran)}")
-    if Kind.EXPERTS in kinds and not any(".experts." in path for path in seen.tally.times):
-        raise WitnessError(f"the experts of {component.name} counted no FLOPs: {', '.join(seen.tally.times)}")
+    if Kind.EXPERTS in kinds and not any(".experts." in path for path in seen.forward.times):
+        raise WitnessError(f"the experts of {component.name} counted no FLOPs: {', '.join(seen.forward.times)}")
     if not ran & {"mm", "addmm"}:
         raise WitnessError(f"the linear layers of {component.name} counted no FLOPs: {', '.join(ran)}")
 

@@ -103,7 +103,8 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     """One plan for formulas that are on the same sides. The model runs: its batch, lengths and activations count."""
     entries = list(model.ledger)
     # What costs time to run, layers and passes, takes a few small values that settle it; the rest is drawn.
-    depths = sorted({name for count, _ in entries for name in count.free_symbols}, key=RANK.__getitem__)
+    counts = [*(count for count, _ in entries), *(count for count, _ in model.ledger.weights)]
+    depths = sorted({name for count in counts for name in count.free_symbols}, key=RANK.__getitem__)
     for formula in formulas:
         _settled(formula, depths)
     products = [factors for formula in formulas for factors in _products(formula)]

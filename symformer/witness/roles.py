@@ -18,7 +18,7 @@ from torch.nn.modules.module import register_module_forward_hook
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..ledger.facts import Mask
-from .watching import Factors, Products, Site
+from .watching import Factors, Products, Site, Tally
 
 aten = torch.ops.aten
 Key = tuple[str, Site, Factors]  # of a product, as a tally has it
@@ -159,9 +159,9 @@ class Roles(Products):  # type: ignore[no-untyped-call]
 
     # -- products ------------------------------------------------------------------------------------------------
 
-    def saw(self, module: str, name: str, factors: Factors, site: Site, args: Any, out: Any) -> None:
+    def saw(self, tally: Tally, module: str, name: str, factors: Factors, site: Site, args: Any, out: Any) -> None:
         """Also its role, where that is known."""
-        super().saw(module, name, factors, site, args, out)
+        super().saw(tally, module, name, factors, site, args, out)
         key = (f"{module}.{name}" if module else name, site, factors)
         if not isinstance(out, Tensor):
             return

@@ -74,16 +74,18 @@ class Session:
         self,
         run: Run,
         *modes: Any,
+        grad: bool = False,
         backward: bool = False,
         train: bool = False,
         prepare: Callable[[nn.Module], object] = lambda model: None,
     ) -> Any:
-        """The output of a run on meta, under modes that watch it."""
-        model = self.model().train(train).requires_grad_(backward)
+        """The output of a run on meta, under modes that watch it, ready for a backward pass or with one."""
+        grad = grad or backward
+        model = self.model().train(train).requires_grad_(grad)
         prepare(model)
         # The fused attention kernels are read by no counter in silence; the plain one is asked for.
         plain = sdpa_kernel(SDPBackend.MATH)
-        with silence(), torch.device("meta"), plain, torch.set_grad_enabled(backward), ExitStack() as entered:
+        with silence(), torch.device("meta"), plain, torch.set_grad_enabled(grad), ExitStack() as entered:
             for mode in modes:
                 entered.enter_context(mode)
             output = run(model)
