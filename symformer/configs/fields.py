@@ -392,10 +392,7 @@ class Fields:
         """Whether a config has a size that a model may be without."""
         place = self.sizes[size]
         numbers = [config[name] for name in place.names if name in config]
-        if not isinstance(place.default, Expr):
-            return any(number is not None for number in numbers) if numbers else place.default is not None
-        (other,) = place.default.free_symbols
-        return any(number not in (None, self.sizes[other].read(other, config)) for number in numbers)
+        return any(number is not None for number in numbers) if numbers else place.default is not None
 
     def _hold(self, config: Config) -> None:
         """Raise ConfigError for a field that is not known, or has a value that is not."""
