@@ -101,6 +101,10 @@ CASES = [
     # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5), {"offset": True}),
+    # 5 rows of 3*4*4, and 5
+    Case("patch-embedding", {"E": 5, "Z": 12, "Z_patch": 4, "N_chan": 3}, 245, lambda: nn.Conv2d(3, 5, 4, stride=4)),
+    Case("patch-embedding", {"E": 5, "Z": 12, "Z_patch": 4, "N_chan": 3}, 240,
+         lambda: nn.Conv2d(3, 5, 4, stride=4, bias=False), {"bias": False}),
     Case("lm-head", {"V": 11, "E": 5}, 55, lambda: nn.Linear(5, 11, bias=False)),
     Case("lm-head", {"V": 11, "E": 5}, 66, lambda: nn.Linear(5, 11), {"bias": True}),
     Case("lm-head", {"V": 11, "E": 5}, 0, None, {"tied": True}),
