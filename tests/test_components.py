@@ -107,6 +107,10 @@ CASES = [
     # 5*3 + 3, 3*5 + 5
     Case("bottleneck-adapter", {"E": 5, "H_adapter": 3}, 38,
          lambda: nn.Sequential(nn.Linear(5, 3), nn.Linear(3, 5))),
+    # 5 rows of 3*4*4, and 5
+    Case("patch-embedding", {"E": 5, "Z": 12, "Z_patch": 4, "N_chan": 3}, 245, lambda: nn.Conv2d(3, 5, 4, stride=4)),
+    Case("patch-embedding", {"E": 5, "Z": 12, "Z_patch": 4, "N_chan": 3}, 240,
+         lambda: nn.Conv2d(3, 5, 4, stride=4, bias=False), {"bias": False}),
     Case("lm-head", {"V": 11, "E": 5}, 55, lambda: nn.Linear(5, 11, bias=False)),
     Case("lm-head", {"V": 11, "E": 5}, 66, lambda: nn.Linear(5, 11), {"bias": True}),
     Case("lm-head", {"V": 11, "E": 5}, 0, None, {"tied": True}),

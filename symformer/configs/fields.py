@@ -161,6 +161,25 @@ class Share(Field):
 
 
 @dataclass(frozen=True)
+class Labels(Field):
+    """Where the number of a classifier's classes stands, or a name for each of them."""
+
+    def read(self, size: Symbol, config: Config) -> int | Expr:
+        """The number of names, where there are any, which transformers counts; else as any other."""
+        number, names = self.names
+        counted = super().read(size, {name: value for name, value in config.items() if name != names})
+        if config.get(names) is None:
+            return counted
+        if not isinstance(config[names], dict) or not config[names]:
+            raise ConfigError(f"{names!r} is {shown(config[names])} in the config; it should be a name for each class")
+        if number in config and counted != len(config[names]):
+            raise ConfigError(
+                f"{number!r} is {counted} in the config, and {names!r} names {len(config[names])}; keep one"
+            )
+        return len(config[names])
+
+
+@dataclass(frozen=True)
 class Choice:
     """Where a field stands each of whose values stands for one of an option's, and what it is when left out."""
 

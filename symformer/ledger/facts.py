@@ -61,7 +61,7 @@ class Kind(StrEnum):
     DROPOUT = "dropout"
     ROTATE = "rotate"  # rotary positions applied to the heads
     POSITIONS = "positions"  # a fixed table of positions
-    JOIN = "join"  # two tensors side by side, along the last axis
+    JOIN = "join"  # two tensors side by side, along the last axis, or one before the other, along the sequence
     SELECT = "select"  # one position of each sequence
     ROUTE = "route"  # the best of several, with a weight for each
     EXPERTS = "experts"  # x · Wᵀ, by a matrix of its own for each expert chosen

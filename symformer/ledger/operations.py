@@ -219,6 +219,14 @@ class Operations:
         )
         return stored
 
+    def learned(self, name: str, *shape: Expr) -> Tensor:
+        """A weight of this shape, read as it stands: a class token, or positions that are no table."""
+        weight = self._store(name, "", shape)
+        x = Tensor(weight.path, shape, None, ONE)
+        entry = Entry(Kind.PARAMETER, weight.path, (), x, weights=(weight,), module=True)
+        self._scopes[-1].items.append(entry)
+        return x
+
     def norm(self, name: str, x: Tensor, function: str, *, scale: bool = True, bias: bool = True) -> Tensor:
         """x[…, E] -> y[…, E]: normalised over the last axis; a scale ``[E]`` and a bias ``[E]`` if they are stored."""
         stored = [part for part, wanted in (("weight", scale), ("bias", bias)) if wanted]
@@ -264,6 +272,12 @@ class Operations:
         """x[…, a], y[…, b] -> z[…, a+b], the axes before the same or 1."""
         ones = [Tensor(each.name, (*each.shape[:-1], ONE)) for each in (x, y)]
         return self._write(Kind.JOIN, name, (x, y), (*self._broadcast(name, *ones)[:-1], x.width + y.width))
+
+    def precede(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x[B,a,E], y[B,b,E] -> z[B,a+b,E]: tokens before others, the other axes the same or 1."""
+        ones = [Tensor(each.name, (each.shape[0], ONE, each.width)) for each in (x, y)]
+        batch, _, width = self._broadcast(name, *ones)
+        return self._write(Kind.JOIN, name, (x, y), (batch, x.shape[1] + y.shape[1], width), function="tokens")
 
     def select(self, name: str, x: Tensor) -> Tensor:
         """x[B,S,E] -> y[B,E]: one position of each sequence."""

@@ -107,6 +107,16 @@ def dropout(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(makes=(Term(f"{entry.path} (noise)", (*entry.output.shape, size)),))
 
 
+def join(entry: Entry, conventions: Conventions) -> Saves:
+    """Tokens before others are copied there, and nothing of them is kept."""
+    if entry.function != "tokens":
+        raise RuleError(
+            f"{entry.path}: what transformers keeps of two tensors side by side, as latent attention has them, is not "
+            "known"
+        )
+    return Saves()
+
+
 def rotate(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(reads=entry.inputs[1:])
 
@@ -161,9 +171,7 @@ _COMMON: dict[Kind, Saver] = {
     Kind.DROPOUT: dropout,
     Kind.ROTATE: rotate,
     **rows(none, Kind.ADD, Kind.POSITIONS, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
-    Kind.JOIN: refused(
-        "what transformers keeps of two tensors side by side, as latent attention has them, is not known"
-    ),
+    Kind.JOIN: join,
     **rows(refused("what transformers keeps of experts is not known"), Kind.EXPERTS, *ROUTING),
     Kind.OBSERVED: unseen,
 }

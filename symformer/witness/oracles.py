@@ -107,7 +107,7 @@ class Witness(Session):
         last: bool = False,
     ) -> Run:
         """What runs the class on as many new tokens, or S, its attention and its experts written out."""
-        component, numbers = self.component, {**self.numbers, S: new or self.numbers[S]}
+        component, numbers = self.component, {**self.numbers, S: new or self.numbers.get(S, 0)}
 
         def run(model: nn.Module) -> Any:
             device = next(model.parameters()).device
@@ -123,6 +123,9 @@ class Witness(Session):
             config: Any = model.config
             config._attn_implementation = implementation
             config._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
+            if S not in self.numbers:  # an image, of which the tokens follow
+                with unpadded():
+                    return model(*inputs)
             new = numbers[S]
             facts: dict[str, Any] = {}
             if masked and component.witness.masked:  # on meta no mask can be made
