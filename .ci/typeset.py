@@ -10,7 +10,7 @@ from pathlib import Path
 
 from symformer.architectures import names
 from symformer.documents.derivation import document
-from symformer.documents.gallery import OF_COSTS, OF_RANK, derived, example
+from symformer.documents.gallery import OF_COSTS, OF_RANK, WHOLE, derived, example
 from symformer.documents.render import render
 
 
@@ -33,7 +33,7 @@ def typeset(stem: str) -> str:
 
 if __name__ == "__main__":
     os.chdir(sys.argv[1])
-    stems = [OF_RANK, *(name + OF_COSTS for name in names()), *names()]  # the longest first
+    stems = [OF_RANK, *(name + OF_COSTS for name in WHOLE), *names()]  # the longest first
     with get_context("fork").Pool() as pool:
         wrong = [trouble for trouble in pool.imap_unordered(typeset, stems) if trouble]
     if wrong:

@@ -116,7 +116,7 @@ def _model(target: str, component: Architecture) -> Model:
 def _places(fields: Fields) -> dict[str, Place]:
     """The field that fills each size, by letter: of its names, the one that is current."""
     found = {
-        size.name: Place(place.names[0], fields.sizes[place.beside].names[0] if place.beside else "")
+        size.name: Place(place.names[0], fields.sizes[place.beside].names[0] if place.beside else "", place.part_of)
         for size, place in fields.sizes.items()
     }
     if fields.layers:

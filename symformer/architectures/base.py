@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from sympy import Symbol
 
 from ..components.base import Component
-from ..configs.fields import Chance, Field, Fields, Function, Layers, Switch
+from ..configs.fields import Chance, Choice, Field, Fields, Function, Layers, Share, Switch
 from ..language.sizes import Divides
 
-__all__ = ["Architecture", "Chance", "Field", "Fields", "Function", "Layers", "Switch", "Witness"]
+__all__ = ["Architecture", "Chance", "Choice", "Field", "Fields", "Function", "Layers", "Share", "Switch", "Witness"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,9 @@ class Witness:
     stacks: Mapping[str, Symbol] = field(default_factory=dict)  # our names for kinds of layers in torch's one list
     arguments: Mapping[str, Any] = field(default_factory=dict)  # what else the class is made with
     conditions: tuple[Divides, ...] = ()  # what the class asks for beyond what the formula needs
+    masked: bool = True  # whether it takes a mask [B,1,S,C]; else it is given none, and makes its own
+    cached: bool = True  # whether it has a cache, where its attention could use one
+    unread: str = ""  # why it is not known what its code keeps for the backward pass, where nobody read that off it
     author: str = ""  # who wrote it, where that is not plain from the library's name
 
 
@@ -43,3 +46,8 @@ class Architecture(Component):
     def library(self) -> str:
         """The library of its witness."""
         return self.witness.library
+
+    @property
+    def unread(self) -> str:
+        """Why it is not known what its class keeps for the backward pass; "" where it is."""
+        return self.witness.unread

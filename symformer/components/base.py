@@ -65,6 +65,11 @@ class Component(ABC):
         """The library that has this part as a torch class; "" for none."""
         return ""
 
+    @property
+    def unread(self) -> str:
+        """Why it is not known what its class keeps for the backward pass; "" where it is."""
+        return ""
+
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """The part whose ledger answers a quantity under these conventions: itself, unless its facts are measured."""
         return self

@@ -32,6 +32,9 @@ class GatedMLP(Component):
     up: str = "up_proj"
     act: str = "act_fn"
     down: str = "down_proj"
+    fused: str = ""  # the one matrix that gives the gate and what it opens together, where there is one
+    inner_dropout: str = ""  # dropout on the hidden layer, where the model names one
+    dropout: str = ""
 
     @property
     def about(self) -> str:
@@ -45,6 +48,15 @@ class GatedMLP(Component):
         return replace(self, hidden=cut.share(self.hidden))
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
-        gate = ops.activation(self.act, ops.linear(self.gate, x, self.hidden, bias=self.bias), self.activation)
-        up = ops.linear(self.up, x, self.hidden, bias=self.bias)
-        return ops.linear(self.down, ops.multiply("product", gate, up), x.width, bias=self.bias)
+        if self.fused:
+            joint = ops.linear(self.fused, x, 2 * self.hidden, bias=self.bias)
+            gate, up = ops.split(joint, (self.hidden, self.hidden))
+            gate = ops.activation(self.act, gate, self.activation)
+        else:
+            gate = ops.activation(self.act, ops.linear(self.gate, x, self.hidden, bias=self.bias), self.activation)
+            up = ops.linear(self.up, x, self.hidden, bias=self.bias)
+        hidden = ops.multiply("product", gate, up)
+        if self.inner_dropout:
+            hidden = ops.dropout(self.inner_dropout, hidden)
+        y = ops.linear(self.down, hidden, x.width, bias=self.bias)
+        return ops.dropout(self.dropout, y) if self.dropout else y

@@ -15,7 +15,9 @@ from .self_attention import SelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class ParallelBlock(Component):
-    """x + attention(norm(x)) + MLP(norm(x)), one norm for both; Chowdhery et al. 2022 [chowdhery2022], section 2.
+    """x + attention(norm(x)) + MLP(norm(x)), Chowdhery et al. 2022 [chowdhery2022], section 2: with one norm for both.
+
+    With a norm for each, Black et al. 2022 [black2022], section 2.1.2, both norms read x.
 
     >>> ParallelBlock().params
     4*E**2 + 3*E*H + 6*E
@@ -27,14 +29,16 @@ class ParallelBlock(Component):
     relations = SelfAttention.relations
     constraints = SelfAttention.constraints
 
-    # The norm, then the sublayers that all read it, by torch's attribute names.
+    # A norm, then the sublayers that read it, and so on, by torch's attribute names.
     parts: Mapping[str, Component] = field(
         default_factory=lambda: {"norm": LayerNorm(), "attention": SelfAttention(), "mlp": GatedMLP()}
     )
 
     def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
-        (norm, normalise), *sublayers = self.parts.items()
-        normal = ops.call(norm, normalise, x)
-        for name, sublayer in sublayers:
-            x = ops.add(f"{name}_residual", x, ops.call(name, sublayer, *read_by(sublayer, normal, context)))
-        return x
+        y = normal = x
+        for name, part in self.parts.items():
+            if part.role == "norms":
+                normal = ops.call(name, part, x)
+                continue
+            y = ops.add(f"{name}_residual", y, ops.call(name, part, *read_by(part, normal, context)))
+        return y

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sympy import Expr, Integer
+from sympy import Expr
 
 from ..language.symbols import E, P
-from ..ledger.facts import Tensor
+from ..ledger.facts import ZERO, Tensor
 from ..ledger.operations import Operations
 from .base import Component
 
@@ -26,7 +26,7 @@ class PositionEmbedding(Component):
 
     rows: Expr = P
     width: Expr = E
-    skipped: Expr = Integer(0)  # rows before the first position's, which no position reads
+    skipped: Expr = ZERO  # rows before the first position's, which no position reads
 
     def forward(self, ops: Operations, positions: Tensor) -> Tensor:
         return ops.lookup("", positions, self.rows, self.width, "positions", skipped=self.skipped)

@@ -12,6 +12,7 @@ from ..ledger.facts import Mask, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component, beside, read_by
+from .rotary_positions import RotaryPositions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,7 @@ class SelfAttention(Component):
     output_bias: bool = True
     causal: bool = True
     window: Expr | None = None  # sliding: a query sees so many tokens, its own the last
-    positions: Component | None = None  # applied to queries and keys, by head
+    positions: RotaryPositions | None = None  # applied to queries and keys, by head
     distances: Component | None = None  # what is added to the scores for how far apart two tokens are
     scaled: bool = True  # whether the scores are divided by the root of D
     key_bias: bool = True  # of the key projection, where the others have one
@@ -54,7 +55,7 @@ class SelfAttention(Component):
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary positions are one more input, and so is a bias
-        angles = ", angles[2,S,D]" if self.positions else ""
+        angles = f", {self.positions.angles}" if self.positions else ""
         return f"x[B,S,E]{angles}{beside(self.distances)} -> y[B,S,E]"
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from sympy import Expr, Symbol
 
 from ..language.errors import ConfigError, SizeError, listed
+from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate, shown, whole
 from ..language.symbols import L, letter
 from ..ledger.facts import Activation
@@ -69,17 +70,22 @@ INERT = (
 )
 # Rotary positions: they change the angles, and neither their number nor their shape.
 ROTARY = ("rope_scaling", "rope_parameters", "rope_theta")
+ROPES = ("default", "linear", "dynamic", "yarn", "llama3")  # the types that nearly every class takes
 ROPE_NEEDS: Mapping[str, tuple[str, ...]] = {
     "default": (),
     "linear": ("factor",),
     "dynamic": ("factor",),
     "yarn": ("factor",),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"),
+    "longrope": ("short_factor", "long_factor"),
+    "su": ("short_factor", "long_factor"),  # the same, by an earlier name
 }
 ROPE_TAKES = (
     *("rope_type", "type", "rope_theta", "factor", "original_max_position_embeddings", "attention_factor"),
     *("beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor", "mscale", "mscale_all_dim", "truncate"),
+    *("short_factor", "long_factor"),
 )
+PARTLY = "partial_rotary_factor"  # which part of a head turns, as rotary positions have it
 SAME_FUNCTION = {"swish": "silu"}  # transformers' further name -> ours
 
 
@@ -91,6 +97,11 @@ class Field:
     default: int | Expr | None = None
     beside: Symbol | None = None  # another size, where the field holds the sum of the two
     null: bool = False  # whether the class takes null, and then does as if the field were left out
+
+    @property
+    def part_of(self) -> str:
+        """The size that the field holds a part of; "" where it holds a number of its own."""
+        return ""
 
     def read(self, size: Symbol, config: Config) -> int | Expr:
         """The number, or an expression over other sizes. Raises ConfigError naming the field and its value."""
@@ -112,6 +123,63 @@ class Field:
             both = " and ".join(f"{name!r} = {number}" for name, number in numbers.items())
             raise ConfigError(f"the config gives {size} ({letter(size).meaning}) twice: {both}; keep one")
         return next(iter(numbers.values()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share(Field):
+    """Where a config has a size as a part of another one: of a head's width, what rotary positions turn."""
+
+    of: Expr
+    part: float  # where the field is left out
+
+    @property
+    def part_of(self) -> str:
+        return text(self.of)
+
+    def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
+        """The number, as the class computes it. Raises ConfigError."""
+        parts = {name: config[name] for name in self.names if name in config}
+        for name in ROTARY:
+            if isinstance(inside := config.get(name), dict) and PARTLY in inside:
+                parts[f"{name}.{PARTLY}"] = inside[PARTLY]
+        if any(part != next(iter(parts.values())) for part in parts.values()):
+            both = " and ".join(f"{name!r} = {shown(value)}" for name, value in parts.items())
+            raise ConfigError(f"the config gives {size} ({letter(size).meaning}) twice: {both}; keep one")
+        name, value = next(iter(parts.items()), (self.names[0], self.part))
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+            raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be above 0 and at most 1")
+        whole = evaluate(self.of, numbers, str(size))
+        if not (number := int(whole * value)):
+            raise ConfigError(f"{name!r} is {shown(value)} in the config, which is nothing of {self.part_of} = {whole}")
+        return number
+
+    def written(self, number: int, numbers: Mapping[Symbol, int]) -> float:
+        """A part that is read as this number."""
+        whole = evaluate(self.of, numbers, self.names[0])
+        exact = number / whole
+        return exact if int(whole * exact) == number else (number + 0.5) / whole
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Where a field stands each of whose values stands for one of an option's, and what it is when left out."""
+
+    name: str
+    meanings: Mapping[Any, Any]  # the field's value -> the option's
+    default: Any
+
+    def read(self, config: Config) -> Any:
+        """The option. Raises ConfigError."""
+        value = config.get(self.name, self.default)
+        for known, option in self.meanings.items():
+            if value == known and isinstance(value, bool) == isinstance(known, bool):
+                return option
+        known = " or ".join(map(repr, self.meanings))
+        raise ConfigError(f"{self.name!r} is {shown(value)} in the config; only {known} is known")
+
+    def write(self, option: Any) -> Any:
+        """The first of the field's values for an option."""
+        return next(value for value, meaning in self.meanings.items() if meaning == option)
 
 
 @dataclass(frozen=True)
@@ -222,14 +290,17 @@ class Fields:
     """
 
     sizes: Mapping[Symbol, Field]
-    options: Mapping[str, Switch | Function | Chance] = field(default_factory=dict)
+    options: Mapping[str, Switch | Function | Chance | Choice] = field(default_factory=dict)
     layers: Layers | None = None  # where a model's layers are of several kinds, mixed
-    nullable: Mapping[str, Symbol] = field(default_factory=dict)  # option -> the size whose field is null without it
+    # option -> the size whose field is null without it, or says what is the default anyway where that is another size
+    nullable: Mapping[str, Symbol] = field(default_factory=dict)
+    nested: Mapping[str, Fields] = field(default_factory=dict)  # a field that holds fields, none of which is read
     model_types: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it stands for
     restated: Mapping[str, Expr] = field(default_factory=dict)  # a field that says again what others say, or is null
     fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # a field that changes the model: what is known
     rotary: bool = False  # whether the model rotates by its positions
+    ropes: tuple[str, ...] = ROPES  # and the types of rotary positions that its class takes
     inert: tuple[str, ...] = ()  # further fields that change nothing of what is counted
 
     def read(self, config: Config) -> tuple[dict[str, Any], Numbers]:
@@ -239,9 +310,10 @@ class Fields:
         options |= {option: setting.read(config) for option, setting in self.options.items()}
         left_out = set()
         for option, size in self.nullable.items():
-            names = [name for name in self.sizes[size].names if name in config]
-            options[option] = not names or any(config[name] is not None for name in names)
+            options[option] = self._given(size, config)
             left_out |= set() if options[option] else {size}
+        shares = {size: place for size, place in self.sizes.items() if isinstance(place, Share)}
+        left_out |= shares.keys()
         found = {size: place.read(size, config) for size, place in self.sizes.items() if size not in left_out}
         numbers: Numbers = {size: value for size, value in found.items() if isinstance(value, int)}
         numbers |= self.layers.read(config) if self.layers else {}
@@ -259,6 +331,7 @@ class Fields:
                 except SizeError:
                     sizes = ", ".join(f"{name}={numbers[name]}" for name in sorted(value.free_symbols, key=str))
                     raise ConfigError(f"the config leaves {size} out, and {value} is not whole for {sizes}") from None
+        numbers |= {size: place.taken(size, config, numbers) for size, place in shares.items()}
         for name, expr in self.restated.items():
             expected = evaluate(expr, numbers, name)
             if config.get(name) is not None and _whole(name, config[name]) != expected:
@@ -266,6 +339,15 @@ class Fields:
         if self.layers is None and config.get(LAYER_TYPES) is not None:
             self._alike(config[LAYER_TYPES], options, numbers)
         return options, numbers
+
+    def _given(self, size: Symbol, config: Config) -> bool:
+        """Whether a config has a size that a model may be without."""
+        place = self.sizes[size]
+        numbers = [config[name] for name in place.names if name in config]
+        if not isinstance(place.default, Expr):
+            return any(number is not None for number in numbers) if numbers else place.default is not None
+        (other,) = place.default.free_symbols
+        return any(number not in (None, self.sizes[other].read(other, config)) for number in numbers)
 
     def _hold(self, config: Config) -> None:
         """Raise ConfigError for a field that is not known, or has a value that is not."""
@@ -279,8 +361,12 @@ class Fields:
                         f"{name!r} is {shown(value)} in the config; that changes what is counted, and only {known} is "
                         "known"
                     )
+            elif name in self.nested:
+                if not isinstance(value, dict | None):
+                    raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be an object or null")
+                self.nested[name]._hold(value or {})
             elif self.rotary and name in ROTARY:
-                _check_rotary(name, value)
+                _check_rotary(name, value, self.ropes, any(isinstance(each, Share) for each in self.sizes.values()))
             elif name not in self.known:
                 raise ConfigError(
                     f"the field {shown(name)} = {shown(value)} is not known here; remove it if it changes nothing, "
@@ -322,7 +408,12 @@ class Fields:
         config: dict[str, Any] = {
             place.names[0]: numbers[size] + (numbers[place.beside] if place.beside else 0)
             for size, place in self.sizes.items()
-            if size in numbers
+            if size in numbers and not isinstance(place, Share)
+        }
+        config |= {
+            place.names[0]: place.written(numbers[size], numbers)
+            for size, place in self.sizes.items()
+            if isinstance(place, Share)
         }
         config |= {each.name: each.write(getattr(component, option)) for option, each in self.options.items()}
         config |= self.layers.write(numbers) if self.layers else {}
@@ -358,7 +449,7 @@ def check_unquantised(config: Config) -> None:
             )
 
 
-def _check_rotary(name: str, value: Any) -> None:
+def _check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) -> None:
     """Raise ConfigError for rotary positions that are not known to leave the shape of their angles as it is."""
     if name == "rope_theta":
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
@@ -369,17 +460,16 @@ def _check_rotary(name: str, value: Any) -> None:
     if not isinstance(value, dict):
         raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be an object or null")
     kind = value.get("rope_type", value.get("type", "default"))
-    if not isinstance(kind, str) or kind not in ROPE_NEEDS:
+    if not isinstance(kind, str) or kind not in takes:
         raise ConfigError(
-            f"{name!r} is of the type {shown(kind)} in the config, which is not known here; known: "
-            f"{', '.join(ROPE_NEEDS)}"
+            f"{name!r} is of the type {shown(kind)} in the config, which is not known here; known: {', '.join(takes)}"
         )
     for each in ROPE_NEEDS[kind]:
         if value.get(each) is None:
             raise ConfigError(f"{name!r} is of the type {kind!r} in the config, which asks for {each!r}")
     for each, given in value.items():
-        whole_head = each == "partial_rotary_factor" and given in (1, None)
-        if each not in ROPE_TAKES and not whole_head:
+        known_part = each == PARTLY and (partly or given in (1, None))
+        if each not in ROPE_TAKES and not known_part:
             raise ConfigError(
                 f"{name!r} has {each!r} = {shown(given)} in the config, which is not known here; remove it if it "
                 "changes nothing, or trace it"

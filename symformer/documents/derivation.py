@@ -253,6 +253,8 @@ def _place(size: Symbol, place: Place | None) -> Line:
         return []
     if place.counted:
         return [Code(place.counted), " in ", Code(place.field)]
+    if place.of:
+        return [Code(place.field), " of ", Code(place.of)]
     return [Code(place.field), *_maybe(place.less, " less ", Code(place.less))]
 
 

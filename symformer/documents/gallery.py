@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from sympy import Expr, Integer, Symbol
@@ -26,6 +26,23 @@ CENSUS: Mapping[str, tuple[str, tuple[str, ...], str]] = {  # the quantity, the 
     "census-base.md": ("params", ("base",), "the parameters of every model without a head"),
 }
 COVER = "gpt2"  # whose first page is the picture in the README
+# One of each family: derived to PDF too, and with every cost. Of the others the page of their parameters says enough.
+WHOLE = (
+    "bare-bones-transformer-lm",
+    "bert",
+    "deepseek-v3",
+    "feed-forward-lm",
+    "gemma2",
+    "gpt-from-scratch",
+    "gpt2",
+    "llama",
+    "mistral",
+    "mixtral",
+    "palm",
+    "transformer",
+    "transformer-decoder-layer",
+    "transformer-encoder-layer",
+)
 
 # What a model costs, in the order of a document; a quantity that a model refuses is left out, with the reason.
 COSTS = (
@@ -64,7 +81,7 @@ RANK_CONVENTIONS = {
 def pages(version: str) -> dict[str, bytes]:
     """Every file of the gallery by its name."""
     made = {f"{stem}.md": render(derived(stem, version), "md") for stem in stems()}
-    made |= {f"{name}.pdf": render(derived(name, version), "pdf") for name in names()}
+    made |= {f"{name}.pdf": render(derived(name, version), "pdf") for name in WHOLE}
     made[f"{COVER}.png"] = picture(derived(COVER, version))
     title = (
         "# Derivations\n\nWritten by `symformer gallery reports`. Every number of parameters is certified against a "
@@ -77,14 +94,14 @@ def pages(version: str) -> dict[str, bytes]:
         + ".",
         f"[One rank of many]({OF_RANK}.md): what the first of four stages of {RANK} holds and sends.",
     ]
-    made["README.md"] = "\n\n".join(["\n".join([title, *index(".")]), *also, ""]).encode()
+    made["README.md"] = "\n\n".join(["\n".join([title, *index(".", names())]), *also, ""]).encode()
     made["published.md"] = _published().encode()
     return made
 
 
 def stems() -> list[str]:
-    """The documents by the names of their files: of each architecture its parameters and its costs, and one rank."""
-    return [*names(), *(f"{name}{OF_COSTS}" for name in names()), OF_RANK]
+    """The documents by the names of their files: of each architecture its parameters, of some their costs, one rank."""
+    return [*names(), *(f"{name}{OF_COSTS}" for name in WHOLE), OF_RANK]
 
 
 @cache
@@ -135,13 +152,15 @@ def _math(expr: Expr) -> str:
     return f"$`{latex(expr)}`$"
 
 
-def index(folder: str) -> list[str]:
+def index(folder: str, shown: Iterable[str] = WHOLE) -> list[str]:
     """The rows of the table that links the gallery, from a page beside ``folder``."""
     rows = ["| Architecture | Parameters | For | Derivation | Costs |", "| --- | --- | ---: | --- | --- |"]
-    for name in names():
+    for name in shown:
         model = architecture(name)
-        shown = with_numbers(model)
-        value = f"{model.params.value(dict(shown.known)):,} ({shown.target})"
-        links = f"[Markdown]({folder}/{name}.md), [PDF]({folder}/{name}.pdf) | [Markdown]({folder}/{name}-costs.md)"
-        rows.append(f"| {model.title} | $`{model.params.latex()}`$ | {value} | {links} |")
+        known = with_numbers(model)
+        value = f"{model.params.value(dict(known.known)):,} ({known.target})"
+        links = f"[Markdown]({folder}/{name}.md)"
+        costs = f"[Markdown]({folder}/{name}{OF_COSTS}.md)" if name in WHOLE else ""
+        links += f", [PDF]({folder}/{name}.pdf)" if name in WHOLE else ""
+        rows.append(f"| {model.title} | $`{model.params.latex()}`$ | {value} | {links} | {costs} |")
     return rows

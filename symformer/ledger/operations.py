@@ -171,8 +171,12 @@ class Operations:
         tables = Integer(2 if function == "rotary" else 1)
         return self._write(Kind.POSITIONS, name, (), (tables, length, width), function=function, module=True)
 
+    def slopes(self, name: str, heads: Expr, length: Expr) -> Tensor:
+        """A fixed table [1, heads, 1, length] to add to scores: of each head a line over the keys."""
+        return self._write(Kind.POSITIONS, name, (), (ONE, heads, ONE, length), function="slopes")
+
     def rotate(self, name: str, x: Tensor, angles: Tensor) -> Tensor:
-        """Rotary positions applied to x[B,A,S,D], by angles[2,S,D]."""
+        """Rotary positions applied to x[B,A,S,D], by angles[2,S,D], or to its first elements by narrower angles."""
         return self._write(Kind.ROTATE, name, (x, angles), x.shape)
 
     def join(self, name: str, x: Tensor, y: Tensor) -> Tensor:

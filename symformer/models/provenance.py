@@ -17,6 +17,7 @@ class Place:
 
     field: str
     less: str = ""  # another field, where this one holds the sum of the two
+    of: str = ""  # another size, where the field holds which part of it this one is
     counted: str = ""  # of a list, the entries that are counted
 
 

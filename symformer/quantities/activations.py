@@ -11,7 +11,7 @@ from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.facts import Kind, Ledger
 from .kept import DROPOUT, IMPLEMENTATIONS, RECOMPUTE, activation_terms, implemented, kept_conditions
-from .quantity import Convention, Conventions, Quantity, tally
+from .quantity import Convention, Conventions, Counted, Quantity, tally
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Activations(Quantity):
             raise RuleError("implementation=megatron is known in half precision; choose dtype=fp16, bf16 or symbolic")
         return chosen
 
-    def check(self, library: str, given: Mapping[str, str]) -> None:
+    def check(self, part: Counted, given: Mapping[str, str]) -> None:
         """What transformers keeps is known of models that transformers has."""
-        implemented(library, self.choose(given)["implementation"])
+        implemented(part, self.choose(given)["implementation"])
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """What has to hold for the copies to be copies."""

@@ -121,6 +121,12 @@ def activation(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return _by(_row(ACTIVATIONS, entry))(entry, conventions)
 
 
+def rotate(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """What turns, which may be a part of each head: as much as there are angles for."""
+    x, angles = entry.inputs
+    return (_times(entry, "", EACH[Kind.ROTATE].flops, (*x.shape[:-1], angles.width)),)
+
+
 def _by(flops: int) -> Rule:
     """So many FLOPs for each element of the output that is computed."""
     return lambda entry, conventions: (_times(entry, "", flops, elements(entry.output.shape, entry, conventions)),)
@@ -140,7 +146,8 @@ ELEMENTWISE: Mapping[Kind, Rule] = total(
         Kind.SCORES: scores,
         Kind.NORM: norm,
         Kind.ACTIVATION: activation,
-        **{kind: _by(count.flops) for kind, count in EACH.items()},  # softmax, rotate, add, multiply
+        **{kind: _by(count.flops) for kind, count in EACH.items()},  # softmax, add, multiply
+        Kind.ROTATE: rotate,
         **rows(nothing, Kind.LOOKUP, Kind.MIX, Kind.EXPERTS, Kind.JOIN, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
         **rows(nothing, Kind.DROPOUT, Kind.POSITIONS),  # which is off; and which is made once
         **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), Kind.ROUTE, Kind.COMBINE),

@@ -18,7 +18,7 @@ from ..language.sizes import AtMost, Condition, Excludes
 from ..language.symbols import B, S, W
 from ..ledger.facts import ONE, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..ledger.placement import CHOICES, in_flight
-from .quantity import Convention, Conventions, refused, rows, unseen
+from .quantity import Convention, Conventions, Counted, refused, rows, unseen
 
 LONG = Integer(8)  # bytes of an index
 SINGLE = Integer(4)  # bytes of a number in single precision
@@ -356,12 +356,19 @@ def _written_out(ledger: Ledger, conventions: Conventions) -> bool:
     return any(entry.kind is Kind.DROPOUT and id(entry.output) in weights for _, entry in ledger)
 
 
-def implemented(library: str, implementation: str, besides: str = "") -> None:
+def implemented(part: Counted, implementation: str, besides: str = "") -> None:
     """Raise RuleError for an implementation that a model's library does not have; ``besides`` is what else there is."""
-    if implementation in ("eager", "sdpa") and library != "transformers":
+    if implementation not in ("eager", "sdpa"):
+        return
+    if part.library != "transformers":
         raise RuleError(
             f"implementation={implementation} is what transformers keeps, and transformers does not have this model; "
             f"choose a model that it has, or implementation=megatron{besides}"
+        )
+    if part.unread:
+        raise RuleError(
+            f"implementation={implementation} is what transformers keeps, and {part.unread}; "
+            f"choose implementation=megatron{besides}"
         )
 
 

@@ -98,6 +98,9 @@ class Counted(Divisible, Protocol):
     @property
     def library(self) -> str: ...
 
+    @property
+    def unread(self) -> str: ...
+
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Self: ...
 
 
@@ -159,7 +162,7 @@ class Quantity:
         """
         part = part.answering(self, given)
         constraints = part.constraints
-        self.check(part.library, given)
+        self.check(part, given)
         chosen = self.choose(given)
         placement = Placement.of(chosen)
         ledger = part.ledger
@@ -188,7 +191,7 @@ class Quantity:
         attends = any(each.kind is Kind.SCORES and _crosses(each) for each in entries)
         return f"{self.statement} {self.encoder}".strip() if attends else self.statement
 
-    def check(self, library: str, given: Mapping[str, str]) -> None:
+    def check(self, part: Counted, given: Mapping[str, str]) -> None:
         """Raise RuleError where the conventions ask for an implementation that a model's library does not have."""
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:

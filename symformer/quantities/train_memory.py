@@ -14,7 +14,7 @@ from ..language.sizes import Condition
 from ..ledger.facts import Entry, Kind, Ledger, Weight
 from ..ledger.placement import Placement, evenly, replicas
 from .kept import DROPOUT, IMPLEMENTATIONS, RECOMPUTE, SINGLE, activation_terms, implemented, kept_conditions
-from .quantity import Convention, Conventions, Quantity, nothing, rows, tally, unseen
+from .quantity import Convention, Conventions, Counted, Quantity, nothing, rows, tally, unseen
 
 BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements to a scale, and of the smallest weight that is quantised
 STEP = Integer(4)  # bytes in which torch counts the steps, for each weight apart
@@ -118,12 +118,12 @@ class TrainMemory(Quantity):
         """Its own, and one for each implementation."""
         return (self.rules, *IMPLEMENTATIONS.values())
 
-    def check(self, library: str, given: Mapping[str, str]) -> None:
+    def check(self, part: Counted, given: Mapping[str, str]) -> None:
         """Megatron's kernels are for half precision, and transformers for the models that it has."""
         chosen = self.choose(given)
         if chosen["implementation"] == "megatron" and chosen["recipe"] == "fp32":
             raise RuleError("implementation=megatron is known in half precision; choose a bf16 recipe")
-        implemented(library, chosen["implementation"], " in half precision, or none, which leaves activations out")
+        implemented(part, chosen["implementation"], " in half precision, or none, which leaves activations out")
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """What has to hold for the copies to be copies."""

@@ -93,6 +93,7 @@ class Witness(Session):
         self.twice = twice  # whether FLOPs are counted by torch's FlopCounterMode too
         self._prompts: dict[int, Prompted] = {}
         self._kept: dict[tuple[str, ...], Found] = {}
+        self._memory: Tensor | None = None  # what the encoder gave
         self._chances: dict[tuple[int, str], float] = {}  # of dropout, as the class has them
         self._states: dict[tuple[str, str, bool], tuple[int, int, int]] = {}
 
@@ -126,7 +127,7 @@ class Witness(Session):
             config._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
             new = numbers[S]
             facts: dict[str, Any] = {}
-            if masked:  # on meta no mask can be made
+            if masked and component.witness.masked:  # on meta no mask can be made
                 kinds: list[str] = getattr(config, "layer_types", None) or [""]
                 masks = {}
                 for kind in set(kinds):  # a window keeps fewer tokens than came before
@@ -499,10 +500,11 @@ def trainable(model: nn.Module) -> None:
 
 def keeps_cache(component: Architecture) -> bool:
     """Whether the witness has a cache of its own and attention that can use one."""
+    if component.witness.library != "transformers" or not component.witness.cached:
+        return False
     attention = [entry for _, entry in component.ledger if entry.kind in (Kind.SCORES, Kind.MIX)]
     back = any(entry.mask == "causal" for entry in attention)
-    kept = all(entry.mask == "causal" or entry.inputs[1].encoded for entry in attention)
-    return component.witness.library == "transformers" and back and kept
+    return back and all(entry.mask == "causal" or entry.inputs[1].encoded for entry in attention)
 
 
 @cache

@@ -1,0 +1,1 @@
+"""What whole models share, so that an architecture's file says only how it differs."""

@@ -1,0 +1,29 @@
+"""Attention with linear biases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
+from .base import Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class ALiBi(Component):
+    """A line for each head, added to its scores, Press et al. 2022 [press2022], section 3: nothing is stored.
+
+    Their bias m·(j - i) of query i and key j is m·j here, as in the models that have it: m·i is the same for all keys
+    of a query, and the softmax takes it away again.
+
+    >>> ALiBi().params, ALiBi().formula("flops", count="all")
+    (0, B*S**2*A)
+    """
+
+    title = "Attention with linear biases"
+    role = "attention"
+    shapes = "scores[B,A,S,S] -> biased[B,A,S,S]"
+
+    def forward(self, ops: Operations, scores: Tensor) -> Tensor:
+        _, heads, _, keys = scores.shape
+        return ops.add("biased", scores, ops.slopes("slopes", heads, keys))

@@ -1,0 +1,79 @@
+"""From a config.json to the number that is printed, against transformers and torch's own counter, with nothing between.
+
+For each causal type: random small sizes, in real memory, through the command line. What is printed is what torch
+counts; a type whose classes are certified answers all four.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from click.testing import CliRunner
+from torch.utils.flop_counter import FlopCounterMode
+
+from symformer.commands.cli import cli
+
+from .test_config_fields import TYPES, Config, base
+
+CAUSAL = [name for name, (_, _, classes) in TYPES.items() if classes[0].endswith(("ForCausalLM", "LMHeadModel"))]
+B, S, C = 3, 5, 17
+# Sizes that may be any number, and those that have to stay whole multiples of others.
+FREE = ("vocab_size", "intermediate_size", "n_inner", "ffn_dim", "moe_intermediate_size", "kv_lora_rank", "v_head_dim")
+DEPTHS = ("num_hidden_layers", "n_layer", "num_layers")
+
+
+def drawn(model_type: str, draw: random.Random) -> Config:
+    config = base(model_type)
+    for name in config:
+        if name in FREE:
+            config[name] += draw.randint(0, 90)
+        elif name in DEPTHS:
+            config[name] += draw.randint(0, 2)
+        elif name in ("n_embd", "hidden_size"):
+            config[name] *= draw.randint(1, 3)
+        elif name in ("n_positions", "max_position_embeddings"):
+            config[name] += 2 * C
+    return config
+
+
+def counted(config: Config) -> dict[str, int]:
+    made_by = getattr(transformers, config["architectures"][0])
+    model = made_by(made_by.config_class.from_dict(json.loads(json.dumps(config)))).eval()
+    model.config._attn_implementation = "eager"
+    model.config._experts_implementation = "batched_mm"  # the default counts nothing, in silence
+    tokens = torch.randint(0, config["vocab_size"], (B, S))
+    found = {"params": sum(parameter.numel() for parameter in model.parameters())}
+    with FlopCounterMode(display=False) as forward, torch.no_grad():
+        model(tokens, use_cache=False)
+    with FlopCounterMode(display=False) as both:
+        model.train()(tokens, use_cache=False).logits.sum().backward()
+    with torch.no_grad():
+        cache = model.eval()(torch.randint(0, config["vocab_size"], (B, C)), use_cache=True)
+        state = getattr(cache, "past_key_values", None)
+        named = {"past_key_values": state} if state is not None else {"cache_params": cache.cache_params}
+        with FlopCounterMode(display=False) as decoded:
+            model(tokens[:, :1], use_cache=True, **named)
+    counters = {"flops": forward, "train-flops": both, "decode-flops": decoded}
+    return found | {name: counter.get_total_flops() for name, counter in counters.items()}
+
+
+@pytest.mark.parametrize("model_type", CAUSAL)
+def test_what_is_printed_is_what_torch_counts(model_type: str, tmp_path: Path) -> None:
+    config = drawn(model_type, random.Random(model_type))  # noqa: S311
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config), "utf-8")
+    theirs = counted(config)
+    assert all(theirs.values())
+    lengths = {"params": [], "flops": [f"B={B}", f"S={S}"], "decode-flops": [f"B={B}", f"C={C}"]}
+    ours = {}
+    for quantity in theirs:
+        sets = [word for size in lengths.get(quantity, lengths["flops"]) for word in ("--set", size)]
+        result = CliRunner().invoke(cli, ["show", str(path), "-q", quantity, *sets, "--json"])
+        assert result.exit_code == 0, result.stderr
+        ours[quantity] = json.loads(result.stdout)["value"]
+    assert ours == theirs
