@@ -11,6 +11,7 @@ from ..components.cross_attention import CrossAttention
 from ..components.distance_embedding import DistanceEmbedding
 from ..components.dropout import Dropout
 from ..components.gated_mlp import GatedMLP
+from ..components.lm_head import LMHead
 from ..components.mlp import MLP
 from ..components.pre_norm_block import PreNormBlock
 from ..components.relative_bias import RelativeBias
@@ -63,6 +64,7 @@ class T5(EncoderDecoder):
     witness = Witness("transformers", "T5Config", author="transformers, its head untied by symformer")
     variants = ({}, {"head": "none"}, {"gated": True, "tied": False}, {"gated": True})
 
+    tied: bool = True
     gated: bool = False
     dropout: bool = True
 
@@ -70,6 +72,10 @@ class T5(EncoderDecoder):
     def norm(self) -> Component:
         """A norm, wherever the model has one."""
         return RMSNorm(cast=False)
+
+    @property
+    def logits(self) -> tuple[str, LMHead]:
+        return "lm_head", LMHead(tied=self.tied)
 
     @property
     def dropped(self) -> str:

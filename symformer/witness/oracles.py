@@ -6,6 +6,7 @@ asserts that it counted what it is asked about.
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -27,7 +28,7 @@ from ..language.sizes import evaluate
 from ..language.symbols import B, C, N_new, S, V_type
 from ..ledger.facts import Kind
 from .calling import unpadded
-from .measure import our_path, recipe
+from .measure import our_path, recipe, witness_class
 from .session import Run, Session, tensors_of
 from .watching import Keeper, Products
 
@@ -68,6 +69,7 @@ class Oracle:
     cached: bool = False  # whether it needs a class that keeps a cache
     needs: Kind | None = None  # an operation without which there is nothing to settle
     library: str = ""  # whether it counts what this library's code does, and no other's
+    last: bool = False  # whether it needs a class that can be asked for the logits of the last position alone
     added: bool = False  # whether a module's parts are compared by their sum
     rows: str = ""  # what is compared row by row, in words; nothing where only the whole can be
     length: Symbol = S  # the tokens it is told of: those that are read, or those in a cache
@@ -166,7 +168,7 @@ class Witness(Session):
             facts["encoder_outputs"] = (self._memory,)
         else:
             facts[model.main_input_name] = source  # type: ignore[index]
-        with unpadded():
+        with unpadded(), nullcontext() if masked else _of_ones():
             output = model(**facts)
         self._memory = output.encoder_last_hidden_state
         return output
@@ -378,6 +380,20 @@ def train_flops(
 
 
 @contextmanager
+def _of_ones() -> Iterator[None]:
+    """The mask of ones that a decoder makes for itself is found to be that, as on a CPU: a fake one has no numbers."""
+    from transformers import masking_utils
+
+    module: Any = masking_utils
+    before = module.is_tracing, module.fast_all
+    module.is_tracing, module.fast_all = lambda *args: False, lambda mask: True
+    try:
+        yield
+    finally:
+        module.is_tracing, module.fast_all = before
+
+
+@contextmanager
 def _checkpointed_attention(model: nn.Module) -> Iterator[None]:
     """The attention that transformers writes out, behind a checkpoint of its own."""
     module: Any = import_module(type(model).__module__)
@@ -507,6 +523,16 @@ def keeps_cache(component: Architecture) -> bool:
     return back and all(entry.mask == "causal" or entry.inputs[1].encoded for entry in attention)
 
 
+def gives_last(component: Architecture) -> bool:
+    """Whether the witness can be asked for the logits of the last position alone; one without logits gives all it has.
+
+    The classes of encoder-decoders cannot: what they are given to go on from is one token.
+    """
+    if not any(entry.logits for _, entry in component.ledger):
+        return True
+    return "logits_to_keep" in inspect.signature(witness_class(component).forward).parameters
+
+
 @cache
 def starred(path: str) -> str:
     """A path of ours, * for the number of a layer."""
@@ -562,6 +588,7 @@ ORACLES: dict[str, Oracle] = {
         {**_PRODUCTS, "attention": "full"},
         once=True,
         cached=True,
+        last=True,
         added=True,
         rows="the products of each module, added up over the passes",
     ),

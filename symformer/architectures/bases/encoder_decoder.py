@@ -22,15 +22,18 @@ Tower = Literal["encoder", "decoder"]  # as torch calls them
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderDecoder(Architecture):
-    """Two towers of layers, each in its own loop; a subclass hands in what they embed, their layers and what follows."""
+    """Two towers of layers; a subclass hands in what they embed, their layers and what follows."""
 
     shapes = "source[B,S_enc], target[B,S] -> output"
     layers: ClassVar[str] = "layers"  # torch's names
     table: ClassVar[str] = "shared"
-    lm_head: ClassVar[str] = "lm_head"
 
     head: Literal["lm", "none"] = "lm"
-    tied: bool = True
+
+    @property
+    def logits(self) -> tuple[str, LMHead]:
+        """What gives the logits, and its name."""
+        return "lm_head", LMHead(tied=True)
 
     @abstractmethod
     def layer(self, tower: Tower) -> Component:
@@ -55,7 +58,7 @@ class EncoderDecoder(Architecture):
         y = self._run(ops, "decoder", L_dec, target, memory=memory)
         if self.head == "none":
             return y
-        return ops.call(self.lm_head, LMHead(tied=self.tied), y, ops.weight(f"{self.table}.weight"))
+        return ops.call(*self.logits, y, ops.weight(f"{self.table}.weight"))
 
     def _run(self, ops: Operations, tower: Tower, count: Expr, tokens: Tensor, **read: Tensor) -> Tensor:
         x = self.embed(ops, tower, tokens)
