@@ -1,7 +1,8 @@
 """Every target of ``list``, every quantity, each way to print it: answered, or refused in one sentence.
 
 The presets of one component have its formula and its documents, with other numbers in them. So each command runs for
-one target of a component, the last, which has numbers where any has; of the others the value is worked out.
+one target of a component, the last, which has numbers where any has; of the others the value is worked out. A
+derivation is long: of each target every few quantities have theirs, of its neighbours in the list the ones between.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ def same() -> list[list[str]]:
 
 
 GROUPS = same()
+APART = 4  # of as many targets in a row, each quantity is derived of one
 
 
 def test_the_sweep_goes_over_all_that_is_listed() -> None:
@@ -47,14 +49,14 @@ def test_the_sweep_goes_over_all_that_is_listed() -> None:
     assert len(quantities()) >= 14
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[-1])
-def test_answered_or_refused_in_a_sentence(group: list[str]) -> None:
+@pytest.mark.parametrize(("place", "group"), list(enumerate(GROUPS)), ids=[group[-1] for group in GROUPS])
+def test_answered_or_refused_in_a_sentence(place: int, group: list[str]) -> None:
     problems, answered = [], 0
-    for quantity in quantities():
+    for turn, quantity in enumerate(quantities(), place):
         asked = group[-1]
         formula = formula_of(resolve(asked)[0], quantity)
         given = sizes(formula) if formula else []
-        for command in (["show"], ["tree"], ["derive", "-o", "-", "--as", "md"]):
+        for command in (["show"], ["tree"], ["derive", "-o", "-", "--as", "md"])[: 2 + (turn % APART == 0)]:
             arguments = [command[0], asked, "-q", quantity, *given, *command[1:]]
             result = CliRunner().invoke(cli, arguments, prog_name="symformer")
             said = " ".join(arguments)
@@ -73,7 +75,7 @@ def test_answered_or_refused_in_a_sentence(group: list[str]) -> None:
             if formula and {str(size) for size in formula.symbols} <= {*map(str, model.known), *RUN}:
                 assert valued(formula, model) > 0 or formula.expanded == 0 or quantity == "communication", preset
     assert not problems, "\n".join(problems)
-    assert answered >= 3  # the parameters, at least, in each way
+    assert answered >= 2  # the parameters, at least, in two ways
 
 
 def formula_of(model: Model, quantity: str) -> Formula | None:

@@ -22,7 +22,6 @@ from symformer.quantities.intensity import BYTES
 TABLES = {f"{name} {number}": table for name, each in quantities().items() for number, table in enumerate(each.tables)}
 TABLES |= {"contractions": CONTRACTIONS, "elementwise": ELEMENTWISE, "intensity bytes": BYTES.rules}
 TABLES |= {"axes that ranks cannot reduce alone": REDUCED}
-OBSERVED = (Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -45,33 +44,38 @@ class _Undecided:
 
 
 class _Observed:
-    """A part whose ledger is one row that a run made for ``flops`` saw."""
+    """A part whose ledger is one row that was seen for a quantity: a product of B, S and E, or a matrix of E and E."""
 
     constraints = ()
     library = "transformers"
+    unread = ""
     title = "Observed"
     name = "observed"
 
-    def __init__(self, kind: Kind) -> None:
-        output = Tensor("h.*.mm", (B, S, E))
-        weights = (Weight("h.*.w", (E, E)),) if kind is Kind.STORED else ()
-        entry = Entry(kind, "h.*.mm", (), output, weights=weights, measured="flops")
+    def __init__(self, measured: str) -> None:
+        output = Tensor("h.*.keys", (B, S, E), grad=Integer(1))
+        weights = (Weight("h.*.w", (E, E)),) if measured == "params" else ()
+        entry = Entry(Kind.OBSERVED, "h.*.keys", (), output, weights=weights, measured=measured)
         self.ledger = Ledger(Scope("", self, items=[entry]), None)
 
     def answering(self, question, given):
         return self
 
 
-@pytest.mark.parametrize("kind", OBSERVED)
+# Two FLOPs for each product of the sizes multiplied; two bytes an element of a cache in bf16; of what autograd keeps,
+# the bytes of an element stand among the sizes. A stored matrix has E·E elements.
+SEEN = {"params": E**2, "flops": 2 * B * S * E, "train-flops": 2 * B * S * E, "activations": B * S * E}
+SEEN["kv-cache"] = 2 * B * S * E
+
+
+@pytest.mark.parametrize("measured", SEEN)
 @pytest.mark.parametrize("name", quantities())
-def test_what_a_trace_saw_answers_the_quantity_it_was_seen_for_and_no_other(name, kind):
-    """Two FLOPs for each product of the sizes multiplied, B·S·E here; a stored weight has E·E elements."""
-    known = {("flops", Kind.CONTRACTION): 2 * B * S * E, ("params", Kind.STORED): E * E}
-    part = _Observed(kind)
+def test_what_a_trace_saw_answers_the_quantity_it_was_seen_for_and_no_other(name, measured):
+    part = _Observed(measured)
     ways = [{"implementation": each} for each in ("eager", "none")] if name == "train-memory" else [{}]
     for way in ways:
-        if (name, kind) in known:
-            assert quantities()[name].formula(part, "observed", way, {}) == known[name, kind]
+        if name == measured:
+            assert quantities()[name].formula(part, "observed", way, {}) == SEEN[name]
         else:
             with pytest.raises(RuleError, match="knows nothing else of what it is for"):
                 quantities()[name].formula(part, "observed", way, {})

@@ -43,7 +43,6 @@ from symformer.language.symbols import (
     M,
     S,
 )
-from symformer.ledger.facts import Kind
 from symformer.quantities import quantities
 from symformer.witness import ignored_at, runs, trace, tracing, values_at
 from symformer.witness.lookups import InTable
@@ -1130,7 +1129,6 @@ def test_a_formula_of_what_is_held_says_where_it_is_something_else() -> None:
         start,
         lambda names: {name: FIELDS[name] for name in names},
         quantity="kv-cache",
-        kind=Kind.CACHED,
         draws={"B": (2, 3, 5), "S": (40, 56, 72)},
         lengths=("S",),
     ).trace("held", "Held")

@@ -23,7 +23,7 @@ from symformer.ledger.operations import Operations
 from symformer.models.model import Model
 from symformer.quantities import quantities
 from symformer.witness import provable, verify
-from symformer.witness.certify import counted_by, verify_many
+from symformer.witness.certify import checks, counted_by, verify_many
 from symformer.witness.measure import Stored, build, stored_rows
 from symformer.witness.rows import compare_rows
 
@@ -38,23 +38,35 @@ PROVABLE = [(model, quantity, way) for model in VARIANTS for quantity, way in pr
 
 
 @pytest.mark.parametrize("model", VARIANTS, ids=spell)
-def test_the_stored_certificates_fit_and_repeat(model: Model) -> None:
-    """The seed in the stored certificates gives the same ones again, word for word: the proof, made once more.
+def test_the_stored_certificates_fit_and_hold_where_they_began(model: Model) -> None:
+    """Each is word for word the one that would be made today, and its first point shows again that no row differs.
 
-    One session of the class at each point answers for every quantity of a variant.
+    The seed gives the same points; all of them are gone through by ``symformer verify --all``, and here for WHOLE.
     """
-    asked = provable(model)
-    kept = []
-    for quantity, way in asked:
-        formula = model.formula(quantity, **counted_by(quantity, way))
-        certificate = certificate_for(model, formula)
-        assert certificate is not None, "run: symformer verify --all --write"
-        assert dict(certificate.conventions) == dict(formula.conventions), "run: symformer verify --all --write"
-        kept.append(certificate)
-    (seed,) = {certificate.seed for certificate in kept}
-    verdicts = verify_many(model, asked, seed)
-    assert [verdict.mismatches for verdict in verdicts] == [()] * len(asked)
-    assert [verdict.certificate for verdict in verdicts] == kept
+    made, wrong = [], {}
+    for check in checks(model):
+        kept = [certificate_for(model, claim.formula) for claim in check.claims]
+        assert None not in kept, "run: symformer verify --all --write"
+        (seed,) = {each.seed for each in kept if each}
+        for claim, each in zip(check.claims, kept, strict=True):
+            assert each == check.certificate(claim, seed, each.presets if each else {})
+        made += check.claims
+        wrong |= check.compare_at(check.claims, seed, place=0, point=0)
+    assert len(wrong) == len(made) == len(provable(model))
+    assert not any(wrong.values())
+
+
+WHOLE = ("feed-forward-lm", "palm")  # of which all points cost no more than one does of another
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_seed_gives_the_stored_certificates_again(name: str) -> None:
+    """Word for word, from every point of each and its presets at full size: the proof, made once more."""
+    for model in variants(architecture(name)):
+        asked = provable(model)
+        kept = [certificate_for(model, model.formula(each, **counted_by(each, way))) for each, way in asked]
+        (seed,) = {each.seed for each in kept if each}
+        assert [verdict.certificate for verdict in verify_many(model, asked, seed)] == kept
 
 
 def test_every_bound_is_small_or_rests_on_one_that_is() -> None:

@@ -22,7 +22,7 @@ _TORCH = {
     Kind.LINEAR: "Linear",
     Kind.DROPOUT: "Dropout",
     Kind.PARAMETER: "Parameter",
-    Kind.STORED: "Parameter",
+    Kind.OBSERVED: "Parameter",
 }
 
 
@@ -166,6 +166,11 @@ def describe(entry: Entry, spell: Callable[[Expr], str]) -> str:
         bias = any(w.path.endswith("bias") for w in (*entry.weights, *entry.shared))
         extra = "" if entry.kind is Kind.LOOKUP or bias else ", bias=False"
         return f"{_TORCH[entry.kind]}({', '.join(map(spell, sizes))}{extra})"
+    if entry.kind is Kind.CONVOLUTION:
+        (out, each, *kernel), into = entry.weights[0].shape, entry.inputs[0].shape[1]
+        extra = "" if each == into else f", groups={spell(into)}"
+        extra += "" if len(entry.weights) > 1 else ", bias=False"
+        return f"Conv{len(kernel)}d({spell(into)}, {spell(out)}, kernel={'×'.join(map(spell, kernel))}{extra})"
     if entry.kind is Kind.NORM:
         return {"layer": "LayerNorm"}.get(
             entry.function, "RMSNorm" if entry.function.startswith("rms") else entry.function

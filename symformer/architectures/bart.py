@@ -56,7 +56,7 @@ class BART(EncoderDecoder):
         },
         model_types=("bart",),
         classes={"BartForConditionalGeneration": {"head": "lm"}, "BartModel": {"head": "none"}},
-        # Without its ties the class has a table for each tower, which nobody trained; a layer left out computes nothing.
+        # Without its ties the class has a table for each tower, which nobody trained; a layer left out is not computed.
         fixed={"is_encoder_decoder": (True,), "tie_word_embeddings": (True,)}
         | dict.fromkeys(("encoder_layerdrop", "decoder_layerdrop"), (0,)),
     )

@@ -7,26 +7,26 @@ from typing import Literal
 
 from sympy import Integer
 
+from ..components.base import Component
 from ..components.dropout import Dropout
 from ..components.layer_norm import LayerNorm
 from ..components.linear import Linear
 from ..components.masked_lm_head import MaskedLMHead
 from ..components.mlp import MLP
 from ..components.pooler import Pooler
-from ..components.position_embedding import PositionEmbedding
 from ..components.post_norm_block import PostNormBlock
 from ..components.segment_embedding import SegmentEmbedding
 from ..components.self_attention import SelfAttention
-from ..components.token_embedding import TokenEmbedding
 from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L, P, V, V_type
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Chance, Field, Fields, Function, Switch, Witness
+from .base import Chance, Field, Fields, Function, Switch, Witness
+from .bases.stacked import Names, Stacked, with_positions
 
 
 @dataclass(frozen=True, kw_only=True)
-class BERT(Architecture):
+class BERT(Stacked):
     """BERT, Devlin et al. 2019 [devlin2019], section 3: a post-norm encoder with learned positions and segments.
 
     >>> BERT().params
@@ -35,6 +35,7 @@ class BERT(Architecture):
 
     title = "BERT"
     shapes = "tokens[B,S] -> output"
+    names = Names(table="embeddings.word_embeddings", layers="encoder.layer")
     constraints = (Divides(A, E),)
 
     fields = Fields(
@@ -74,7 +75,8 @@ class BERT(Architecture):
     hidden_dropout: bool = True
     attention_dropout: bool = True
 
-    def forward(self, ops: Operations, tokens: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+    @property
+    def layer(self) -> Component:
         dropped = "output.dropout" if self.hidden_dropout else ""
         attention = SelfAttention(
             heads=A,
@@ -95,29 +97,21 @@ class BERT(Architecture):
             down="output.dense",
             dropout=dropped,
         )
-        block = PostNormBlock(
-            parts={
-                "attention": attention,
-                "attention.output.LayerNorm": LayerNorm(),
-                "": mlp,
-                "output.LayerNorm": LayerNorm(),
-            },
-            dropouts=(),
-        )
-        places = ops.index("positions", 1, tokens.shape[1])
-        segments = ops.index("segments", *tokens.shape)
-        x = ops.add(
-            "embeddings.segments",
-            ops.call("embeddings.word_embeddings", TokenEmbedding(), tokens),
-            ops.call("embeddings.token_type_embeddings", SegmentEmbedding(), segments),
-        )
-        x = ops.add("embeddings.positions", x, ops.call("embeddings.position_embeddings", PositionEmbedding(), places))
+        parts = {"attention": attention, "attention.output.LayerNorm": LayerNorm()}
+        return PostNormBlock(parts={**parts, "": mlp, "output.LayerNorm": LayerNorm()}, dropouts=())
+
+    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
+        words, segments = super().embed(ops, tokens), ops.index("segments", *tokens.shape)
+        types = ops.call("embeddings.token_type_embeddings", SegmentEmbedding(), segments)
+        x = ops.add("embeddings.segments", words, types)
+        x = with_positions(ops, "embeddings.position_embeddings", x, added="embeddings.positions")
         x = ops.call("embeddings.LayerNorm", LayerNorm(), x)
-        x = ops.call("embeddings.dropout", Dropout(), x) if self.hidden_dropout else x
-        x = ops.repeat("encoder.layer", L, block, x)
+        return ops.call("embeddings.dropout", Dropout(), x) if self.hidden_dropout else x
+
+    def finish(self, ops: Operations, x: Tensor) -> Tensor | tuple[Tensor, ...]:
         if self.head == "pooler":
             return ops.call("pooler", Pooler(), x)
-        table = ops.weight("embeddings.word_embeddings.weight")
+        table = ops.weight(f"{self.names.table}.weight")
         logits = ops.call("cls.predictions", MaskedLMHead(tied=self.tied, activation=self.activation), x, table)
         if self.head == "mlm":
             return logits

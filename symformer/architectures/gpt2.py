@@ -5,23 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ..components.base import Component
 from ..components.dropout import Dropout
 from ..components.layer_norm import LayerNorm
 from ..components.lm_head import LMHead
 from ..components.mlp import MLP
-from ..components.position_embedding import PositionEmbedding
 from ..components.pre_norm_block import PreNormBlock
 from ..components.self_attention import SelfAttention
-from ..components.token_embedding import TokenEmbedding
 from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L, P, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Chance, Field, Fields, Function, Switch, Witness
+from .base import Chance, Field, Fields, Function, Switch, Witness
+from .bases.decoder import Decoder
+from .bases.stacked import Names, with_positions
 
 
 @dataclass(frozen=True, kw_only=True)
-class GPT2(Architecture):
+class GPT2(Decoder):
     """GPT-2, Radford et al. 2019 [radford2019], section 2.3: a pre-norm decoder with learned positions.
 
     >>> GPT2().params
@@ -29,7 +30,7 @@ class GPT2(Architecture):
     """
 
     title = "GPT-2"
-    shapes = "tokens[B,S] -> logits[B,S,V]"
+    names = Names(table="wte", layers="h", norm="ln_f")
     relations = {H: 4 * E}
     constraints = (Divides(A, E),)
 
@@ -69,7 +70,9 @@ class GPT2(Architecture):
     attention_dropout: bool = True
     residual_dropout: bool = True
 
-    def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
+    @property
+    def layer(self) -> Component:
+        dropped = "dropout" if self.residual_dropout else ""
         attention = SelfAttention(
             heads=A,
             kv_heads=A,
@@ -79,19 +82,17 @@ class GPT2(Architecture):
             weight_dropout="attn_dropout" if self.attention_dropout else "",
             output_dropout="resid_dropout" if self.residual_dropout else "",
         )
-        dropped = "dropout" if self.residual_dropout else ""
         mlp = MLP(activation=self.activation, up="c_fc", down="c_proj", dropout=dropped)
-        block = PreNormBlock(parts={"ln_1": LayerNorm(), "attn": attention, "ln_2": LayerNorm(), "mlp": mlp})
+        return PreNormBlock(parts={"ln_1": self.norm, "attn": attention, "ln_2": self.norm, "mlp": mlp})
 
-        places = ops.index("positions", 1, tokens.shape[1])
-        x = ops.add(
-            "embed",
-            ops.call("wte", TokenEmbedding(), tokens),
-            ops.call("wpe", PositionEmbedding(), places),
-        )
-        x = ops.call("drop", Dropout(), x) if self.embedding_dropout else x
-        x = ops.repeat("h", L, block, x)
-        x = ops.call("ln_f", LayerNorm(), x)
-        if self.head == "none":
-            return x
-        return ops.call("lm_head", LMHead(tied=self.tied), x, ops.weight("wte.weight"))
+    @property
+    def norm(self) -> Component:
+        return LayerNorm()
+
+    @property
+    def lm_head(self) -> LMHead | None:
+        return LMHead(tied=self.tied) if self.head == "lm" else None
+
+    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
+        x = with_positions(ops, "wpe", super().embed(ops, tokens))
+        return ops.call("drop", Dropout(), x) if self.embedding_dropout else x

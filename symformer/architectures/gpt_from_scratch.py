@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..components.base import Component
 from ..components.dropout import Dropout
 from ..components.layer_norm import LayerNorm
 from ..components.lm_head import LMHead
 from ..components.mlp import MLP
-from ..components.position_embedding import PositionEmbedding
 from ..components.pre_norm_block import PreNormBlock
 from ..components.self_attention import SelfAttention
-from ..components.token_embedding import TokenEmbedding
 from ..language.sizes import Divides
 from ..language.symbols import A, E, L, P, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Field, Fields, Switch, Witness
+from .base import Field, Fields, Switch, Witness
+from .bases.decoder import Decoder
+from .bases.stacked import Names, with_positions
 
 
 @dataclass(frozen=True, kw_only=True)
-class GPTFromScratch(Architecture):
+class GPTFromScratch(Decoder):
     """The GPTModel of Raschka 2024 [raschka2024], "Build a Large Language Model (From Scratch)", chapter 4.
 
     Queries, keys and values have matrices of their own, without bias; the head stores its own.
@@ -30,7 +31,7 @@ class GPTFromScratch(Architecture):
     """
 
     title = "GPT from scratch"
-    shapes = "tokens[B,S] -> logits[B,S,V]"
+    names = Names(table="tok_emb", layers="trf_blocks", norm="final_norm", head="out_head")
     constraints = (Divides(A, E),)
 
     fields = Fields(
@@ -53,7 +54,12 @@ class GPTFromScratch(Architecture):
     qkv_bias: bool = False
     tied: bool = False
 
-    def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
+    @property
+    def norm(self) -> Component:
+        return LayerNorm()
+
+    @property
+    def layer(self) -> Component:
         attention = SelfAttention(
             heads=A,
             kv_heads=A,
@@ -66,17 +72,12 @@ class GPTFromScratch(Architecture):
             weight_dropout="dropout",
         )
         mlp = MLP(hidden=4 * E, up="layers.0", act="layers.1", down="layers.2")
-        block = PreNormBlock(
-            parts={"norm1": LayerNorm(), "att": attention, "norm2": LayerNorm(), "ff": mlp},
-            dropout="drop_shortcut",
-        )
-        places = ops.index("positions", 1, tokens.shape[1])
-        x = ops.add(
-            "embed",
-            ops.call("tok_emb", TokenEmbedding(), tokens),
-            ops.call("pos_emb", PositionEmbedding(), places),
-        )
-        x = ops.call("drop_emb", Dropout(), x)
-        x = ops.repeat("trf_blocks", L, block, x)
-        x = ops.call("final_norm", LayerNorm(), x)
-        return ops.call("out_head", LMHead(tied=self.tied), x, ops.weight("tok_emb.weight"))
+        parts: dict[str, Component] = {"norm1": self.norm, "att": attention, "norm2": self.norm, "ff": mlp}
+        return PreNormBlock(parts=parts, dropout="drop_shortcut")
+
+    @property
+    def lm_head(self) -> LMHead | None:
+        return LMHead(tied=self.tied)
+
+    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
+        return ops.call("drop_emb", Dropout(), with_positions(ops, "pos_emb", super().embed(ops, tokens)))

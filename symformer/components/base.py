@@ -6,7 +6,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from sympy import Expr
@@ -101,14 +101,7 @@ class Component(ABC):
     @classmethod
     def choices(cls) -> dict[str, tuple[Any, ...]]:
         """Its options, each with the values it takes."""
-        hints = get_type_hints(cls)
-        found: dict[str, tuple[Any, ...]] = {}
-        for item in fields(cls):
-            if hints[item.name] is bool:
-                found[item.name] = (True, False)
-            elif get_origin(hints[item.name]) is Literal:
-                found[item.name] = get_args(hints[item.name])
-        return found
+        return dict(_choices(cls))
 
     @classmethod
     def options_from(cls, given: Mapping[str, str | bool]) -> dict[str, Any]:
@@ -136,6 +129,18 @@ class Component(ABC):
         return {
             name: spell_option(getattr(self, name)) for name in self.choices() if getattr(self, name) != defaults[name]
         }
+
+
+@cache
+def _choices(part: type[Component]) -> Mapping[str, tuple[Any, ...]]:
+    hints = get_type_hints(part)
+    found: dict[str, tuple[Any, ...]] = {}
+    for item in fields(part):
+        if hints[item.name] is bool:
+            found[item.name] = (True, False)
+        elif get_origin(hints[item.name]) is Literal:
+            found[item.name] = get_args(hints[item.name])
+    return found
 
 
 def spell_option(value: object) -> str:

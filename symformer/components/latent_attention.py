@@ -36,6 +36,7 @@ class LatentAttention(Component):
     heads: Expr = A
     weight_dropout: str = ""  # dropout on the attention weights, where the model has one
     query_latent: bool = True  # whether the queries come from a latent too, of rank R_q
+    softmax: str = ""  # "float32" where the softmax is computed in single precision, whatever the model's own
 
     def split(self, cut: Cut) -> LatentAttention:
         return replace(self, heads=cut.share(self.heads))
@@ -57,7 +58,7 @@ class LatentAttention(Component):
         k_nope, v = ops.split(ops.heads(both, self.heads, D_nope + D_v), (D_nope, D_v))
         q, k = ops.join("query", q_nope, q_rope), ops.join("key", k_nope, k_rope)
         kept = (latent, k_rope)
-        weights = ops.softmax("softmax", ops.scores("scores", q, k, "causal", latent=kept))
+        weights = ops.softmax("softmax", ops.scores("scores", q, k, "causal", latent=kept), self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
         y = ops.merge(ops.mix("mix", weights, v, "causal", latent=kept))

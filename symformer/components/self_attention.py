@@ -44,11 +44,15 @@ class SelfAttention(Component):
     distances: Component | None = None  # what is added to the scores for how far apart two tokens are
     scaled: bool = True  # whether the scores are divided by the root of D
     key_bias: bool = True  # of the key projection, where the others have one
+    joint_norm: Component | None = None  # of queries and keys, over all heads together
+    head_norm: Component | None = None  # of queries and keys, over each head alone, before their positions
     query: str = "q_proj"
     key: str = "k_proj"
     value: str = "v_proj"
     fused: str = ""  # the one matrix that gives queries, keys and values together, where there is one
     output: str = "o_proj"
+    query_norm: str = "q_norm"
+    key_norm: str = "k_norm"
     weight_dropout: str = ""  # dropout on the attention weights, where the model names one
     output_dropout: str = ""
     softmax: str = ""  # "float32" where the softmax is computed in single precision, whatever the model's own
@@ -90,8 +94,12 @@ class SelfAttention(Component):
             q = ops.linear(self.query, x, queries, bias=self.bias)
             k = ops.linear(self.key, x, keys, bias=self.bias and self.key_bias)
             v = ops.linear(self.value, x, keys, bias=self.bias)
+        if self.joint_norm is not None:
+            q, k = ops.call(self.query_norm, self.joint_norm, q), ops.call(self.key_norm, self.joint_norm, k)
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
+        if self.head_norm is not None:
+            q, k = ops.call(self.query_norm, self.head_norm, q), ops.call(self.key_norm, self.head_norm, k)
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         mask: Mask = "causal" if self.causal else "none"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from functools import cache
 
 from sympy import Add, Expr, Integer, Mul, Symbol, expand
 
@@ -192,8 +193,7 @@ def with_numbers(model: Model) -> Model:
     """The model itself if it has numbers; else its first preset with these options, in the same run, for examples."""
     if not all(letter(size).run for size in model.known):
         return model
-    for name in presets_of(model.id):
-        preset = architecture(name)
+    for preset in _presets_of(model.id):
         if (preset.component, preset.relations) == (model.component, model.relations):
             return preset.set({size: Integer(number) for size, number in model.numbers.items()})
     return model
@@ -446,8 +446,7 @@ def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]
 
 def _other_preset(shown: Model, formula: Formula) -> Model | None:
     """The largest other preset of the same form; the smallest, where the one shown is the largest."""
-    same = [architecture(name) for name in presets_of(shown.id)]
-    same = [other for other in same if other.component == shown.component and _fits(formula, other)]
+    same = [other for other in _presets_of(shown.id) if other.component == shown.component and _fits(formula, other)]
     same.sort(key=lambda other: formula.value(_asked(formula, other.known)))
     if len(same) < 2:
         return None
@@ -483,17 +482,22 @@ def _breakdown(formula: Formula, shown: Model, numbered_: bool) -> list[Block]:
     return [Heading(1, ["Row by row"]), Table(head, rows, align, total=numbered_)]
 
 
+@cache
+def _presets_of(name: str) -> tuple[Model, ...]:
+    """The presets of an architecture as models: every chapter goes through all of them."""
+    return tuple(architecture(preset) for preset in presets_of(name))
+
+
 def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
     """Every preset that this formula gives the number of, and the other variants beside it."""
     blocks: list[Block] = []
     if not isinstance(model.component, Architecture):
         return blocks
     rows: list[Sequence[Line]] = []
-    for name in presets_of(model.id):
-        preset = architecture(name)
+    for preset in _presets_of(model.id):
         if preset.component == model.component and _fits(formula, preset):
             value = formula.value(_asked(formula, preset.known))
-            rows.append([[Code(name)], _integer(value), sentence(presets()[name]["source"])])
+            rows.append([[Code(preset.target)], _integer(value), sentence(presets()[preset.target]["source"])])
     if rows:
         head: list[Line] = [["Preset"], [_capital(formula.measure.unit)], ["Sizes from"]]
         blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw")]
@@ -533,8 +537,7 @@ def _asked(formula: Formula, known: Numbers) -> Numbers:
 
 def _with_sizes(variant_: Model, formula: Formula, shown: Model) -> Model | None:
     """Where a variant's example numbers come from: the model shown, or else the variant's own first preset."""
-    own = [architecture(name) for name in presets_of(variant_.id)]
-    candidates = [shown, *(model for model in own if model.component == variant_.component)]
+    candidates = [shown, *(model for model in _presets_of(variant_.id) if model.component == variant_.component)]
     return next((model for model in candidates if _fits(formula, model)), None)
 
 

@@ -11,12 +11,16 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..language.errors import DocumentError
 from .blocks import Document
 from .languages import LANGUAGES
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 Engine = Literal["typst", "latex"]
 ARCHIVED: Final = "a-2b"  # the PDF standard
@@ -29,11 +33,17 @@ _SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a 
 
 def spell(document: Document, language: str) -> str:
     """A document in one language: md, tex or typ."""
+    spoken = LANGUAGES[language]
+    return _environment().get_template(spoken.template).render(document=document, language=spoken)
+
+
+@cache
+def _environment() -> Environment:
+    """What reads the templates, each once."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    spoken = LANGUAGES[language]
     # The delimiters are ones that none of the languages uses; every value is escaped by the language itself.
-    environment = Environment(  # noqa: S701
+    return Environment(  # noqa: S701
         loader=FileSystemLoader(templates()),
         block_start_string="<%",
         block_end_string="%>",
@@ -46,7 +56,6 @@ def spell(document: Document, language: str) -> str:
         keep_trailing_newline=True,
         undefined=StrictUndefined,
     )
-    return environment.get_template(spoken.template).render(document=document, language=spoken)
 
 
 def templates() -> Path:

@@ -50,6 +50,7 @@ class Kind(StrEnum):
 
     LOOKUP = "lookup"  # rows of a table, chosen by index
     LINEAR = "linear"  # x · Wᵀ + b
+    CONVOLUTION = "convolution"  # the same matrix over a window of positions at every place that it slides to
     SCORES = "scores"  # queries · keysᵀ, by head
     SOFTMAX = "softmax"
     MIX = "mix"  # attention weights · values, by head
@@ -67,14 +68,13 @@ class Kind(StrEnum):
     COMBINE = "combine"  # what the chosen experts give, weighted and added up
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # from rank to rank: nothing is computed
-    CONTRACTION = "contraction"  # a matrix product that torch ran, by how often and the sizes multiplied
-    KEPT = "kept"  # a tensor that autograd keeps, by how often, its shape and the bytes of an element
-    CACHED = "cached"  # a tensor of a cache, by its shape
-    STORED = "stored"  # a weight of which only the shape is known, not what is done with it
+    OBSERVED = "observed"  # what torch was seen to store or do, and nobody recognised: it answers what it was seen for
 
 
 # The kinds that store weights. What counts weights has a rule for these, and says "nothing" of the others.
-STORING = frozenset({Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.STORED})
+STORING = frozenset(
+    {Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.OBSERVED}
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sympy import Expr, Integer
+from sympy import Expr, Integer, Mul, cancel, floor, sympify
 
 from ..language.errors import ShapeError
 from ..language.notation.text import text
@@ -125,6 +125,42 @@ class Operations:
         facts = {"weights": stored, "shared": tuple(shared.values()), "module": module, "logits": logits}
         facts["recalled"] = recalled
         return self._write(Kind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
+
+    def convolution(
+        self,
+        name: str,
+        x: Tensor,
+        out: Expr,
+        kernel: Sequence[Expr | int],
+        *,
+        stride: Expr | int = 1,
+        padding: Expr | int = 0,
+        groups: Expr | int = 1,
+        bias: bool = True,
+    ) -> Tensor:
+        """x[B, in, …] -> y[B, out, …]: a table ``[out, in/groups, *kernel]`` that slides over the positions.
+
+        Of n positions are left (n + 2·padding - kernel)/stride + 1: rounded down where the stride is a number, and
+        where it is a size it has to divide, which is for whoever writes the part to say.
+        """
+        if len(x.shape) != 2 + len(kernel):
+            raise ShapeError(
+                f"{self._path(name)}: a kernel of {len(kernel)} axes slides over x[B, channels, …] of as many axes of "
+                f"positions, and x is {spell(x.shape)}"
+            )
+        channels = x.shape[1]
+        if groups != 1 and not (equal(channels, sympify(groups)) and equal(out, channels)):
+            raise ShapeError(
+                f"{self._path(name)}: groups={text(sympify(groups))} of {text(channels)} channels to {text(out)}; one "
+                "group, or a channel to a group and as many out, is known"
+            )
+        window: Shape = tuple(Integer(size) if isinstance(size, int) else size for size in kernel)
+        wanted: dict[str, Shape] = {"weight": (out, cancel(channels / groups), *window)}
+        if bias:
+            wanted["bias"] = (out,)
+        places = (_slides(n, size, stride, padding) for n, size in zip(x.shape[2:], window, strict=True))
+        facts = {"weights": self._weights_of(name, wanted, _OWN), "module": True}
+        return self._write(Kind.CONVOLUTION, name, (x,), (x.shape[0], out, *places), **facts)
 
     def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr) -> Tensor:
         """x[B,S,in] or x[B,S,K,in], chosen[B,S,K] -> y[B,S,K,out]: a table ``[rows, out, in]``, a matrix an expert."""
@@ -250,6 +286,14 @@ class Operations:
         """x[B,A,S,D] -> x[B,S,A·D]."""
         return x.view((x.shape[0], x.shape[2], x.shape[1] * x.shape[3]))
 
+    def channels_first(self, x: Tensor) -> Tensor:
+        """x[B,S,E] -> x[B,E,S]: what a convolution over a sequence reads."""
+        return Tensor(x.name, (x.shape[0], x.shape[2], x.shape[1]), x, x.grad)
+
+    def channels_last(self, x: Tensor) -> Tensor:
+        """x[B,E,…] -> x[B,S,E]: the places of a convolution, one after another."""
+        return Tensor(x.name, (x.shape[0], Mul(*x.shape[2:]), x.shape[1]), x, x.grad)
+
     # -- the writing itself --------------------------------------------------------------------------------------
 
     def _enter(self, scope: Scope, inputs: Sequence[Any]) -> Any:
@@ -304,6 +348,12 @@ class Operations:
     def _same(self, path: str, what: str, left: Shape, right: Shape) -> None:
         if len(left) != len(right) or not all(equal(a, b) for a, b in zip(left, right, strict=True)):
             raise ShapeError(f"{path}: {what} differ: {spell(left)} and {spell(right)}")
+
+
+def _slides(length: Expr, kernel: Expr, stride: Expr | int, padding: Expr | int) -> Expr:
+    """How many places a window stands at."""
+    steps = cancel((length + 2 * padding - kernel) / stride)
+    return cancel((floor(steps) if isinstance(stride, int) else steps) + 1)
 
 
 def _share(grad: Expr) -> int:

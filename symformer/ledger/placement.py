@@ -32,10 +32,11 @@ REDUCED: Mapping[Kind, int | None] = {
     Kind.SCORES: -1,
     Kind.MIX: -1,
     Kind.COMBINE: -2,
-    **dict.fromkeys((Kind.LOOKUP, Kind.LINEAR, Kind.EXPERTS, Kind.SELECT, Kind.MOVE, Kind.PARAMETER), None),
+    **dict.fromkeys((Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.EXPERTS, Kind.SELECT), None),
+    **dict.fromkeys((Kind.MOVE, Kind.PARAMETER), None),
     **dict.fromkeys((Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE), None),
     **dict.fromkeys((Kind.POSITIONS, Kind.JOIN), None),
-    **dict.fromkeys((Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED), None),  # of a trace, which has no ranks
+    Kind.OBSERVED: None,  # of a trace, which has no ranks
 }
 
 # Each kind of parallelism is a convention; the first value is the whole model on one rank.
@@ -228,6 +229,17 @@ class _RankOperations(Operations):
             raise RuleError(f"{self._path(name)}: a linear whose input and output are both divided is not known")
         y = super().linear(name, self._brought(name, x) if columns else x, out, **facts)
         return self._leave(name, y) if rows else y
+
+    def convolution(self, name: str, x: Tensor, out: Expr, kernel: Sequence[Expr | int], **facts: Any) -> Tensor:
+        """On every rank as it is, or the channels that a rank has, where each is by itself."""
+        path = self._path(name)
+        if self.sequence or self.placement.context == "on":
+            how = "tensor=sequence" if self.sequence else "context=on"
+            raise RuleError(f"{path}: a convolution reads places beside its own, and is not known with {how}")
+        groups = facts.get("groups", 1)
+        if any(size.has(N_tp) for size in (x.shape[1], out)) and groups == 1:
+            raise RuleError(f"{path}: a convolution over channels that are divided among ranks is not known")
+        return super().convolution(name, x, out, kernel, **facts)
 
     def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr) -> Tensor:
         """Tokens go to the ranks that have their experts; a rank is sent as many as it sends."""

@@ -45,6 +45,13 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return _terms(entry, conventions, [("input", x)], y)
 
 
+def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """X and the weights in, y out, of a run over all places."""
+    if conventions["phase"] == "decode":
+        cached(entry)
+    return whole(entry, conventions)
+
+
 def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Queries and all keys in, a score for each pair out; in one kernel for all of attention the scores stay inside."""
     q, k = entry.inputs
@@ -124,6 +131,7 @@ def _once(rule: Rule) -> Rule:
 _RULES: Mapping[Kind, Rule] = {
     Kind.LOOKUP: lookup,
     Kind.LINEAR: linear,
+    Kind.CONVOLUTION: convolution,
     Kind.SCORES: scores,
     Kind.SOFTMAX: softmax,
     Kind.MIX: mix,
@@ -136,7 +144,7 @@ _RULES: Mapping[Kind, Rule] = {
         ),
         *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE),
     ),
-    **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    Kind.OBSERVED: unseen,
 }
 
 RULES: Mapping[Kind, Rule] = {kind: _once(rule) for kind, rule in _RULES.items()}

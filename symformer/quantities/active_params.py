@@ -22,12 +22,12 @@ QUANTITY = Quantity(
     "The whole router, the embedding and the head count, and a weight that is used in two places counts once. Without "
     "experts this is the number of parameters.",
     {
-        **rows(stored, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.PARAMETER),
+        **rows(stored, Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.PARAMETER),
         Kind.EXPERTS: chosen,
         **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
         **rows(nothing, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE),
         **rows(nothing, Kind.COMBINE, Kind.MOVE),
-        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+        Kind.OBSERVED: unseen,
     },
     ("weight", "shape"),
 )

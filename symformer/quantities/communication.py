@@ -136,10 +136,10 @@ QUANTITY = Communication(
     "one rank moves nothing. The sums that a loss over a divided vocabulary needs, and the gradient of a tied "
     "embedding between the first and the last stage, are left out.",
     {
-        **rows(moved, Kind.MOVE, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
+        **rows(moved, Kind.MOVE, Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
         **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
         **rows(nothing, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE),
-        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+        Kind.OBSERVED: unseen,
     },
     ("what is moved", "multiplied out"),
     {

@@ -84,6 +84,16 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     return (Contraction(factors, (("the input", x.grad), ("the weight", Integer(1)))),)
 
 
+def convolution(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """x[B, in, n] * W[out, in/groups, k] -> y[B, out, m]: 2 · B · out · m · in/groups · k, padding multiplied too.
+
+    Each gradient is as many products: those of x have the same pairs, and W's are summed over B and m instead.
+    """
+    x, weight = entry.inputs[0], entry.weights[0]
+    factors = (TWO, *entry.output.shape, *weight.shape[1:])
+    return (Contraction(factors, (("the input", x.grad), ("the weight", Integer(1)))),)
+
+
 def experts(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """x[B, S, (K,) in] · W[X, out, in] -> y[B, S, K, out]: 2 · B · S · K · in · out."""
     x = entry.inputs[0]
@@ -115,12 +125,13 @@ CONTRACTIONS: Mapping[Kind, Callable[[Entry, Conventions], tuple[Contraction, ..
     {
         Kind.LOOKUP: lookup,
         Kind.LINEAR: linear,
+        Kind.CONVOLUTION: convolution,
         Kind.EXPERTS: experts,
         Kind.SCORES: scores,
         Kind.MIX: mix,
         **rows(none, Kind.SOFTMAX, Kind.NORM, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE),
         **rows(none, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE, Kind.PARAMETER, Kind.MOVE),
-        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+        Kind.OBSERVED: unseen,
     },
     "contractions",
 )
@@ -149,7 +160,7 @@ def rules(counted: Rule, seen: str = "") -> Mapping[Kind, Rule]:
 
     Of a trace it takes the products of a run that was made for the quantity named as ``seen``, and nothing else.
     """
-    traced = {Kind.CONTRACTION: measured(seen, ran)} if seen else {}
+    traced = {Kind.OBSERVED: measured(seen, ran)} if seen else {}
     return {**rows(counted, *CONTRACTIONS), **traced}
 
 

@@ -142,7 +142,7 @@ def _vectors(entry: Entry) -> list[Weight]:
 
 ELEMENTWISE: Mapping[Kind, Rule] = total(
     {
-        Kind.LINEAR: linear,
+        **rows(linear, Kind.LINEAR, Kind.CONVOLUTION),
         Kind.SCORES: scores,
         Kind.NORM: norm,
         Kind.ACTIVATION: activation,
@@ -151,7 +151,7 @@ ELEMENTWISE: Mapping[Kind, Rule] = total(
         **rows(nothing, Kind.LOOKUP, Kind.MIX, Kind.EXPERTS, Kind.JOIN, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
         **rows(nothing, Kind.DROPOUT, Kind.POSITIONS),  # which is off; and which is made once
         **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), Kind.ROUTE, Kind.COMBINE),
-        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+        Kind.OBSERVED: unseen,
     },
     "elementwise FLOPs",
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sympy import Expr, Integer, Min
 
 from ..formulas.account import Term
@@ -69,8 +71,15 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
     return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(kept), width, size))]
 
 
+def convolved(entry: Entry, conventions: Conventions) -> Any:
+    """The rule of a convolution, of which a cache would have to keep places. Raises RuleError."""
+    raise RuleError(f"{entry.path}: what a cache keeps of the places that a convolution reads again is not stated")
+
+
 def cached(entry: Entry) -> None:
-    """Raise RuleError for attention whose keys and values a cache of earlier tokens cannot stand for."""
+    """Raise RuleError for an operation whose earlier tokens a cache cannot stand for."""
+    if entry.kind is Kind.CONVOLUTION:
+        convolved(entry, {})
     if entry.kind in (Kind.SCORES, Kind.MIX) and entry.mask != "causal" and not entry.inputs[1].encoded:
         raise RuleError(
             f"{entry.path}: this attention is not causal, so no cache of earlier tokens stands for its keys and values"

@@ -8,7 +8,7 @@ from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import S
 from ..ledger.facts import Entry, Kind
-from .generation import DTYPE, LATENT, SIZES, WINDOW, alone, keys_and_values
+from .generation import DTYPE, LATENT, SIZES, WINDOW, alone, convolved, keys_and_values
 from .quantity import Convention, Conventions, Quantity, nothing, rows, unseen
 
 
@@ -40,10 +40,11 @@ QUANTITY = Quantity(
     {
         **rows(weights, Kind.LOOKUP, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
         Kind.LINEAR: linear,
+        Kind.CONVOLUTION: convolved,
         **rows(cached, Kind.SCORES, Kind.MIX),
         **rows(nothing, Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE),
         **rows(nothing, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE, Kind.MOVE),
-        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+        Kind.OBSERVED: unseen,
     },
     ("what is held", "multiplied out"),
     {

@@ -33,6 +33,7 @@ class Saves:
     reads: tuple[Tensor, ...] = ()
     output: bool = False
     makes: tuple[Term, ...] = ()
+    given: tuple[Tensor, ...] = ()  # and of what it reads, what may be the model's own input
 
 
 Saver = Callable[[Entry, Conventions], Saves]
@@ -53,6 +54,11 @@ def lookup(entry: Entry, conventions: Conventions) -> Saves:
 
 def linear(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(reads=entry.inputs)
+
+
+def convolution(entry: Entry, conventions: Conventions) -> Saves:
+    """What it reads, the pixels or the sound that a model is given too."""
+    return Saves(given=entry.inputs)
 
 
 def norm(entry: Entry, conventions: Conventions) -> Saves:
@@ -140,6 +146,7 @@ def fused_mix(entry: Entry, conventions: Conventions) -> Saves:
 _COMMON: dict[Kind, Saver] = {
     Kind.LOOKUP: lookup,
     Kind.LINEAR: linear,
+    Kind.CONVOLUTION: convolution,
     Kind.NORM: norm,
     Kind.ACTIVATION: activation,
     Kind.MULTIPLY: multiply,
@@ -150,7 +157,7 @@ _COMMON: dict[Kind, Saver] = {
         "what transformers keeps of two tensors side by side, as latent attention has them, is not known"
     ),
     **rows(refused("what transformers keeps of experts is not known"), Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE),
-    **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    Kind.OBSERVED: unseen,
 }
 
 
@@ -193,12 +200,12 @@ _MEGATRON: dict[Kind, Saver] = {
     **rows(
         refused(
             "implementation=megatron knows the layers that its paper counts, and those have no gates, no rotary or "
-            "fixed positions, no poolers and no experts"
+            "fixed positions, no poolers, no convolutions and no experts"
         ),
-        *(Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
+        *(Kind.CONVOLUTION, Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
         *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE, Kind.PARAMETER),
     ),
-    **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT, Kind.CACHED),
+    Kind.OBSERVED: unseen,
 }
 IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
     "eager": {
@@ -206,7 +213,7 @@ IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
         Kind.SCORES: eager_scores,
         Kind.SOFTMAX: eager_softmax,
         Kind.MIX: eager_mix,
-        Kind.KEPT: observed,
+        Kind.OBSERVED: observed,
     },
     "sdpa": {**_COMMON, Kind.SCORES: fused_scores, Kind.SOFTMAX: none, Kind.MIX: fused_mix},
     "megatron": _MEGATRON,
@@ -236,6 +243,11 @@ class Kept:
         if maker is not None and (maker.kind is Kind.SELECT or (maker.kind is Kind.DROPOUT and off)):
             return self.storage(maker.inputs[0])
         return tensor
+
+    def made(self, tensor: Tensor) -> bool:
+        """Whether the model makes it, and it is not given to the model from outside."""
+        key = id(self.storage(tensor))
+        return key in self.makers or key in self.loops
 
     def keep(self, tensor: Tensor) -> None:
         """Keep a tensor, or where it is what every repeated layer reads, what went in and what each layer gave."""
@@ -287,7 +299,12 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
             continue
         for tensor in (*saved.reads, *((entry.output,) if saved.output else ())):
             kept.keep(tensor)
-        terms[id(entry)] = saved.makes
+        outside = [tensor for tensor in saved.given if not kept.made(tensor)]
+        for tensor in saved.given:
+            if tensor not in outside:
+                kept.keep(tensor)
+        given = (_made(entry, "input", tensor.shape, _SIZES[conventions["dtype"]]) for tensor in outside)
+        terms[id(entry)] = (*given, *saved.makes)
     for region in again:
         made = {id(entry.output) for entry in region}
         for tensor in (tensor for entry in region for tensor in entry.inputs):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..ledger.facts import Entry, Kind
-from .generation import DTYPE, LATENT, SIZES, WINDOW, keys_and_values
-from .quantity import Convention, Conventions, Quantity, measured, nothing, rows, unseen
+from .generation import DTYPE, LATENT, SIZES, WINDOW, convolved, keys_and_values
+from .quantity import Convention, Conventions, Quantity, measured, nothing, rows
 
 
 def kept(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -26,11 +26,11 @@ QUANTITY = Quantity(
     "The keys and the values of C tokens in each of B sequences, in every layer, at the heads that store them.",
     {
         **rows(kept, Kind.SCORES, Kind.MIX),
-        Kind.CACHED: measured("kv-cache", held),
+        Kind.CONVOLUTION: convolved,
+        Kind.OBSERVED: measured("kv-cache", held),
         **rows(nothing, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.SOFTMAX),
         **rows(nothing, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS),
         **rows(nothing, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE, Kind.MOVE),
-        **rows(unseen, Kind.STORED, Kind.CONTRACTION, Kind.KEPT),
     },
     ("what is kept", "multiplied out"),
     {

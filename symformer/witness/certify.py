@@ -135,25 +135,23 @@ def verify_many(model: Model, asked: Sequence[tuple[str, Way]], seed: int | None
             spelt = " with ".join([repr(quantity), *(f"{name}={value}" for name, value in way.items())])
             raise WitnessError(f"torch settles {', '.join(settled)} of {model.target}, not {spelt}")
     seed = random.SystemRandom().randrange(2**32) if seed is None else seed
-    # The relations of a model (H = 4E) are given up: what holds for every H holds for that one.
-    general = replace(model, relations={}, numbers={})
-    drawn = (each for each in general.constraints if isinstance(each, Divides | AtMost))
-    conditions = (*drawn, *component.witness.conditions)
-    # The points are those of all that torch settles, whatever is asked, so that a seed repeats each by itself.
-    alike: dict[tuple[tuple[AtMost, ...], ...], list[Claim]] = {}
-    for quantity, way in known:
-        formula = general.formula(quantity, **counted_by(quantity, way))
-        alike.setdefault(sides_of(formula), []).append(Claim(quantity, way, formula, _rests_on(model, formula)))
-    verdicts: dict[tuple[str, str], Verdict] = {}
-    for claims in alike.values():
-        planned = plan(general, [claim.formula for claim in claims], conditions)
-        wanted = [claim for claim in claims if (claim.quantity, claim.way) in [(q, dict(w)) for q, w in asked]]
-        for claim, found in _compared(general, wanted, planned, seed):
+    keys = {_key(quantity, way) for quantity, way in asked}
+    verdicts: dict[Key, Verdict] = {}
+    for check in checks(model):
+        wanted = [claim for claim in check.claims if claim.key in keys]
+        for claim, found in check.compare(wanted, seed):
             checked, others = _presets(model) if claim.quantity == "params" and not found else ({}, [])
             differences = (*found, *others)
-            certificate = None if differences else _certificate(model, claim, planned, seed, checked)
+            certificate = None if differences else check.certificate(claim, seed, checked)
             verdicts[claim.key] = Verdict(model, claim.quantity, certificate, differences, claim.way)
-    return [verdicts[quantity, str(dict(way))] for quantity, way in asked]
+    return [verdicts[_key(quantity, way)] for quantity, way in asked]
+
+
+Key = tuple[str, str]  # what tells a claim from the others of its model
+
+
+def _key(quantity: str, way: Way) -> Key:
+    return quantity, str(dict(way))
 
 
 @dataclass(frozen=True)
@@ -166,9 +164,8 @@ class Claim:
     rests: str = ""  # on the certificate of which options, where every row is one of that formula's
 
     @property
-    def key(self) -> tuple[str, str]:
-        """What tells it from the others of its model."""
-        return self.quantity, str(dict(self.way))
+    def key(self) -> Key:
+        return _key(self.quantity, self.way)
 
     def points(self, planned: Plan) -> int:
         """How many points it takes at each place."""
@@ -176,20 +173,73 @@ class Claim:
         return min(RESTING, needed) if self.rests else needed
 
 
-def _compared(model: Model, claims: Sequence[Claim], planned: Plan, seed: int) -> list[tuple[Claim, list[Mismatch]]]:
-    """Each claim with the rows that differ, at the first point at which any do."""
+@dataclass(frozen=True)
+class Check:
+    """The claims of a model whose sizes are drawn alike: one session of the torch class at each point for all."""
+
+    model: Model
+    claims: tuple[Claim, ...]
+    planned: Plan
+
+    def compare(self, claims: Sequence[Claim], seed: int) -> list[tuple[Claim, list[Mismatch]]]:
+        """Some of its claims at all their points, each with the rows that differ at the first at which any do."""
+        wrong: dict[Key, list[Mismatch]] = {claim.key: [] for claim in claims}
+        points = {claim.key: claim.points(self.planned) for claim in claims}
+        for place in range(len(self.planned.places)):
+            for point in range(max(points.values(), default=0)):
+                left = [claim for claim in claims if not wrong[claim.key] and point < points[claim.key]]
+                wrong |= self.compare_at(left, seed, place, point)
+        return [(claim, wrong[claim.key]) for claim in claims]
+
+    def compare_at(self, claims: Sequence[Claim], seed: int, place: int, point: int) -> dict[Key, list[Mismatch]]:
+        """The rows of each claim that differ at one point of a place."""
+        numbers = self.planned.draw(random.Random(f"{seed} {place} {point}"), self.planned.places[place])
+        component = self.model.component
+        assert isinstance(component, Architecture)
+        witness = Witness(component, numbers, twice=point == 0)
+        return {claim.key: _differences(self.model, claim, witness) for claim in claims}
+
+    def certificate(self, claim: Claim, seed: int, presets: Mapping[str, int]) -> Certificate:
+        """What says that all points of a claim were compared, and that no row differed."""
+        component, formula, points = self.model.component, claim.formula, claim.points(self.planned)
+        assert isinstance(component, Architecture)
+        module, name = class_path(component)
+        return Certificate(
+            id=formula.id,
+            options=component.chosen,
+            conventions=dict(formula.conventions),
+            digest=formula.digest,
+            witness=f"{module}.{name}",
+            author=component.witness.author if module.startswith("symformer") else "",
+            versions=versions(component),
+            compared=_said(self.model, claim),
+            depths=tuple(spelt for place in self.planned.places for spelt in place.spell(formula)),
+            points=points,
+            degree=self.planned.degrees[formula.digest],
+            largest=self.planned.largest,
+            bound=self.planned.bound(formula, points),
+            seed=seed,
+            presets=presets,
+            rests=claim.rests,
+        )
+
+
+def checks(model: Model) -> list[Check]:
+    """All that torch settles of a model, whatever is asked, so that a seed repeats each claim by itself."""
     component = model.component
     assert isinstance(component, Architecture)
-    wrong: dict[tuple[str, str], list[Mismatch]] = {claim.key: [] for claim in claims}
-    points = {claim.key: claim.points(planned) for claim in claims}
-    for number, place in enumerate(planned.places):
-        for point in range(max(points.values(), default=0)):
-            left = [claim for claim in claims if not wrong[claim.key] and point < points[claim.key]]
-            numbers = planned.draw(random.Random(f"{seed} {number} {point}"), place)
-            witness = Witness(component, numbers, twice=point == 0)
-            for claim in left:
-                wrong[claim.key] = _differences(model, claim, witness)
-    return [(claim, wrong[claim.key]) for claim in claims]
+    # The relations of a model (H = 4E) are given up: what holds for every H holds for that one.
+    general = replace(model, relations={}, numbers={})
+    drawn = (each for each in general.constraints if isinstance(each, Divides | AtMost))
+    conditions = (*drawn, *component.witness.conditions)
+    alike: dict[tuple[tuple[AtMost, ...], ...], list[Claim]] = {}
+    for quantity, way in provable(model):
+        formula = general.formula(quantity, **counted_by(quantity, way))
+        alike.setdefault(sides_of(formula), []).append(Claim(quantity, way, formula, _rests_on(model, formula)))
+    return [
+        Check(general, tuple(claims), plan(general, [claim.formula for claim in claims], conditions))
+        for claims in alike.values()
+    ]
 
 
 def _differences(model: Model, claim: Claim, witness: Witness) -> list[Mismatch]:
@@ -226,31 +276,6 @@ def _rests_on(model: Model, formula: Formula) -> str:
 
 def _rows(formula: Formula) -> frozenset[tuple[object, ...]]:
     return frozenset((term.label, count, *term.factors) for count, line in formula.root.leaves() for term in line.terms)
-
-
-def _certificate(model: Model, claim: Claim, planned: Plan, seed: int, presets: Mapping[str, int]) -> Certificate:
-    component, formula = model.component, claim.formula
-    assert isinstance(component, Architecture)
-    module, name = class_path(component)
-    points = claim.points(planned)
-    return Certificate(
-        id=formula.id,
-        options=component.chosen,
-        conventions=dict(formula.conventions),
-        digest=formula.digest,
-        witness=f"{module}.{name}",
-        author=component.witness.author if module.startswith("symformer") else "",
-        versions=versions(component),
-        compared=_said(model, claim),
-        depths=tuple(spelt for place in planned.places for spelt in place.spell(formula)),
-        points=points,
-        degree=planned.degrees[formula.digest],
-        largest=planned.largest,
-        bound=planned.bound(formula, points),
-        seed=seed,
-        presets=presets,
-        rests=claim.rests,
-    )
 
 
 def _said(model: Model, claim: Claim) -> str:

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Differs
-from ..ledger.facts import Kind
 from .drawing import BLOCK, DEEP, POSITIONS
 from .fitting import Point
 from .lookups import in_tables
@@ -35,7 +34,6 @@ PAST = (400_009, 34, 94, 400_009, 1009, 62, 20_011)  # on both sides of every wi
 class Run:
     """How a quantity is read off a run: its rows, what torch itself says of their sum, and how it is called."""
 
-    kind: Kind
     each: int  # what one unit of a row's product comes to
     measure: Callable[[Build, Call], Measure]
     total: Callable[[Build, Call], Callable[[Point], int]] | None = None
@@ -49,10 +47,10 @@ class Run:
 
 
 RUNS: Mapping[str, Run] = {
-    "flops": Run(Kind.CONTRACTION, 2, products, counted),
-    "train-flops": Run(Kind.CONTRACTION, 2, partial(products, backward=True), partial(counted, backward=True)),
-    "activations": Run(Kind.KEPT, 1, kept),
-    "kv-cache": Run(Kind.CACHED, 2, cached, length="C", lengths=(PAST, SHORT), cache=True),  # in bf16
+    "flops": Run(2, products, counted),
+    "train-flops": Run(2, partial(products, backward=True), partial(counted, backward=True)),
+    "activations": Run(1, kept),
+    "kv-cache": Run(2, cached, length="C", lengths=(PAST, SHORT), cache=True),  # in bf16
 }
 
 
@@ -96,7 +94,6 @@ class Runner:
                 begin,
                 lambda names: self.letters(list(dict.fromkeys([*found.letters, *names]))),
                 quantity=quantity,
-                kind=run.kind,
                 draws=draws,
                 lengths=tuple(drawn),
                 total=run.total and run.total(self.build, call),

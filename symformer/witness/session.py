@@ -26,7 +26,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..language.errors import WitnessError
-from .watching import Counter, Keeper, Products, Rows, Unmasked
+from .watching import CORRECTED, Counter, Keeper, Products, Rows, Unmasked
 
 Run = Callable[[nn.Module], Any]  # calls a model, and gives its output
 
@@ -60,7 +60,7 @@ class Session:
 
     def flops(self, run: Run, *modes: Any, **how: Any) -> FlopCounterMode:
         """What torch's own counter says of a run; other modes may watch the same one."""
-        counter = FlopCounterMode(display=False)
+        counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))
         self.run(run, *modes, counter, Unmasked(), **how)  # type: ignore[no-untyped-call]
         return counter
 

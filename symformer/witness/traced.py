@@ -20,6 +20,7 @@ from ..quantities.quantity import Quantity
 
 Class = tuple[str, tuple[Expr, ...]]  # a path with * for every index, and a shape
 
+STORED = "params"  # what a model stores is known without a run
 # The quantities that torch is asked for, and the conventions that do not change what it says.
 MEASURED: Mapping[str, tuple[str, ...]] = {
     "params": (),
@@ -38,8 +39,7 @@ class Traced(Component):
     stem: str = ""
     counts: Mapping[Class, tuple[Expr, ...]] = field(default_factory=dict, hash=False)
     conditions: tuple[Condition, ...] = ()
-    quantity: str = "params"  # what its rows answer
-    kind: Kind = Kind.STORED  # what they are
+    quantity: str = STORED  # what its rows answer
     maker: str = ""  # the library that its code comes from
     measure: Callable[[str], Traced] | None = field(default=None, compare=False)  # what torch says of a quantity
     role = "model"
@@ -85,10 +85,10 @@ class Traced(Component):
     def ledger(self) -> Ledger:
         """Its rows as a tree of modules: the weights of a module together, each operation that ran by itself."""
         tree = _Tree(self)
-        if self.kind is not Kind.STORED:
+        if self.quantity != STORED:
             for (path, shape), counts in self.counts.items():
                 output = Tensor(path, tuple(dim for dim in shape if dim != 1), grad=ONE)
-                seen = Entry(self.kind, path, (), output, measured=self.quantity)
+                seen = Entry(Kind.OBSERVED, path, (), output, measured=self.quantity)
                 tree.scope(path.split("."), counts).items.append(seen)
             return Ledger(tree.root, None)
         modules: dict[tuple[str, tuple[Expr, ...]], list[Weight]] = defaultdict(list)
@@ -99,7 +99,7 @@ class Traced(Component):
         for (module, counts), weights in modules.items():
             nowhere = Tensor(module or "weights", ())
             held = tuple(weights)
-            entry = Entry(self.kind, nowhere.name, (), nowhere, weights=held, measured=self.quantity, module=True)
+            entry = Entry(Kind.OBSERVED, nowhere.name, (), nowhere, weights=held, measured=self.quantity, module=True)
             tree.scope(module.split("."), counts).items.append(entry)
         return Ledger(tree.root, None)
 

@@ -27,13 +27,12 @@ from sympy import Add, Expr, Integer, Mul, Rational, Symbol, fraction, together
 from ..language.errors import SizeError, UnknownNameError, WitnessError
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
 from ..language.symbols import RANK, SYMBOLS
-from ..ledger.facts import Kind
 from ..models.model import Model
 from ..models.provenance import Pinned, Place, Provenance, Reading
 from .drawing import BLOCK, DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, Multiples, usual
 from .fitting import SPARE, Point, UnfitError, fit, monomial
 from .measure import releases
-from .traced import Class, Traced, answerable, unrun
+from .traced import STORED, Class, Traced, answerable, unrun
 
 SEED = 0  # of the points drawn
 LIMIT = 40  # seconds of this process, however busy the machine is
@@ -48,9 +47,10 @@ FROM, UP_TO = "the trace holds from there on", "the trace holds up to there"
 REFUSES = "the code takes no more"
 BATCH = "B"
 OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
-HELD = (Kind.KEPT, Kind.CACHED)  # tensors of a run: whether one is a copy or a view may hang on a size of 1
-_OF = {Kind.CONTRACTION: "matrix product", Kind.KEPT: "tensor that is kept", Kind.CACHED: "tensor in a cache"}
-TALLIED = (Kind.CONTRACTION, Kind.KEPT)  # the first number of such a row is how often it was seen
+HELD = ("activations", "kv-cache")  # tensors of a run: whether one is a copy or a view may hang on a size of 1
+PRODUCT = "matrix product"
+_OF = {"flops": PRODUCT, "train-flops": PRODUCT, "activations": "tensor that is kept", "kv-cache": "tensor in a cache"}
+TALLIED = ("flops", "train-flops", "activations")  # the first number of such a row is how often it was seen
 ALPHABET = frozenset(SYMBOLS)  # before any field becomes a symbol of its own
 TRIES = 6  # draws before a point that the code refuses is given up
 
@@ -160,7 +160,6 @@ class Tracer:
         letters: Letters,
         *,
         quantity: str = "params",
-        kind: Kind = Kind.STORED,
         draws: Mapping[str, Sequence[int]] = NOWHERE,
         lengths: tuple[str, ...] = (),
         total: Callable[[Point], int] | None = None,
@@ -172,7 +171,7 @@ class Tracer:
     ) -> None:
         self.measure, self.start, self.letters = measure, dict(start), letters
         self.takes = takes  # raises where a real run would, which has data: it is asked how far lengths go
-        self.quantity, self.kind, self.draws, self.total, self.limit = quantity, kind, draws, total, limit
+        self.quantity, self.draws, self.total, self.limit = quantity, draws, total, limit
         self.depths = depths
         self.lengths = lengths  # the letters of how many tokens a run has
         self.random = Random(SEED)
@@ -238,12 +237,12 @@ class Tracer:
                 base[name] = depth
         rows = self.rows(base)
         if not rows:
-            if self.kind is Kind.STORED:
+            if self.quantity == STORED:
                 raise WitnessError(f"the model cannot be built: {self.last or 'it stores no parameter'}")
             # What cannot be told without data is no fault of the model's.
             refused = WitnessError if re.search("meta|data.dependent", self.last) else UnbuiltError
             raise refused(
-                f"the model cannot be run: {self.last}" if self.last else f"a run of it has no {_OF[self.kind]}"
+                f"the model cannot be run: {self.last}" if self.last else f"a run of it has no {_OF[self.quantity]}"
             )
         widths: list[str] = []
         counts: list[str] = []
@@ -263,7 +262,7 @@ class Tracer:
                     counted = True
                 elif changed is not None and (changed != rows or name in self.lengths):
                     widths.append(name)
-                    if self.kind in TALLIED and all(changed[each][1:] == rows[each][1:] for each in rows):
+                    if self.quantity in TALLIED and all(changed[each][1:] == rows[each][1:] for each in rows):
                         self.repeats.add(name)
                     break
                 if changed is not None and (DEEP.search(name) or (other != 2 * value and not counted)):
@@ -371,14 +370,12 @@ class Tracer:
         every = {dim for _, shape in totals for dim in shape} | {n for group in totals.values() for n in group}
         letters = {name: symbol for name, symbol in letters.items() if name in widths or name in counts}
         stem = target.rpartition("/")[2].replace(":", "-")
-        found = Traced(
-            title=title, stem=stem, counts=totals, conditions=_conditions(every), kind=self.kind, quantity=self.quantity
-        )
+        found = Traced(title=title, stem=stem, counts=totals, conditions=_conditions(every), quantity=self.quantity)
         checked = self._fresh(found, points, widths, counts, letters)
         loose = self._probe(found, points[0], base, [*widths, *counts], letters)
         bounds = self._bounds(replace(found, conditions=(*found.conditions, *loose)), points[0], letters)
         beside = [n for n in points[0] if usual(n) and n not in self.ties and n not in {each.name for each in pinned}]
-        known = self._named([*order, *(beside if self.kind in HELD else ())])
+        known = self._named([*order, *(beside if self.quantity in HELD else ())])
         edges = self._edges(replace(found, conditions=(*found.conditions, *loose)), points[0], known)
         named = self._named([*known, *(each.limit for each in bounds), *self.ties, *(each.name for each in pinned)])
         ends = [each.condition({**named, **letters}) for each in bounds]
@@ -530,7 +527,7 @@ class Tracer:
 
     def _dim(self, point: Point, name: str, axis: int) -> int | None:
         rows = self.seen_rows(point)
-        if name not in rows and self.kind in TALLIED:  # it did not run there: no times, and of no shape
+        if name not in rows and self.quantity in TALLIED:  # it did not run there: no times, and of no shape
             return None if axis else 0
         if name not in rows or axis >= len(rows[name]):
             raise WitnessError(f"{name} is not the same row at other sizes, so it has no one formula")
@@ -628,7 +625,7 @@ class Tracer:
         expected: dict[tuple[str, tuple[object, ...]], object] = defaultdict(int)
         for (path, shape), counts in component.counts.items():
             copies = counts[-1].xreplace(numbers) if counts else 1
-            if copies != 0 and not (self.kind in TALLIED and shape and shape[0].xreplace(numbers) == 0):
+            if copies != 0 and not (self.quantity in TALLIED and shape and shape[0].xreplace(numbers) == 0):
                 expected[path, tuple(dim.xreplace(numbers) for dim in shape)] += copies  # type: ignore[operator]
         actual: dict[tuple[str, tuple[object, ...]], object] = defaultdict(int)
         for name, shape in self.seen_rows(point).items():
@@ -731,7 +728,7 @@ class Tracer:
 
     def _edges(self, component: Traced, first: Point, letters: Mapping[str, Symbol]) -> list[Condition]:
         """Where what a run holds is another thing: off the multiples that the code asks for, and where a size is 1."""
-        if self.kind not in HELD:
+        if self.quantity not in HELD:
             return []
         sizes = [name for name in letters if name in first and name not in (*self.lengths, BATCH)]
         found: list[Condition] = []
@@ -774,7 +771,7 @@ class Tracer:
 
     def _bounds(self, component: Traced, first: Point, letters: Mapping[str, Symbol]) -> list[Bound]:
         """How far the lengths of a run go, where windows, blocks and tables begin to tell, and a batch of one."""
-        if self.kind is Kind.STORED:
+        if self.quantity == STORED:
             return []
         found: list[Bound] = []
 

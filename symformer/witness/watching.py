@@ -160,7 +160,7 @@ class Products(Unmasked):
             raise WitnessError(f"{packet} multiplies and sums, and torch's own counter counts nothing for it")
         out = super().__torch_dispatch__(func, types, args, kwargs)
         if packet in flop_registry:
-            self.flops += flop_registry[packet](*args, **(kwargs or {}), out_val=out)
+            self.flops += CORRECTED.get(packet, flop_registry[packet])(*args, **(kwargs or {}), out_val=out)
         if packet in FACTORS:
             node = torch._C._current_autograd_node()
             if node is None:
@@ -183,6 +183,24 @@ def _convolution_backward(args: Any, out: Any) -> list[Factors]:
     return [_convolution(x, weight, gradient, transposed) for side in out[:2] if side is not None]
 
 
+def _grouped(*args: Any, out_val: Any = None, **facts: Any) -> int:
+    """The FLOPs of a convolution's gradients, by torch's formula for one group.
+
+    Of more, torch multiplies every channel that goes in with every one that comes out for the gradient of the weight,
+    which is as many times too much as there are groups: a group by itself is a convolution of its channels only.
+    """
+    counted: int = flop_registry[aten.convolution_backward](*args, **facts, out_val=out_val)
+    groups, weighed = args[9], args[10][1]
+    if groups == 1 or not weighed:
+        return counted
+    mask = [args[10][0], False, args[10][2]]
+    alone: int = flop_registry[aten.convolution_backward](*args[:10], mask, **facts, out_val=out_val)
+    return alone + (counted - alone) // int(groups)
+
+
+_grouped._get_raw = True  # type: ignore[attr-defined]  # FlopCounterMode then hands it tensors, as it does its own
+# Operations that torch's counter counts too much for, each with the formula that takes its place.
+CORRECTED: Mapping[Any, Callable[..., int]] = {aten.convolution_backward: _grouped}
 # The sizes that each operation multiplies: an output's, and what is summed over. Two FLOPs for each product.
 FACTORS: Mapping[Any, Callable[[Any, Any], list[Factors]]] = {
     aten.mm: lambda args, out: [(*args[0].shape, args[1].shape[1])],

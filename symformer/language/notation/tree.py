@@ -7,6 +7,7 @@ here, printed by small emitters, and proved equal to the SymPy truth through :fu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Symbol, ceiling, floor
 
@@ -103,6 +104,7 @@ _CALLS = {ceiling: "ceil", floor: "floor", Max: "max", Min: "min"}
 _FUNCTIONS = {name: function for function, name in _CALLS.items()}
 
 
+@lru_cache(maxsize=4096)  # a document shows the same expression again and again
 def tree(expr: Expr) -> Tree:
     """The display tree of an expression, in house order: highest degree first, then the order of the alphabet."""
     if isinstance(expr, Integer):
@@ -158,6 +160,7 @@ def ordered_terms(expr: Expr) -> list[Expr]:
     return sorted(Add.make_args(expr), key=house_key)
 
 
+@lru_cache(maxsize=4096)
 def house_key(expr: Expr) -> tuple[int, int, list[tuple[tuple[int, str], int]], str]:
     """The sort key of house order: degree from high to low, then the alphabet, then the coefficient's sign and text."""
     powers = leading_powers(expr)

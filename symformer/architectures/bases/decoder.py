@@ -1,0 +1,39 @@
+"""Decoder: a token table, stacks of layers, a final norm and a head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...components.base import Component
+from ...components.lm_head import LMHead
+from ...components.rms_norm import RMSNorm
+from ...ledger.facts import Tensor
+from ...ledger.operations import Operations
+from .stacked import Stacked
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoder(Stacked):
+    """A decoder-only language model."""
+
+    shapes = "tokens[B,S] -> logits[B,S,V]"
+
+    @property
+    def norm(self) -> Component:
+        """A norm, wherever the model has one."""
+        return RMSNorm()
+
+    @property
+    def final_norm(self) -> Component | None:
+        return self.norm
+
+    @property
+    def lm_head(self) -> LMHead | None:
+        """What gives the logits; None where the model ends in its last norm."""
+        return LMHead(tied=True)
+
+    def finish(self, ops: Operations, x: Tensor) -> Tensor:
+        head = self.lm_head
+        if head is None:
+            return x
+        return ops.call(self.names.head, head, x, ops.weight(f"{self.names.table}.weight"))

@@ -1,0 +1,93 @@
+"""Stacked: what goes in, layers in one stack or several, what comes out. The shape of every tower."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sympy import Expr
+
+from ...components.base import Component
+from ...components.position_embedding import PositionEmbedding
+from ...components.token_embedding import TokenEmbedding
+from ...language.symbols import L
+from ...ledger.facts import Tensor
+from ...ledger.operations import Operations
+from ..base import Architecture
+
+
+@dataclass(frozen=True)
+class Names:
+    """What torch calls the parts of a model."""
+
+    table: str = "embed_tokens"
+    layers: str = "layers"
+    norm: str = "norm"
+    head: str = "lm_head"
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Equal layers, one after another, under the name of their list."""
+
+    name: str
+    count: Expr
+    layer: Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stacked(Architecture):
+    """A model whose layers run one after another; a subclass hands in its layer or its stacks."""
+
+    names: ClassVar[Names] = Names()
+
+    @property
+    @abstractmethod
+    def layer(self) -> Component:
+        """One layer; of several kinds, the one that a subclass makes the others from."""
+
+    @property
+    def stacks(self) -> tuple[Stack, ...]:
+        """The layers, in the order they run."""
+        return (Stack(self.names.layers, L, self.layer),)
+
+    @property
+    def final_norm(self) -> Component | None:
+        """What follows the layers; None where nothing does."""
+        return None
+
+    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
+        """What the first layer reads."""
+        return ops.call(self.names.table, TokenEmbedding(), tokens)
+
+    def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
+        """What every layer reads beside its input, such as the angles of rotary positions."""
+        return ()
+
+    @abstractmethod
+    def finish(self, ops: Operations, x: Tensor) -> Tensor | tuple[Tensor, ...]:
+        """What the model gives, made from what its layers and their last norm give."""
+
+    def forward(self, ops: Operations, tokens: Tensor) -> Tensor | tuple[Tensor, ...]:
+        x = self.embed(ops, tokens)
+        context = self.context(ops, tokens)
+        x = run_stacks(ops, self.stacks, x, *context)
+        if self.final_norm is not None:
+            x = ops.call(self.names.norm, self.final_norm, x)
+        return self.finish(ops, x)
+
+
+def run_stacks(ops: Operations, stacks: tuple[Stack, ...], x: Tensor, *context: Tensor) -> Tensor:
+    """Layers in the order they run, each of which reads the context beside its input."""
+    for stack in stacks:
+        x = ops.repeat(stack.name, stack.count, stack.layer, x, *context)
+    return x
+
+
+def with_positions(
+    ops: Operations, name: str, x: Tensor, table: PositionEmbedding | None = None, added: str = "embed"
+) -> Tensor:
+    """Learned positions, under torch's name of their table, added to what stands at them."""
+    places = ops.index("positions", 1, x.shape[1])
+    return ops.add(added, x, ops.call(name, table or PositionEmbedding(), places))
