@@ -85,7 +85,7 @@ class T5(EncoderDecoder):
     def layer(self, tower: Tower) -> Component:
         facts: dict[str, Any] = {"heads": A, "kv_heads": A, "head_width": D, "bias": False, "output_bias": False}
         facts |= {
-            "scaled": False,
+            "scale": "none",
             "query": "q",
             "key": "k",
             "value": "v",

@@ -67,6 +67,7 @@ _TABLE = (
     Letter("P", "learned position rows", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
     Letter("P_enc", "position rows of the encoder", "rows", ("max_source_positions",)),
     Letter("P_rel", "buckets of distances", "rows", ("relative_attention_num_buckets",), growth=0),
+    Letter("N_mel", "mel frequencies of the sound", "elements", ("num_mel_bins",), growth=0),
     Letter("E", "embedding (model) width", "elements", ("hidden_size", "n_embd", "d_model")),
     Letter("H", "hidden width of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
     Letter("X", "experts", "experts", ("num_local_experts", "n_routed_experts", "num_experts")),
@@ -104,6 +105,7 @@ B, S, S_enc, C, N_new, C_win = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
+N_mel = SYMBOLS["N_mel"]
 E, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "H", "X", "X_shared", "K", "M"))
 A, G, D, R, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "W"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .operations import Operations
 
 Mask = Literal["none", "causal"]
+Scale = Literal["scores", "queries", "none"]  # what is divided by the root of a head's width
 Table = Literal["tokens", "positions", "segments", "distances"]  # what the rows of a stored table stand for
-UNSCALED = "unscaled"  # scores that are not divided by the root of a head's width
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights of their own, by the names of transformers.
 Activation = Literal[
@@ -122,6 +122,7 @@ class Entry:
     window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
     skipped: Expr = ZERO  # of a table of positions, the rows that stand before the first token's
+    frozen: bool = False  # whether its weights are stored as such, and never trained
     recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)

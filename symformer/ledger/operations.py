@@ -15,7 +15,7 @@ from ..language.errors import ShapeError
 from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line, spell
 from ..language.symbols import S
-from .facts import ONE, UNSCALED, ZERO, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight, equal
+from .facts import ONE, ZERO, Entry, Kind, Ledger, Mask, Part, Scale, Scope, Table, Tensor, Weight, equal
 
 _OWN: Mapping[str, Weight] = {}
 Trained = Callable[[Kind, str], bool]  # whether an operation that has weights trains any, by its kind and path
@@ -93,14 +93,16 @@ class Operations:
         *,
         shared: Mapping[str, Weight] = _OWN,
         skipped: Expr = ZERO,
+        frozen: bool = False,
     ) -> Tensor:
         """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared.
 
-        Of positions, the first token's row has so many ``skipped`` ones before it.
+        Of positions, the first token's row has so many ``skipped`` ones before it. A ``frozen`` table is never trained.
         """
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
         facts: dict[str, Any] = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
-        return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts, skipped=skipped)
+        facts |= {"skipped": skipped, "frozen": frozen}
+        return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
 
     def linear(
         self,
@@ -244,11 +246,11 @@ class Operations:
         window: Expr | None = None,
         *,
         latent: tuple[Tensor, ...] = (),
-        scaled: bool = True,
+        scale: Scale = "scores",
     ) -> Tensor:
-        """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head, over the root of D if scaled."""
+        """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head, and over the root of D."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
-        facts = {"mask": mask, "window": window, "latent": latent, "function": "" if scaled else UNSCALED}
+        facts = {"mask": mask, "window": window, "latent": latent, "function": scale}
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "") -> Tensor:
@@ -288,11 +290,11 @@ class Operations:
 
     def channels_first(self, x: Tensor) -> Tensor:
         """x[B,S,E] -> x[B,E,S]: what a convolution over a sequence reads."""
-        return Tensor(x.name, (x.shape[0], x.shape[2], x.shape[1]), x, x.grad)
+        return x.view((x.shape[0], x.shape[2], x.shape[1]))
 
     def channels_last(self, x: Tensor) -> Tensor:
         """x[B,E,…] -> x[B,S,E]: the places of a convolution, one after another."""
-        return Tensor(x.name, (x.shape[0], Mul(*x.shape[2:]), x.shape[1]), x, x.grad)
+        return x.view((x.shape[0], Mul(*x.shape[2:]), x.shape[1]))
 
     # -- the writing itself --------------------------------------------------------------------------------------
 
@@ -321,7 +323,8 @@ class Operations:
 
     def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         path = self._path(name)
-        trained = bool(facts.get("weights") or facts.get("shared")) and self._trained(kind, path)
+        weighs = bool(facts.get("weights") or facts.get("shared")) and not facts.get("frozen")
+        trained = weighs and self._trained(kind, path)
         grad = ONE if trained else max((x.grad for x in inputs), key=_share, default=ZERO)
         # What is done to scores, one by one, is done to the same pairs: softmax, dropout, an added bias.
         like = next((x for x in inputs if x.mask != "none" and x.shape == shape), None)

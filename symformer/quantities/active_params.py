@@ -30,4 +30,5 @@ QUANTITY = Quantity(
         Kind.OBSERVED: unseen,
     },
     ("weight", "shape"),
+    frozen="A table that is never trained counts as well where it is stored among the weights.",
 )

@@ -9,6 +9,7 @@ from typing import cast
 from sympy import Expr, Integer
 
 from ..formulas.account import Measure, Term
+from ..language.errors import RuleError
 from ..language.shapes import Shape
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import N_cp, N_ep, N_tp
@@ -93,6 +94,8 @@ def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
                 found.append(Collective(path, what, tensor.shape, ranks, share))
     for weight in entry.weights:
         pairs = _weight(entry.kind, weight, conventions)
+        if pairs and entry.frozen:
+            raise RuleError(f"{entry.path}: what ranks move of a table that is not trained is not stated")
         found += [Collective(weight.path, what, weight.shape, ranks) for what, ranks in pairs]
     return found
 

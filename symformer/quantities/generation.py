@@ -72,7 +72,9 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
 
 
 def convolved(entry: Entry, conventions: Conventions) -> Any:
-    """The rule of a convolution, of which a cache would have to keep places. Raises RuleError."""
+    """The rule of a convolution, of which a cache has to keep places, but not in an encoder. Raises RuleError."""
+    if entry.output.encoded:
+        return ()
     raise RuleError(f"{entry.path}: what a cache keeps of the places that a convolution reads again is not stated")
 
 

@@ -28,6 +28,11 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return (*weights(entry, conventions), Term(f"{entry.path} (logits)", (*one, SIZES[conventions["logits"]])))
 
 
+def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Its weights, where no token goes on from it."""
+    return (*convolved(entry, conventions), *weights(entry, conventions))
+
+
 def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """What attention keeps of C tokens."""
     return tuple(keys_and_values(entry, SIZES[conventions["cache"]], conventions))
@@ -40,7 +45,7 @@ QUANTITY = Quantity(
     {
         **rows(weights, Kind.LOOKUP, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
         Kind.LINEAR: linear,
-        Kind.CONVOLUTION: convolved,
+        Kind.CONVOLUTION: convolution,
         **rows(cached, Kind.SCORES, Kind.MIX),
         **rows(nothing, Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE),
         **rows(nothing, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE, Kind.MOVE),

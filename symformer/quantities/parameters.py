@@ -18,4 +18,5 @@ QUANTITY = Quantity(
         Kind.OBSERVED: measured("params", stored),
     },
     ("weight", "shape"),
+    frozen="A table that is never trained counts as well where it is stored among the weights.",
 )

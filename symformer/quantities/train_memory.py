@@ -99,8 +99,14 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         )
     ranks = replicas(entry.kind, Placement.of(conventions), data=True)
     terms: list[Term] = []
+    if entry.frozen and divided:
+        raise RuleError(f"{entry.path}: what ranks divide of a table that is not trained is not stated")
     for weight in entry.weights:
-        for what, size in RECIPES[conventions["recipe"]]:
+        recipe = RECIPES[conventions["recipe"]]
+        if entry.frozen:
+            terms += [Term(f"{weight.path} ({what})", (*weight.shape, Integer(size))) for what, size in recipe[:1]]
+            continue
+        for what, size in recipe:
             share = (1 / ranks,) if what in divided else ()
             terms.append(Term(f"{weight.path} ({what})", (*weight.shape, Integer(size), *share)))
         for what, factors in OPTIMIZERS[optimizer](weight):
@@ -198,4 +204,5 @@ QUANTITY = TrainMemory(
             }
         ),
     },
+    frozen="Of a table that is never trained there is the weight alone.",
 )

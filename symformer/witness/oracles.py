@@ -29,7 +29,7 @@ from ..language.symbols import B, C, N_new, S, V_type
 from ..ledger.facts import Kind
 from .calling import unpadded
 from .measure import our_path, recipe, witness_class
-from .session import Run, Session, tensors_of
+from .session import Run, Session, tensors_of, trainable
 from .watching import Keeper, Products
 
 Numbers = Mapping[Symbol, int]
@@ -97,7 +97,7 @@ class Witness(Session):
         self._kept: dict[tuple[str, ...], Found] = {}
         self._memory: Tensor | None = None  # what the encoder gave
         self._chances: dict[tuple[int, str], float] = {}  # of dropout, as the class has them
-        self._states: dict[tuple[str, str, bool], tuple[int, int, int]] = {}
+        self._states: dict[tuple[str, str, bool], tuple[int, int, int, int]] = {}
 
     # -- how it is called ----------------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ class Witness(Session):
             inputs = []
             for axes in shape_line(component.shapes).inputs:
                 shape = [evaluate(dim, numbers, axes.name) for dim in axes.dims]
-                dtype = torch.long if len(shape) == 2 else torch.float32
+                dtype = torch.long if len(shape) == 2 else next(model.parameters()).dtype
                 inputs.append(torch.zeros(shape, dtype=dtype, device=device))
             if component.witness.library != "transformers":
                 return model(*inputs)
@@ -318,16 +318,18 @@ class Witness(Session):
             self._kept[key] = Found(total, {("", FORWARD): values}, frozenset([""]))
         return self._kept[key]
 
-    def states(self, optimizer: str, single: bool, device: str = "meta") -> tuple[int, int, int]:
-        """The bytes of the parameters, of their master copies and of a real optimizer's state after a real step.
+    def states(self, optimizer: str, single: bool, device: str = "meta") -> tuple[int, int, int, int]:
+        """The bytes of the parameters, of their gradients, master copies and of an optimizer's state after a real step.
 
         In half precision the step is made on a master copy of the parameters, in single precision.
         """
         key = (optimizer, device, single)
         if key not in self._states:
-            model = Session(self._build).model(device).requires_grad_(True)
+            model = Session(self._build).model(device)
+            trainable(model)
             parameters = list(model.to(torch.float32 if single else torch.bfloat16).parameters())
-            masters = parameters if single else [parameter.detach().to(torch.float32) for parameter in parameters]
+            trained = [parameter for parameter in parameters if parameter.requires_grad]
+            masters = trained if single else [parameter.detach().to(torch.float32) for parameter in trained]
             for master in masters:
                 master.grad = torch.zeros_like(master)
             makes: dict[str, Callable[[], Any]] = {
@@ -341,7 +343,8 @@ class Witness(Session):
             state = [value for each in stepped.state.values() for value in each.values() if isinstance(value, Tensor)]
             if optimizer != "sgd" and not state:
                 raise WitnessError(f"{optimizer} keeps no state for {self.component.name}: nothing was counted")
-            self._states[key] = (_bytes(parameters), 0 if single else _bytes(masters), _bytes(state))
+            gradients = _bytes(trained)
+            self._states[key] = (_bytes(parameters), gradients, 0 if single else _bytes(masters), _bytes(state))
         return self._states[key]
 
 
@@ -468,8 +471,9 @@ def train_memory(
     device: str = "meta",
 ) -> Found:
     single = recipe == "fp32"
-    parameters, masters, state = witness.states(optimizer, single, device)
-    gradients = parameters if single or recipe == "bf16" else masters
+    parameters, gradients, masters, state = witness.states(optimizer, single, device)
+    if recipe == "bf16-fp32-gradients":
+        gradients = masters
     total = parameters + masters + gradients + state
     if implementation != "none":
         dtype, where = "fp32" if single else "bf16", "fake" if device == "meta" else device
@@ -507,11 +511,6 @@ def active_elements(witness: Witness) -> Found:
     if not experts:
         raise WitnessError(f"the torch class of {witness.component.name} has no experts: nothing was counted")
     return Found(total)
-
-
-def trainable(model: nn.Module) -> None:
-    """Every weight may have a gradient."""
-    model.requires_grad_(True)
 
 
 def keeps_cache(component: Architecture) -> bool:
