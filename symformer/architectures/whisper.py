@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sympy import Integer
+
 from ..components.base import Component
 from ..components.cross_attention import CrossAttention
 from ..components.dropout import Dropout
