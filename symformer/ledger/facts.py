@@ -123,7 +123,8 @@ class Entry:
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
     skipped: Expr = ZERO  # of a table of positions, the rows that stand before the first token's
     frozen: bool = False  # whether its weights are stored as such, and never trained
-    recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only
+    # Whether it runs over all tokens in a cache, and not over the new ones only; of scores, whether their keys do.
+    recalled: bool = False
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)
     measured: str = ""  # the one quantity that it was read off torch for; an operation answers every quantity

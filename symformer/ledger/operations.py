@@ -7,6 +7,7 @@ sizes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sympy import Expr, Integer, Mul, cancel, floor, sympify
@@ -76,6 +77,10 @@ class Operations:
         if path not in self._weights:
             raise ShapeError(f"{self._path('')}: no weight {path!r} is stored yet to tie to")
         return self._weights[path]
+
+    def read(self, weight: Weight, *shape: Expr | int) -> Tensor:
+        """A stored weight as elementwise operations read it, with axes of 1 to fit theirs: no entry."""
+        return replace(self.index(weight.path, *shape), grad=ONE)
 
     def index(self, name: str, *shape: Expr | int) -> Tensor:
         """Whole numbers that a model makes for itself, such as position ids: no entry, nothing computed."""
@@ -247,10 +252,11 @@ class Operations:
         *,
         latent: tuple[Tensor, ...] = (),
         scale: Scale = "scores",
+        recalled: bool = False,
     ) -> Tensor:
         """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head, and over the root of D."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
-        facts = {"mask": mask, "window": window, "latent": latent, "function": scale}
+        facts = {"mask": mask, "window": window, "latent": latent, "function": scale, "recalled": recalled}
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "") -> Tensor:

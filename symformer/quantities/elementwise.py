@@ -110,7 +110,7 @@ def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         raise RuleError(f"{entry.path}: whether the scores are scaled is not known")
     scaled = scales[entry.function]
     scale = (_times(entry, " (scale)", ROOT.flops, scaled),) if scaled else ()
-    if entry.mask != "causal" or conventions["attention"] != "full":
+    if entry.mask != "causal" or conventions["attention"] != "full" or entry.recalled:  # one sum of scores, one mask
         return scale
     return (*scale, _times(entry, " (mask)", MASK.flops, shape))
 
