@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -14,8 +16,9 @@ import torch
 import transformers
 
 from symformer import SymformerError, from_config
-from symformer.architectures import architecture, architecture_class, names, presets
+from symformer.architectures import architecture, architecture_class, model_types, names, presets, registry
 from symformer.architectures.base import Architecture
+from symformer.configs.finding import reader
 from symformer.language.symbols import SYMBOLS
 
 # A config by model type, with what it should come to: class, and sizes that all differ.
@@ -151,6 +154,39 @@ def test_left_out_keys_are_transformers_defaults(name: str, tmp_path: Path) -> N
     class_name = made_by.fields.class_for(made_by())
     config = getattr(transformers, class_name).config_class()
     assert from_config(str(path)).params.value() == torch_total(class_name, config)
+
+
+def test_every_model_type_is_read_by_one_architecture() -> None:
+    read = [model_type for name in names() for model_type in model_types(name)]
+    assert len(read) == len(set(read)) > 5
+
+
+def test_a_config_imports_the_one_architecture_that_reads_it(tmp_path: Path) -> None:
+    """Found by the name of its file, and where that is another, by what the file says."""
+    loaded: list[str] = []
+
+    def types(name: str) -> tuple[str, ...]:
+        loaded.append(name)
+        return model_types(name)
+
+    for name in names():
+        for model_type in model_types(name):
+            loaded.clear()
+            assert reader("config.json", {"model_type": model_type}, registry.files, types) == name
+            naming = [each for each, file in registry.files.items() if f'"{model_type}"' in file.read_text("utf-8")]
+            assert loaded[-1] == name
+            assert {*loaded} <= {name, model_type.replace("_", "-"), *naming}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(GPT2))
+    code = f"""
+import sys, symformer
+from symformer.architectures import registry
+symformer.from_config({str(path)!r}).params
+print([name for name, file in registry.files.items() if f"symformer.architectures.{{file.stem}}" in sys.modules])
+"""
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "['gpt2']\n"
+    )
 
 
 READABLE = [name for name, facts in presets().items() if architecture_class(facts["architecture"]).fields.model_types]

@@ -19,6 +19,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 import symformer as sf
 from symformer.commands.cli import cli
 from symformer.witness.session import NOWHERE, Session, silence
+from symformer.witness.shapes import Shapes
 from symformer.witness.watching import Products
 
 BATCH, LENGTH, WIDTH, HIDDEN = 2, 3, 5, 7
@@ -74,7 +75,7 @@ def test_rows_by_hand() -> None:
     assert session.stored() == {"up.weight": (7, 5), "up.bias": (7,), "down.weight": (5, 7)}
     # 6 rows of 5 by [5, 7], then 6 rows of 7 by [7, 5]; nobody asks for the gradient of the model's own input
     forward = session.products(run)
-    assert forward.tally.rows == {"up.addmm": (1, 6, 5, 7), "down.mm": (1, 6, 7, 5)}
+    assert forward.rows == {"up.addmm": (1, 6, 5, 7), "down.mm": (1, 6, 7, 5)}
     assert forward.flops == session.flops(run).get_total_flops() == 2 * (6 * 5 * 7 + 6 * 7 * 5)
     both = session.products(run, backward=True)
     assert both.flops == session.flops(run, backward=True).get_total_flops() == forward.flops * 5 // 2
@@ -111,6 +112,55 @@ def test_a_product_is_counted_where_it_ran() -> None:
     counter = session.flops(run, seen, backward=True)
     assert seen.flops == counter.get_total_flops() > 0
     assert seen.where.ran == {"", "up", "down"}
+
+
+aten = torch.ops.aten
+MATRIX, ROW = torch.empty(3, 5, device="meta"), torch.empty(5, device="meta")
+TURNED, WHOLE = MATRIX.t(), torch.empty(3, 5, dtype=torch.long, device="meta")
+
+
+@pytest.mark.parametrize(
+    ("func", "args"),
+    [
+        (aten.add.Tensor, (MATRIX, ROW)),
+        (aten.mul.Tensor, (TURNED, TURNED)),  # whose strides are not those of its shape
+        (aten.mul.Tensor, (WHOLE, 2)),
+        (aten.mul.Tensor, (WHOLE, 2.0)),  # which is equal to the 2 above, and makes floats of whole numbers
+        (aten.sum.dim_IntList, (MATRIX, [-1], True)),
+        (aten.native_layer_norm.default, (MATRIX, [5], ROW, ROW, 1e-5)),
+        (aten.cat.default, ([MATRIX, MATRIX], 1)),
+        (aten.max.dim, (MATRIX, 1)),
+    ],
+)
+def test_what_torch_gave_once_it_gives_again(func: Any, args: Any) -> None:
+    shapes = Shapes()
+    for other in ((MATRIX, 3), (WHOLE, 2), (WHOLE, 2.0)):
+        shapes.call(aten.mul.Tensor, other, None)
+    once, again, truth = shapes.call(func, args, None), shapes.call(func, args, None), func(*args)
+    assert any(shapes.made.values())
+
+    def told(out: Any) -> list[Any]:
+        each = out if isinstance(out, tuple) else (out,)
+        return [(x.shape, x.stride(), x.dtype, x.device.type, x.untyped_storage().nbytes()) for x in each]
+
+    assert told(once) == told(again) == told(truth)
+
+
+@pytest.mark.parametrize(
+    ("func", "args"),
+    [
+        (aten.t.default, (MATRIX,)),
+        (aten._unsafe_view.default, (MATRIX, [15])),  # which says nowhere that it is a view
+        (aten.add_.Tensor, (MATRIX, 1)),
+        (aten.expand.default, (ROW, [3, 5])),
+    ],
+)
+def test_a_view_is_of_what_it_is_given_every_time(func: Any, args: Any) -> None:
+    shapes = Shapes()
+    for _ in range(3):
+        out = shapes.call(func, args, None)
+        assert out.untyped_storage()._cdata == args[0].untyped_storage()._cdata
+    assert shapes.made == dict.fromkeys(shapes.made) != {}
 
 
 def noise() -> None:

@@ -13,12 +13,13 @@ import sys
 import termios
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from symformer.answers import summary
 from symformer.commands import shell
-from symformer.commands.cli import cli
+from symformer.commands.cli import COMMANDS, cli
 from symformer.commands.terminal import cells, fold, layout, visible
 from symformer.language.arithmetic import parse as arithmetic
 
@@ -266,6 +267,15 @@ def test_no_list_in_an_error_is_long() -> None:
     assert len(sentence(run("show", "gpt2", "--set", "E=" + "(" * 100_000))) < 1_400
 
 
+def test_every_command_is_a_file_and_the_other_way() -> None:
+    files = {path.stem for path in Path(shell.__file__).parent.glob("*.py") if "@click.command(" in path.read_text()}
+    assert files == set(COMMANDS)
+    for name in COMMANDS:
+        found = cli.get_command(click.Context(cli), name)
+        assert found is not None
+        assert found.name == name
+
+
 def test_a_fault_of_our_own_is_a_sentence_with_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*arguments: object) -> None:
         raise ValueError("so\x1b and so")
@@ -274,7 +284,7 @@ def test_a_fault_of_our_own_is_a_sentence_with_a_status_of_its_own(monkeypatch: 
     result = run("show", "gpt2")
     assert result.exit_code == shell.DEFECT == 70
     assert re.fullmatch(
-        r"symformer: a defect of symformer, .*: ValueError in cli\.py, line \d+: so\\x1b and so\n", result.stderr
+        r"symformer: a defect of symformer, .*: ValueError in show\.py, line \d+: so\\x1b and so\n", result.stderr
     )
 
 

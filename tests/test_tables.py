@@ -12,7 +12,20 @@ import symformer as sf
 from symformer.architectures.palm import PaLM
 from symformer.language.errors import RuleError, ShapeError
 from symformer.language.symbols import B, E, S
-from symformer.ledger.facts import STORING, Entry, Kind, Ledger, Scope, Tensor, Weight
+from symformer.ledger.facts import (
+    ARRANGING,
+    ATTENDING,
+    POINTWISE,
+    ROUTING,
+    STORING,
+    WEIGHTLESS,
+    Entry,
+    Kind,
+    Ledger,
+    Scope,
+    Tensor,
+    Weight,
+)
 from symformer.ledger.placement import REDUCED
 from symformer.quantities import quantities
 from symformer.quantities.contractions import CONTRACTIONS
@@ -95,7 +108,13 @@ def test_a_refusal_gives_its_reason():
         sf.architecture("mixtral-8x7b").formula("traffic")
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in STORING])
+def test_every_kind_is_in_one_family():
+    families = [STORING, ATTENDING, POINTWISE, ARRANGING, ROUTING]
+    assert sorted(kind for family in families for kind in family) == sorted({*Kind} - {Kind.OBSERVED})
+    assert {*WEIGHTLESS} == {*Kind} - {*STORING, Kind.OBSERVED}
+
+
+@pytest.mark.parametrize("kind", WEIGHTLESS)
 def test_a_kind_that_counts_no_weights_stores_none(kind):
     with pytest.raises(ShapeError, match=f"'{kind.value}' stores no weights"):
         Entry(kind, "act", (), Tensor("act", (B, S, E)), weights=(Weight("act.weight", (E,)),))

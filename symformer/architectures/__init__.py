@@ -12,10 +12,10 @@ from typing import Any
 from sympy import Integer
 
 from .. import components
+from ..configs.finding import reader
 from ..configs.reading import read_config
-from ..language.errors import ConfigError, TargetError, UnknownNameError, listed
+from ..language.errors import ConfigError, TargetError, UnknownNameError
 from ..language.registry import Registry
-from ..language.sizes import shown
 from ..language.symbols import symbol
 from ..language.target import Kind, parse
 from ..models.model import Model
@@ -33,6 +33,11 @@ def names() -> list[str]:
 def architecture_class(name: str) -> type[Architecture]:
     """The class a name stands for. Raises UnknownNameError."""
     return registry.load(name)
+
+
+def model_types(name: str) -> tuple[str, ...]:
+    """The model types whose configs an architecture reads."""
+    return architecture_class(name).fields.model_types
 
 
 @cache
@@ -71,19 +76,7 @@ def architecture(name: str, /, **options: Any) -> Model:
 def from_config(path: str, /, **options: Any) -> Model:
     """The model that a Hugging Face ``config.json`` describes. Raises ConfigError, OptionError."""
     config = read_config(path)
-    model_type = config.get("model_type")
-    known: dict[str, str] = {}
-    for name in names():
-        for known_type in architecture_class(name).fields.model_types:
-            known[known_type] = name
-    if model_type is None:
-        raise ConfigError(f"{path} has no 'model_type', which says whose sizes these are; known: {listed(known)}")
-    if not isinstance(model_type, str) or model_type not in known:
-        raise ConfigError(
-            f"{path}: 'model_type' is {shown(model_type)}, which no architecture here reads; known: {listed(known)}; "
-            "symformer trace reads the others off their torch code"
-        )
-    base = architecture_class(known[model_type])
+    base = architecture_class(reader(path, config, registry.files, model_types))
     try:
         read, numbers = base.fields.read(config)
     except ConfigError as error:

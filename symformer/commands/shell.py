@@ -25,6 +25,13 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  # wha
 ROOM = 1_200  # characters of a sentence
 
 
+def version() -> str:
+    """The version of symformer that is installed."""
+    from importlib.metadata import version
+
+    return version("symformer")
+
+
 class Command(click.Command):
     """A command whose options stand at most once, except those that are there to be repeated."""
 
@@ -66,8 +73,6 @@ class Command(click.Command):
 
 class Program(click.Group):
     """Commands that end in a result, or in one sentence on standard error and a status that tells why."""
-
-    command_class = Command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which one comes to need them."""

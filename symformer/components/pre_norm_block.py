@@ -37,5 +37,5 @@ class PreNormBlock(Component):
         parts = list(self.parts.items())
         for (norm, normalise), (name, sublayer) in zip(parts[::2], parts[1::2], strict=True):
             y = ops.call(name, sublayer, *read_by(sublayer, ops.call(norm, normalise, x), context))
-            x = ops.add(f"{name}_residual", x, ops.dropout(self.dropout, y) if self.dropout else y)
+            x = ops.add(f"{name}_residual".lstrip("_"), x, ops.dropout(self.dropout, y) if self.dropout else y)
         return x

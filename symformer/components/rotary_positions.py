@@ -17,8 +17,6 @@ from .base import Component
 class RotaryPositions(Component):
     """Queries and keys turned by their position, Su et al. 2021 [su2021], eq. 34: nothing is stored.
 
-    Where only ``turned`` elements of each head turn, the others are set beside them again.
-
     >>> RotaryPositions().params
     0
     """

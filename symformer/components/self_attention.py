@@ -40,6 +40,8 @@ class SelfAttention(Component):
     output_bias: bool = True
     causal: bool = True
     window: Expr | None = None  # sliding: a query sees so many tokens, its own the last
+    whole: bool = False  # whether a cache keeps every token, whatever the window
+    spread: bool = False  # whether keys and values are copied to every head of their group before they are cached
     positions: RotaryPositions | None = None  # applied to queries and keys, by head
     distances: Component | None = None  # what is added to the scores for how far apart two tokens are
     scale: Scale = "scores"  # what is divided by the root of D
@@ -98,18 +100,21 @@ class SelfAttention(Component):
             q, k = ops.call(self.query_norm, self.joint_norm, q), ops.call(self.key_norm, self.joint_norm, k)
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
+        if self.spread:
+            k, v = ops.spread(k, self.heads), ops.spread(v, self.heads)
         if self.head_norm is not None:
             q, k = ops.call(self.query_norm, self.head_norm, q), ops.call(self.key_norm, self.head_norm, k)
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         mask: Mask = "causal" if self.causal else "none"
-        scores = ops.scores("scores", q, k, mask, self.window, scale=self.scale)
+        scores = ops.scores("scores", q, k, mask, self.window, scale=self.scale, whole=self.whole)
         if self.distances is not None:
             scores = ops.call("distances", self.distances, *read_by(self.distances, scores, angles))
         weights = ops.softmax("softmax", scores, self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
-        y = ops.linear(
-            self.output, ops.merge(ops.mix("mix", weights, v, mask, self.window)), x.width, bias=self.output_bias
-        )
+        apart = self.positions is not None and angles[0].width != self.head_width  # what turned, beside the rest
+        layout = "by head" if apart else ""
+        mixed = ops.mix("mix", weights, v, mask, self.window, whole=self.whole, function=layout)
+        y = ops.linear(self.output, ops.merge(mixed), x.width, bias=self.output_bias)
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y

@@ -305,6 +305,7 @@ class Fields:
     layers: Layers | None = None  # where a model's layers are of several kinds, mixed
     # option -> the size whose field is null without it, or says what is the default anyway where that is another size
     nullable: Mapping[str, Symbol] = field(default_factory=dict)
+    apart: Mapping[str, tuple[Symbol, Symbol]] = field(default_factory=dict)  # option -> two sizes, the same without it
     nested: Mapping[str, Fields] = field(default_factory=dict)  # a field that holds fields, none of which is read
     model_types: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it stands for
@@ -343,6 +344,10 @@ class Fields:
                     sizes = ", ".join(f"{name}={numbers[name]}" for name in sorted(value.free_symbols, key=str))
                     raise ConfigError(f"the config leaves {size} out, and {value} is not whole for {sizes}") from None
         numbers |= {size: place.taken(size, config, numbers) for size, place in shares.items()}
+        for option, (size, other) in self.apart.items():
+            options[option] = numbers[size] != numbers[other]
+            if not options[option]:
+                del numbers[size]
         for name, expr in self.restated.items():
             expected = evaluate(expr, numbers, name)
             if config.get(name) is not None and _whole(name, config[name]) != expected:
@@ -432,6 +437,9 @@ class Fields:
         for option, size in self.nullable.items():
             if not getattr(component, option):
                 config[self.sizes[size].names[0]] = None
+        for option, (size, other) in self.apart.items():
+            if not getattr(component, option):
+                config[self.sizes[size].names[0]] = numbers[other]
         return config
 
     def class_for(self, component: Component) -> str:

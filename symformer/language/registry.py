@@ -19,8 +19,9 @@ class Registry(Generic[T]):
     def __init__(self, package: str, folder: str, base: type[T]) -> None:
         self.package = package
         self.base = base
-        files = [path.stem for path in Path(folder).glob("*.py")]
-        self.names = sorted(name.replace("_", "-") for name in files if name not in ("__init__", "base"))
+        found = sorted(path for path in Path(folder).glob("*.py") if path.stem not in ("__init__", "base"))
+        self.files = {path.stem.replace("_", "-"): path for path in found}
+        self.names = sorted(self.files)
         self.load = cache(self._load)
 
     def _load(self, name: str) -> type[T]:

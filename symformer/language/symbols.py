@@ -62,12 +62,14 @@ _TABLE = (
     Letter("L_global", "layers that see every token before", "layers", ("layer_types",)),
     Letter("L_dense", "layers with one feed-forward network", "layers", ("first_k_dense_replace",)),
     Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
+    Letter("N_group", "layers with weights of their own, which the others share", "layers", ("num_hidden_groups",)),
     Letter("V", "vocabulary rows", "rows", ("vocab_size",)),
     Letter("V_type", "segment (token type) rows", "rows", ("type_vocab_size",)),
     Letter("P", "learned position rows", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
     Letter("P_enc", "position rows of the encoder", "rows", ("max_source_positions",)),
     Letter("P_rel", "buckets of distances", "rows", ("relative_attention_num_buckets",), growth=0),
     Letter("N_mel", "mel frequencies of the sound", "elements", ("num_mel_bins",), growth=0),
+    Letter("E_emb", "width of the embeddings, where the layers have another", "elements", ("embedding_size",)),
     Letter("E", "embedding (model) width", "elements", ("hidden_size", "n_embd", "d_model")),
     Letter("H", "hidden width of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
     Letter("X", "experts", "experts", ("num_local_experts", "n_routed_experts", "num_experts")),
@@ -82,6 +84,9 @@ _TABLE = (
     Letter("D_nope", "width of a head's part without positions", "elements", ("qk_nope_head_dim",), growth=0),
     Letter("D_rope", "width of a head's part with rotary positions", "elements", ("qk_rope_head_dim",), growth=0),
     Letter("D_v", "width of one head's values", "elements", ("v_head_dim",), growth=0),
+    Letter("Z", "side of the image", "pixels", ("image_size",), growth=0),
+    Letter("Z_patch", "side of a patch", "pixels", ("patch_size",), growth=0),
+    Letter("N_chan", "channels of the image", "channels", ("num_channels",), growth=0),
     Letter("R", "rank of a low-rank update", "elements", growth=0, run=True),
     Letter("W", "bytes of one element", "bytes", growth=0, run=True),
     Letter("N_tp", "tensor-parallel ranks", "ranks", growth=0, run=True, ranks=True),
@@ -106,7 +111,8 @@ L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
 N_mel = SYMBOLS["N_mel"]
-E, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "H", "X", "X_shared", "K", "M"))
+Z, Z_patch, N_chan, N_group = (SYMBOLS[name] for name in ("Z", "Z_patch", "N_chan", "N_group"))
+E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
 A, G, D, R, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "W"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))

@@ -71,10 +71,14 @@ class Kind(StrEnum):
     OBSERVED = "observed"  # what torch was seen to store or do, and nobody recognised: it answers what it was seen for
 
 
-# The kinds that store weights. What counts weights has a rule for these, and says "nothing" of the others.
-STORING = frozenset(
-    {Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.OBSERVED}
-)
+# Families, of which every kind but OBSERVED is in one. A table that says something of a family decides it for each kind
+# in it: a new kind joins a family, and has a row of its own only where it is told apart.
+STORING = (Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER)  # weights
+ATTENDING = (Kind.SCORES, Kind.MIX)  # meet what earlier tokens left
+POINTWISE = (Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE)  # compute each element by itself
+ARRANGING = (Kind.DROPOUT, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.MOVE)  # compute nothing that is counted
+ROUTING = (Kind.ROUTE, Kind.COMBINE)  # choose experts, and weigh them
+WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +91,7 @@ class Tensor:
     grad: Expr = ZERO  # whether training needs its gradient: 1, 0, or the share of a repeated layer's copies that do
     mask: Mask = "none"  # which query-key pairs it holds a needed number for, where it has one for each pair
     window: Expr | None = None  # and how far back these look
+    whole: bool = False  # and whether a cache keeps every token nevertheless
     encoded: bool = False  # whether nothing that a decoder reads is in it: it is there before the first new token
 
     def view(self, shape: Shape, name: str = "") -> Tensor:
@@ -105,6 +110,7 @@ class Weight:
 
     path: str
     shape: Shape
+    share: Expr = ONE  # of the copies that run, those that are stored: fewer where layers share their weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +123,10 @@ class Entry:
     output: Tensor
     weights: tuple[Weight, ...] = ()  # stored here
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
-    function: str = ""  # which activation, norm, table or collective; a softmax's precision; of scores, a scale
+    function: str = ""  # which activation, norm, table or collective; a softmax's precision; a scale; a mix's layout
     mask: Mask = "none"  # which query-key pairs the attention needs
     window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
+    whole: bool = False  # whether a cache keeps every token nevertheless, and a new one is held against all of them
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
     skipped: Expr = ZERO  # of a table of positions, the rows that stand before the first token's
     frozen: bool = False  # whether its weights are stored as such, and never trained
@@ -132,7 +139,7 @@ class Entry:
     summed: Shape | None = None  # of a sum over ranks, what is left to this rank, and a bias is added to
 
     def __post_init__(self) -> None:
-        if self.weights and self.kind not in STORING:
+        if self.weights and self.kind not in (*STORING, Kind.OBSERVED):
             raise ShapeError(f"{self.path}: the operation {self.kind.value!r} stores no weights; see ledger.STORING")
 
 
@@ -161,6 +168,8 @@ class Scope:
     loop: tuple[Tensor, Tensor, Tensor] | None = (
         None  # of repeated layers: what goes in, what each reads, what it gives
     )
+    handed: tuple[Tensor, ...] = ()  # what each of repeated layers reads beside its input
+    stored: Expr | None = None  # of repeated layers, how many have weights of their own; None: all
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property
@@ -189,7 +198,7 @@ class Ledger:
     @property
     def weights(self) -> list[tuple[Expr, Weight]]:
         """Each stored weight with its number of copies."""
-        return [(count, weight) for count, entry in self for weight in entry.weights]
+        return [(count * weight.share, weight) for count, entry in self for weight in entry.weights]
 
 
 def sizes_of(entries: Iterable[tuple[Expr, Entry]]) -> set[Symbol]:
@@ -200,6 +209,8 @@ def sizes_of(entries: Iterable[tuple[Expr, Entry]]) -> set[Symbol]:
         window = (entry.window,) if entry.window is not None else ()
         for expr in (count, *window, *(dim for each in tensors for dim in each.shape)):
             found |= expr.free_symbols
+        for weight in entry.weights:
+            found |= weight.share.free_symbols
     return found
 
 

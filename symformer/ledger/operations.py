@@ -43,6 +43,7 @@ class Operations:
         self._trained = trained
         self._scopes = [self.root]
         self._weights: dict[str, Weight] = {}
+        self._share: Expr = ONE  # of the layers that are open, those that store weights
 
     # -- parts ---------------------------------------------------------------------------------------------------
 
@@ -50,14 +51,21 @@ class Operations:
         """Run a part inside this one, under a name."""
         return self._enter(Scope(name, part), inputs)
 
-    def repeat(self, name: str, count: Expr, part: Part, x: Tensor, *context: Any) -> Tensor:
-        """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically."""
+    def repeat(
+        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, stored: Expr | None = None
+    ) -> Tensor:
+        """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically.
+
+        Only as many as ``stored`` have weights of their own, where that is given; the others share them.
+        """
         # Nothing asks for the gradient of the first layer's input if nothing below is trained; the others' is needed.
         needed = x.grad if x.grad != 0 else (count - 1) / count
         inner = Tensor(x.name, x.shape, None, needed, encoded=x.encoded)
-        scope = Scope(f"{name}.*", part, count)
+        scope, before = Scope(f"{name}.*", part, count, stored=stored), self._share
+        self._share = before if stored is None else before * stored / count
         y: Tensor = self._enter(scope, (inner, *context))
-        scope.loop = (x, inner, y)
+        self._share = before
+        scope.loop, scope.handed = (x, inner, y), tuple(each for each in context if isinstance(each, Tensor))
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
 
@@ -253,10 +261,12 @@ class Operations:
         latent: tuple[Tensor, ...] = (),
         scale: Scale = "scores",
         recalled: bool = False,
+        whole: bool = False,
     ) -> Tensor:
         """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head, and over the root of D."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
-        facts = {"mask": mask, "window": window, "latent": latent, "function": scale, "recalled": recalled}
+        facts = {"mask": mask, "window": window, "whole": whole, "latent": latent}
+        facts |= {"function": scale, "recalled": recalled}
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "") -> Tensor:
@@ -272,10 +282,16 @@ class Operations:
         window: Expr | None = None,
         *,
         latent: tuple[Tensor, ...] = (),
+        whole: bool = False,
+        function: str = "",
     ) -> Tensor:
-        """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head."""
+        """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head.
+
+        ``function`` is ``by head`` where a token's heads do not stand side by side, as its queries do not that were
+        put together of what turned and what did not: merging the heads then is a copy.
+        """
         self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
-        facts = {"mask": mask, "window": window, "latent": latent}
+        facts = {"mask": mask, "window": window, "latent": latent, "whole": whole, "function": function}
         return self._write(Kind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), **facts)
 
     # -- views: no entry, the same storage -----------------------------------------------------------------------
@@ -289,6 +305,10 @@ class Operations:
         """x[B,S,A·D] -> x[B,A,S,D]."""
         self._same(self._path(""), "heads times head width", (heads * width,), x.shape[-1:])
         return x.view((x.shape[0], heads, x.shape[1], width))
+
+    def spread(self, x: Tensor, heads: Expr) -> Tensor:
+        """x[B,G,S,D] -> x[B,A,S,D]: what a group of heads shares, for each of them."""
+        return x.view((x.shape[0], heads, *x.shape[2:]))
 
     def merge(self, x: Tensor) -> Tensor:
         """x[B,A,S,D] -> x[B,S,A·D]."""
@@ -316,7 +336,7 @@ class Operations:
         return ".".join(part for part in (*(scope.name for scope in self._scopes), name) if part)
 
     def _store(self, name: str, part: str, shape: Shape) -> Weight:
-        weight = Weight(".".join(filter(None, (self._path(name), part))), shape)
+        weight = Weight(".".join(filter(None, (self._path(name), part))), shape, self._share)
         if weight.path in self._weights:
             raise ShapeError(f"{weight.path} is stored twice; give the two operations different names")
         self._weights[weight.path] = weight
@@ -335,8 +355,9 @@ class Operations:
         # What is done to scores, one by one, is done to the same pairs: softmax, dropout, an added bias.
         like = next((x for x in inputs if x.mask != "none" and x.shape == shape), None)
         if like is not None:
-            facts = {"mask": like.mask, "window": like.window, **facts}
-        pairs = {} if kind is Kind.MIX else {name: facts[name] for name in ("mask", "window") if name in facts}
+            facts = {"mask": like.mask, "window": like.window, "whole": like.whole, **facts}
+        masked = ("mask", "window", "whole")
+        pairs = {} if kind is Kind.MIX else {name: facts[name] for name in masked if name in facts}
         encoded = all(x.encoded for x in inputs) if inputs else given(path, shape).encoded
         output = Tensor(path, shape, None, grad, encoded=encoded, **pairs)
         self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))

@@ -18,7 +18,22 @@ from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line
 from ..language.sizes import AtMost, Condition, Divides
 from ..language.symbols import RANK, A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S, S_enc, V
-from .facts import ONE, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight
+from .facts import (
+    ARRANGING,
+    ATTENDING,
+    ONE,
+    POINTWISE,
+    STORING,
+    Entry,
+    Kind,
+    Ledger,
+    Mask,
+    Part,
+    Scope,
+    Table,
+    Tensor,
+    Weight,
+)
 from .operations import Operations
 from .operations import given as input_of
 
@@ -26,16 +41,9 @@ PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
 # The axis of its first input that an operation adds up, or weighs one against another: where ranks divide that axis no
 # rank can do it alone. None: it works element by element, or its own method below says how ranks do it together.
 REDUCED: Mapping[Kind, int | None] = {
-    Kind.NORM: -1,
-    Kind.SOFTMAX: -1,
-    Kind.ROUTE: -1,
-    Kind.SCORES: -1,
-    Kind.MIX: -1,
+    **dict.fromkeys((*STORING, *POINTWISE, *ARRANGING), None),
+    **dict.fromkeys((Kind.NORM, Kind.SOFTMAX, Kind.ROUTE, *ATTENDING), -1),
     Kind.COMBINE: -2,
-    **dict.fromkeys((Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.EXPERTS, Kind.SELECT), None),
-    **dict.fromkeys((Kind.MOVE, Kind.PARAMETER), None),
-    **dict.fromkeys((Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE), None),
-    **dict.fromkeys((Kind.POSITIONS, Kind.JOIN), None),
     Kind.OBSERVED: None,  # of a trace, which has no ranks
 }
 
@@ -208,9 +216,14 @@ class _RankOperations(Operations):
         scope.part = cast(Divisible, scope.part).split(self.cut)
         return super()._enter(scope, inputs)
 
-    def repeat(self, name: str, count: Expr, part: Part, x: Tensor, *context: Any) -> Tensor:
+    def repeat(
+        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, stored: Expr | None = None
+    ) -> Tensor:
         """The share of the layers that one stage has."""
-        return super().repeat(name, count if self.placement.pipeline == "off" else count / N_pp, part, x, *context)
+        if self.placement.pipeline != "off" and stored is not None:
+            raise RuleError(f"{self._path(name)}: layers that share their weights are not known in stages")
+        count = count if self.placement.pipeline == "off" else count / N_pp
+        return super().repeat(name, count, part, x, *context, stored=stored)
 
     def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, **facts: Any) -> Tensor:
         """A rank looks up the rows it has; the sum over the ranks is the embedding."""

@@ -9,7 +9,7 @@ from sympy import Expr, Integer
 from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import Entry, Kind, Tensor
+from ..ledger.facts import ARRANGING, POINTWISE, ROUTING, Entry, Kind, Tensor
 from .elementwise import at_the_last
 from .generation import SIZES, alone, cached, tokens
 from .quantity import Convention, Conventions, Rule, nothing, refused, rows, unseen
@@ -135,16 +135,17 @@ _RULES: Mapping[Kind, Rule] = {
     Kind.LINEAR: linear,
     Kind.CONVOLUTION: convolution,
     Kind.SCORES: scores,
+    **rows(whole, Kind.NORM, *POINTWISE),
     Kind.SOFTMAX: softmax,
     Kind.MIX: mix,
-    **rows(whole, Kind.NORM, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE),
-    **rows(nothing, Kind.DROPOUT, Kind.POSITIONS, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
+    **rows(nothing, Kind.PARAMETER, *ARRANGING),
     Kind.JOIN: refused("what is read to set two tensors side by side, as latent attention does, is not stated"),
     **rows(
         refused(
             "which experts' weights are read depends on where the tokens of a batch go, so this has no closed form"
         ),
-        *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE),
+        Kind.EXPERTS,
+        *ROUTING,
     ),
     Kind.OBSERVED: unseen,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
-from ..ledger.facts import Entry, Kind
+from ..ledger.facts import STORING, WEIGHTLESS, Entry, Kind
 from .quantity import Conventions, Quantity, nothing, rows, stored, unseen
 
 
@@ -22,13 +22,12 @@ QUANTITY = Quantity(
     "The whole router, the embedding and the head count, and a weight that is used in two places counts once. Without "
     "experts this is the number of parameters.",
     {
-        **rows(stored, Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.PARAMETER),
+        **rows(stored, *STORING),
         Kind.EXPERTS: chosen,
-        **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
-        **rows(nothing, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE),
-        **rows(nothing, Kind.COMBINE, Kind.MOVE),
+        **rows(nothing, *WEIGHTLESS),
         Kind.OBSERVED: unseen,
     },
     ("weight", "shape"),
+    weighs=True,
     frozen="A table that is never trained counts as well where it is stored among the weights.",
 )

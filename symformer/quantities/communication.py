@@ -13,7 +13,7 @@ from ..language.errors import RuleError
 from ..language.shapes import Shape
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import N_cp, N_ep, N_tp
-from ..ledger.facts import ONE, Entry, Kind, Ledger, Weight
+from ..ledger.facts import ONE, STORING, WEIGHTLESS, Entry, Kind, Ledger, Weight
 from ..ledger.placement import Placement, evenly, replicas
 from .generation import DTYPE, SIZES
 from .quantity import Convention, Conventions, Quantity, nothing, rows, unseen
@@ -96,7 +96,7 @@ def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
         pairs = _weight(entry.kind, weight, conventions)
         if pairs and entry.frozen:
             raise RuleError(f"{entry.path}: what ranks move of a table that is not trained is not stated")
-        found += [Collective(weight.path, what, weight.shape, ranks) for what, ranks in pairs]
+        found += [Collective(weight.path, what, weight.shape, ranks, weight.share) for what, ranks in pairs]
     return found
 
 
@@ -139,9 +139,8 @@ QUANTITY = Communication(
     "one rank moves nothing. The sums that a loss over a divided vocabulary needs, and the gradient of a tied "
     "embedding between the first and the last stage, are left out.",
     {
-        **rows(moved, Kind.MOVE, Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
-        **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
-        **rows(nothing, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE),
+        **rows(nothing, *WEIGHTLESS),
+        **rows(moved, Kind.MOVE, *STORING),
         Kind.OBSERVED: unseen,
     },
     ("what is moved", "multiplied out"),

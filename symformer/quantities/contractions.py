@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sympy import Expr, Integer
 
 from ..formulas.account import Term
-from ..ledger.facts import Entry, Kind
+from ..ledger.facts import ARRANGING, POINTWISE, ROUTING, Entry, Kind
 from .elementwise import at_the_last, elements, elementwise
 from .quantity import Convention, Conventions, Rule, measured, rows, total, unseen
 
@@ -129,8 +129,7 @@ CONTRACTIONS: Mapping[Kind, Callable[[Entry, Conventions], tuple[Contraction, ..
         Kind.EXPERTS: experts,
         Kind.SCORES: scores,
         Kind.MIX: mix,
-        **rows(none, Kind.SOFTMAX, Kind.NORM, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE),
-        **rows(none, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE, Kind.PARAMETER, Kind.MOVE),
+        **rows(none, Kind.NORM, Kind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),
         Kind.OBSERVED: unseen,
     },
     "contractions",

@@ -16,7 +16,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.shapes import Shape
 from ..language.symbols import C
-from ..ledger.facts import Entry, Kind, Weight
+from ..ledger.facts import ARRANGING, ROUTING, Entry, Kind, Weight
 from .quantity import Conventions, Rule, nothing, refused, rows, total, unseen
 
 
@@ -64,7 +64,7 @@ def stated() -> list[tuple[str, Count]]:
 
 def seen(entry: Entry) -> Expr:
     """The keys that one new token sees: those of C tokens before it, as far back as its window, and its own."""
-    return (C if entry.window is None else Min(C, entry.window - 1)) + 1
+    return (C if entry.window is None or entry.whole else Min(C, entry.window - 1)) + 1
 
 
 def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
@@ -152,9 +152,9 @@ ELEMENTWISE: Mapping[Kind, Rule] = total(
         Kind.ACTIVATION: activation,
         **{kind: _by(count.flops) for kind, count in EACH.items()},  # softmax, add, multiply
         Kind.ROTATE: rotate,
-        **rows(nothing, Kind.LOOKUP, Kind.MIX, Kind.EXPERTS, Kind.JOIN, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
-        **rows(nothing, Kind.DROPOUT, Kind.POSITIONS),  # which is off; and which is made once
-        **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), Kind.ROUTE, Kind.COMBINE),
+        **rows(nothing, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX),
+        **rows(nothing, *ARRANGING),  # dropout is off, and positions are made once
+        **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), *ROUTING),
         Kind.OBSERVED: unseen,
     },
     "elementwise FLOPs",

@@ -7,14 +7,15 @@ from sympy import Integer
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import Entry, Kind
+from ..ledger.facts import ATTENDING, STORING, WEIGHTLESS, Entry, Kind
 from .generation import DTYPE, LATENT, SIZES, WINDOW, alone, convolved, keys_and_values
-from .quantity import Convention, Conventions, Quantity, nothing, rows, unseen
+from .quantity import Convention, Conventions, Quantity, nothing, rows, shared, unseen
 
 
 def weights(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The weights an entry stores."""
-    return tuple(Term(weight.path, (*weight.shape, SIZES[conventions["weights"]])) for weight in entry.weights)
+    size = SIZES[conventions["weights"]]
+    return tuple(Term(weight.path, (*weight.shape, size, *shared(weight))) for weight in entry.weights)
 
 
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -43,12 +44,11 @@ QUANTITY = Quantity(
     "Every weight once, the keys and values of C tokens in each of B sequences, and the logits of one token in each. "
     "What is needed only for a moment is not counted.",
     {
-        **rows(weights, Kind.LOOKUP, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
+        **rows(weights, *STORING),
         Kind.LINEAR: linear,
         Kind.CONVOLUTION: convolution,
-        **rows(cached, Kind.SCORES, Kind.MIX),
-        **rows(nothing, Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE),
-        **rows(nothing, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE, Kind.MOVE),
+        **rows(nothing, *WEIGHTLESS),
+        **rows(cached, *ATTENDING),
         Kind.OBSERVED: unseen,
     },
     ("what is held", "multiplied out"),

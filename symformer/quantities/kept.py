@@ -16,7 +16,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Excludes
 from ..language.symbols import B, S, W
-from ..ledger.facts import ONE, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import ATTENDING, ONE, ROUTING, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..ledger.placement import CHOICES, in_flight
 from .quantity import Convention, Conventions, Counted, refused, rows, unseen
 
@@ -139,8 +139,14 @@ def fused_scores(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def fused_mix(entry: Entry, conventions: Conventions) -> Saves:
-    """Values, output and, in single precision, the logarithm of each row's sum; the weights are never stored."""
-    return Saves(entry.inputs[1:], True, (_made(entry, "log-sum-exp", entry.inputs[0].shape[:3], SINGLE),))
+    """Values, output and, in single precision, the logarithm of each row's sum; the weights are never stored.
+
+    An output by head is copied for the layer that reads it by token.
+    """
+    makes = [_made(entry, "log-sum-exp", entry.inputs[0].shape[:3], SINGLE)]
+    if entry.function == "by head":
+        makes.append(_made(entry, "output by token", entry.output.shape, _SIZES[conventions["dtype"]]))
+    return Saves(entry.inputs[1:], True, tuple(makes))
 
 
 _COMMON: dict[Kind, Saver] = {
@@ -156,7 +162,7 @@ _COMMON: dict[Kind, Saver] = {
     Kind.JOIN: refused(
         "what transformers keeps of two tensors side by side, as latent attention has them, is not known"
     ),
-    **rows(refused("what transformers keeps of experts is not known"), Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE),
+    **rows(refused("what transformers keeps of experts is not known"), Kind.EXPERTS, *ROUTING),
     Kind.OBSERVED: unseen,
 }
 
@@ -195,7 +201,7 @@ _MEGATRON: dict[Kind, Saver] = {
     Kind.NORM: megatron_norm,
     Kind.ACTIVATION: megatron_activation,
     Kind.DROPOUT: dropout,
-    **rows(reads, Kind.SCORES, Kind.MIX),
+    **rows(reads, *ATTENDING),
     Kind.SOFTMAX: softmax,
     **rows(
         refused(
@@ -203,7 +209,7 @@ _MEGATRON: dict[Kind, Saver] = {
             "fixed positions, no poolers, no convolutions and no experts"
         ),
         *(Kind.CONVOLUTION, Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
-        *(Kind.ROUTE, Kind.EXPERTS, Kind.COMBINE, Kind.PARAMETER),
+        *(Kind.EXPERTS, Kind.PARAMETER, *ROUTING),
     ),
     Kind.OBSERVED: unseen,
 }
@@ -341,6 +347,10 @@ def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions
 def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:
     """What is computed again, each time as one: the core of an attention, scores to mix; or a repeated layer."""
     if recompute == "full":
+        if any(scope.stored is not None for scope in ledger.root.walk()):
+            raise RuleError(
+                "recompute=full: transformers computes no layer again of a model whose layers share weights"
+            )
         return [[entry for _, entry in Ledger(scope, None)] for scope in ledger.root.walk() if scope.loop]
     cores = []
     for _, entry in ledger if recompute == "selective" else ():
@@ -366,6 +376,10 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
     for _, entry in ledger:
         if entry.kind is Kind.POSITIONS and entry.function == "rotary":
             yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
+    handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
+    for _, entry in ledger:  # the indices themselves are of another tensor, so many rows further down
+        if entry.kind is Kind.LOOKUP and entry.skipped != 0 and entry.inputs[0].name in handed:
+            yield entry, Term(f"{entry.path} (positions)", (*entry.inputs[0].shape, LONG))
 
 
 def _written_out(ledger: Ledger, conventions: Conventions) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
-from ..ledger.facts import Entry, Kind
+from ..ledger.facts import ATTENDING, STORING, WEIGHTLESS, Entry, Kind
 from .generation import DTYPE, LATENT, SIZES, WINDOW, convolved, keys_and_values
 from .quantity import Convention, Conventions, Quantity, measured, nothing, rows
 
@@ -25,12 +25,10 @@ QUANTITY = Quantity(
     Measure("kv-cache", "bytes of the key/value cache", "U_cache", "bytes"),
     "The keys and the values of C tokens in each of B sequences, in every layer, at the heads that store them.",
     {
-        **rows(kept, Kind.SCORES, Kind.MIX),
+        **rows(nothing, *STORING, *WEIGHTLESS),
+        **rows(kept, *ATTENDING),
         Kind.CONVOLUTION: convolved,
         Kind.OBSERVED: measured("kv-cache", held),
-        **rows(nothing, Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER, Kind.SOFTMAX),
-        **rows(nothing, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS),
-        **rows(nothing, Kind.JOIN, Kind.SELECT, Kind.ROUTE, Kind.COMBINE, Kind.MOVE),
     },
     ("what is kept", "multiplied out"),
     {

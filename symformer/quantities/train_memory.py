@@ -11,10 +11,10 @@ from sympy import Expr, Integer, Min, Mul, ceiling, floor
 from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..language.sizes import Condition
-from ..ledger.facts import Entry, Kind, Ledger, Weight
+from ..ledger.facts import STORING, WEIGHTLESS, Entry, Kind, Ledger, Weight
 from ..ledger.placement import Placement, evenly, replicas
 from .kept import DROPOUT, IMPLEMENTATIONS, RECOMPUTE, SINGLE, activation_terms, implemented, kept_conditions
-from .quantity import Convention, Conventions, Counted, Quantity, nothing, rows, tally, unseen
+from .quantity import Convention, Conventions, Counted, Quantity, nothing, rows, shared, tally, unseen
 
 BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements to a scale, and of the smallest weight that is quantised
 STEP = Integer(4)  # bytes in which torch counts the steps, for each weight apart
@@ -104,13 +104,16 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     for weight in entry.weights:
         recipe = RECIPES[conventions["recipe"]]
         if entry.frozen:
-            terms += [Term(f"{weight.path} ({what})", (*weight.shape, Integer(size))) for what, size in recipe[:1]]
+            terms += [
+                Term(f"{weight.path} ({what})", (*weight.shape, Integer(size), *shared(weight)))
+                for what, size in recipe[:1]
+            ]
             continue
         for what, size in recipe:
-            share = (1 / ranks,) if what in divided else ()
+            share = (*((1 / ranks,) if what in divided else ()), *shared(weight))
             terms.append(Term(f"{weight.path} ({what})", (*weight.shape, Integer(size), *share)))
         for what, factors in OPTIMIZERS[optimizer](weight):
-            share = (1 / ranks,) if "state" in divided and what != "step" else ()
+            share = (*((1 / ranks,) if "state" in divided and what != "step" else ()), *shared(weight))
             terms.append(Term(f"{weight.path} ({what})", (*factors, *share)))
     return tuple(terms)
 
@@ -158,10 +161,8 @@ QUANTITY = TrainMemory(
     "and what is needed for a moment only, such as the part of what is recomputed that is live again in the backward "
     "pass.",
     {
-        **rows(state, Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER),
-        **rows(nothing, Kind.SCORES, Kind.SOFTMAX, Kind.MIX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD),
-        **rows(nothing, Kind.DROPOUT, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.ROUTE),
-        **rows(nothing, Kind.COMBINE, Kind.MOVE),
+        **rows(state, *STORING),
+        **rows(nothing, *WEIGHTLESS),
         Kind.OBSERVED: unseen,
     },
     ("what is kept", "multiplied out"),

@@ -12,14 +12,14 @@ from torch import nn
 
 from ..language.errors import WitnessError
 from .fitting import Point
-from .running import Call
+from .points import Call
 from .runs import Run
 
 
 def calling(head: str, run: Run) -> Call:
-    """What runs a model with a head, its attention and its experts written out."""
+    """What runs a model with a head, its attention and its experts written out; on one token where a cache is given."""
 
-    def call(model: nn.Module, point: Point) -> Any:
+    def call(model: nn.Module, point: Point, past: Any = None, **facts: Any) -> Any:
         config: Any = model.config
         for each in [config, *(getattr(config, name, None) for name in config.sub_configs)]:
             if each is not None:
@@ -30,9 +30,10 @@ def calling(head: str, run: Run) -> Call:
         device = next(model.parameters()).device
 
         def tokens(batch: int = point["B"], length: str = run.length) -> torch.Tensor:
-            return torch.zeros(batch, point[length], dtype=torch.long, device=device)
+            return torch.zeros(batch, point[length] if past is None else 1, dtype=torch.long, device=device)
 
         given: dict[str, Any] = {"use_cache": run.cache} if "use_cache" in takes else {}
+        given |= facts if past is None else {"past_key_values": past}
         if head == "seq2seq":
             given["decoder_input_ids"] = tokens()
         if head == "masked" and "position_ids" in takes:

@@ -25,7 +25,7 @@ from ..architectures.base import Architecture
 from ..language.errors import WitnessError
 from ..language.shapes import shape_line
 from ..language.sizes import evaluate
-from ..language.symbols import B, C, N_new, S, V_type
+from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import Kind
 from .calling import unpadded
 from .measure import our_path, recipe, witness_class
@@ -37,7 +37,6 @@ Parts = Mapping[
     tuple[str, str], Mapping[int, int]
 ]  # a module of ours and a pass -> what each part of it came to: how often
 FORWARD, BACKWARD = "forward", "backward"
-_CHANCES = ("dropout", "attention_dropout", "activation_dropout")
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -96,7 +95,7 @@ class Witness(Session):
         self._prompts: dict[int, Prompted] = {}
         self._kept: dict[tuple[str, ...], Found] = {}
         self._memory: Tensor | None = None  # what the encoder gave
-        self._chances: dict[tuple[int, str], float] = {}  # of dropout, as the class has them
+        self._chances: dict[tuple[int, str], float] = {}  # of dropout, in each module of a model that is held here
         self._states: dict[tuple[str, str, bool], tuple[int, int, int, int]] = {}
 
     # -- how it is called ----------------------------------------------------------------------------------------
@@ -136,7 +135,8 @@ class Witness(Session):
                     seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
                     masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
                 facts["attention_mask"] = masks if len(masks) > 1 else masks[kinds[0]]
-            if masked or not keeps_cache(component):  # else a causal model makes its own
+            # Else a causal model makes its own, one row for all sequences where they turn its heads.
+            if masked or not keeps_cache(component) or P in component.fields.sizes:
                 facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
             if V_type in component.fields.sizes:
                 facts["token_type_ids"] = torch.zeros(numbers[B], new, dtype=torch.long, device=device)
@@ -230,12 +230,12 @@ class Witness(Session):
             self.run(run, seen, prepare=trainable, **how)
             total = seen.flops
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
-        for path, sites in seen.tally.times.items():
-            module, _, name = path.rpartition(".")
-            key = (starred(self.ours(module)), BACKWARD if name.endswith("_backward") else FORWARD)
-            for each in sites.values():
-                for factors, times in each.items():
-                    parts[key][2 * prod(factors)] += times
+        for phase, tally in ((FORWARD, seen.forward), (BACKWARD, seen.backward)):
+            for path, sites in tally.times.items():
+                key = (starred(self.ours(path.rpartition(".")[0])), phase)
+                for each in sites.values():
+                    for factors, times in each.items():
+                        parts[key][2 * prod(factors)] += times
         named = sum(value * times for each in parts.values() for value, times in each.items())
         if not named == seen.flops == total:
             name = self.component.name
@@ -297,11 +297,10 @@ class Witness(Session):
             def within(model: nn.Module, seen: Keeper) -> AbstractContextManager[None]:
                 trainable(model)
                 for module in model.modules():
-                    if isinstance(module, nn.Dropout):
-                        module.p = 0.1 if dropout == "on" else 0.0
-                    for name in _CHANCES:  # of functions that a module calls
-                        if isinstance(getattr(module, name, None), float):
-                            chance = self._chances.setdefault((id(module), name), getattr(module, name))
+                    for name, value in vars(module).items():
+                        named = "drop" in name or (name == "p" and isinstance(module, nn.Dropout))
+                        if named and isinstance(value, float):
+                            chance = self._chances.setdefault((id(module), name), value)
                             setattr(module, name, chance if dropout == "on" else 0.0)
                 return _recomputing(model, recompute, seen.keep)
 
@@ -541,11 +540,11 @@ def starred(path: str) -> str:
 def _something(component: Architecture, seen: Products) -> None:
     """Raise WitnessError where a part of a model counted nothing in silence."""
     kinds = {entry.kind for _, entry in component.ledger}
-    ran = {path.rpartition(".")[2] for path in seen.tally.times}
+    ran = {path.rpartition(".")[2] for path in seen.forward.times}
     if Kind.SCORES in kinds and "bmm" not in ran:
         raise WitnessError(f"the attention of {component.name} counted no FLOPs: {', '.join(ran)}")
-    if Kind.EXPERTS in kinds and not any(".experts." in path for path in seen.tally.times):
-        raise WitnessError(f"the experts of {component.name} counted no FLOPs: {', '.join(seen.tally.times)}")
+    if Kind.EXPERTS in kinds and not any(".experts." in path for path in seen.forward.times):
+        raise WitnessError(f"the experts of {component.name} counted no FLOPs: {', '.join(seen.forward.times)}")
     if not ran & {"mm", "addmm"}:
         raise WitnessError(f"the linear layers of {component.name} counted no FLOPs: {', '.join(ran)}")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 
-from sympy import Expr, Integer, Min, Mul, Poly, Symbol, expand
+from sympy import Expr, Integer, Min, Mul, Poly, Symbol, expand, fraction
 
 from ..formulas.formula import Formula
 from ..language.errors import WitnessError
@@ -23,6 +23,7 @@ from ..models.model import Model
 
 TARGET = Fraction(1, 10**12)
 _ELEMENTS = 2**58  # of one tensor: its bytes still fit a signed 64-bit integer
+_MOST = 2**61  # where what is drawn has factors beside it, so that degrees alone do not tell
 _LARGEST = 2**20
 NEW = (1, 2, 3)  # new tokens: their cache grows as they come, so a count is quadratic in them, and three settle it
 
@@ -102,7 +103,8 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     """One plan for formulas that are on the same sides. The model runs: its batch, lengths and activations count."""
     entries = list(model.ledger)
     # What costs time to run, layers and passes, takes a few small values that settle it; the rest is drawn.
-    depths = sorted({name for count, _ in entries for name in count.free_symbols}, key=RANK.__getitem__)
+    counts = [*(count for count, _ in entries), *(count for count, _ in model.ledger.weights)]
+    depths = sorted({name for count in counts for name in count.free_symbols}, key=RANK.__getitem__)
     for formula in formulas:
         _settled(formula, depths)
     products = [factors for formula in formulas for factors in _products(formula)]
@@ -121,6 +123,8 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     sides = _sides(products)
     drawn = [_parametrise(fresh, (*conditions, *side)) for side in sides]
     largest = min(_LARGEST, int(_ELEMENTS ** (1 / max(_degree(shape, sizes) for sizes in drawn for shape in tensors))))
+    while any(_elements(shape, sizes, largest) > _MOST for sizes in drawn for shape in tensors):
+        largest = largest * 3 // 4
     passes = any(map(new_tokens, formulas))
     constants = len(depths) + len(NEW) * passes
     apart = max(_apart([_degree((expr,), sizes) for expr in sizes.values()], constants, largest) for sizes in drawn)
@@ -190,6 +194,9 @@ def _parametrise(fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtM
 
     def expr(size: Symbol) -> Expr:
         result: Expr = fresh[size]
+        for condition in conditions:  # on what is left of it when it is divided: the width of one head
+            if isinstance(condition, AtMost) and condition.high != size and fraction(condition.high)[0] == size:
+                result = result + _put(condition.low) - 1
         for condition in conditions:
             if isinstance(condition, Divides) and condition.dividend == size:
                 result = result * _put(condition.divisor)
@@ -202,6 +209,11 @@ def _parametrise(fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtM
         return bound.xreplace({name: expr(name) for name in bound.free_symbols})
 
     return {size: expr(size) for size in fresh}
+
+
+def _elements(shape: Sequence[Expr], sizes: Mapping[Symbol, Expr], largest: int) -> Expr:
+    drawn = [dim.xreplace(dict(sizes)) for dim in shape]
+    return Mul(*(dim.xreplace(dict.fromkeys(dim.free_symbols, Integer(largest))) for dim in drawn))
 
 
 def _degree(shape: Sequence[Expr], sizes: Mapping[Symbol, Expr]) -> int:

@@ -26,7 +26,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..language.errors import WitnessError
-from .watching import CORRECTED, Counter, Keeper, Products, Rows, Unmasked
+from .watching import CORRECTED, Counter, Keeper, Products, Remembering, Rows, Unmasked
 
 Run = Callable[[nn.Module], Any]  # calls a model, and gives its output
 
@@ -61,7 +61,7 @@ class Session:
     def flops(self, run: Run, *modes: Any, **how: Any) -> FlopCounterMode:
         """What torch's own counter says of a run; other modes may watch the same one."""
         counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))
-        self.run(run, *modes, counter, Unmasked(), **how)  # type: ignore[no-untyped-call]
+        self.run(run, Remembering(), *modes, counter, **how)  # type: ignore[no-untyped-call]
         return counter
 
     def operations(self, run: Run) -> int:
@@ -74,17 +74,19 @@ class Session:
         self,
         run: Run,
         *modes: Any,
+        grad: bool = False,
         backward: bool = False,
         train: bool = False,
         prepare: Callable[[nn.Module], object] = lambda model: None,
     ) -> Any:
-        """The output of a run on meta, under modes that watch it."""
+        """The output of a run on meta, under modes that watch it, ready for a backward pass or with one."""
+        grad = grad or backward
         model = self.model().train(train)
-        trainable(model, backward)
+        trainable(model, grad)
         prepare(model)
         # The fused attention kernels are read by no counter in silence; the plain one is asked for.
         plain = sdpa_kernel(SDPBackend.MATH)
-        with silence(), torch.device("meta"), plain, torch.set_grad_enabled(backward), ExitStack() as entered:
+        with silence(), torch.device("meta"), plain, torch.set_grad_enabled(grad), ExitStack() as entered:
             for mode in modes:
                 entered.enter_context(mode)
             output = run(model)
@@ -116,7 +118,7 @@ class Session:
 
     def cached(self, run: Run) -> Rows:
         """The shape of every tensor of the cache that a model fills by itself and gives back."""
-        output = self.run(run, Unmasked())  # type: ignore[no-untyped-call]
+        output = self.run(run, Remembering())  # type: ignore[no-untyped-call]
         return {
             row: tuple(tensor.shape) for row, tensor in tensors_of(getattr(output, "past_key_values", None)).items()
         }

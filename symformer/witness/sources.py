@@ -35,10 +35,11 @@ from .calling import calling, calling_with, lengths_of
 from .classes import Source, ignored, near_type, of_config, of_head
 from .drawing import DEEP, ENTRY
 from .fitting import Point
-from .running import Build, session, stored
+from .lifts import lift
+from .points import Build, Points
 from .runs import RUNS, Runner
-from .session import silence
-from .tracing import Trace, Tracer, UnbuiltError, sentence
+from .session import Session, silence
+from .tracing import Measure, Trace, Tracer, UnbuiltError, sentence
 
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
 STAGES = 6  # a list of more numbers is one of layers
@@ -114,10 +115,10 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
             return source.build(arguments)
 
         try:
-            session(build, {}).model()
+            Session(lambda: build({})).model()
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}") from None
-        traced = Tracer(stored(build), start, letters).trace(target, f"{source.name} of transformers, traced")
+        traced = Tracer(_stored(build), start, letters).trace(target, f"{source.name} of transformers, traced")
         return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
 
 
@@ -136,6 +137,7 @@ def hf_runner(build: Build, start: Point, source: Source) -> Runner:
         "transformers",
         partial(calling, "base" if head == "masked" else head),  # which finds its positions by itself
         refusal,
+        lift=lift,
     )
 
 
@@ -169,7 +171,7 @@ def trace(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = Tracer(stored(at), start, letters, fixed=kept).trace(name, title)
+            found = Tracer(_stored(at), start, letters, fixed=kept).trace(name, title)
         except WitnessError as error:
             error.args = (f"{error}{hint}",)
             raise
@@ -180,7 +182,7 @@ def trace(
     calls, takes = calling_with(inputs, start)
     if both := [each for each in inspect.signature(inputs).parameters if each in defaults]:
         raise WitnessError(f"{both[0]} is a default of {name} and asked for by its inputs; give it a start of its own")
-    return Runner(at, start, calls, takes, letters, hint=hint).attached(found)
+    return Runner(at, start, calls, takes, letters, hint=hint, lift=lift).attached(found)
 
 
 def _defaults(build: Callable[..., Any], start: Mapping[str, int]) -> dict[str, Any]:
@@ -298,10 +300,15 @@ def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
         raise ConfigError(f"{path} is not a config that transformers reads: {sentence(error)}") from None
 
 
+def _stored(build: Build) -> Measure:
+    """The measure of a build: the shape of every unique parameter, by its path."""
+    return lambda point: Session(lambda: build(point)).stored()
+
+
 def _counted(quantity: str, head: str, build: Build, point: Point) -> int:
     if quantity == "params":
-        return sum(map(prod, stored(build)(point).values()))
-    return RUNS[quantity].count(build, calling(head, RUNS[quantity]), point)
+        return sum(map(prod, _stored(build)(point).values()))
+    return RUNS[quantity].count(Points(build, calling(head, RUNS[quantity])), point)
 
 
 def letters(names: Sequence[str]) -> dict[str, Symbol]:

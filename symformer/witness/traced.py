@@ -42,6 +42,7 @@ class Traced(Component):
     quantity: str = STORED  # what its rows answer
     maker: str = ""  # the library that its code comes from
     measure: Callable[[str], Traced] | None = field(default=None, compare=False)  # what torch says of a quantity
+    lifted: Callable[[], Component] | None = field(default=None, compare=False)  # its operations, where recognised
     role = "model"
     shapes = "tokens[B,S] -> nothing[B,S]"
 
@@ -67,10 +68,14 @@ class Traced(Component):
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """What torch does is read off a run of its own, under the conventions that it runs under and no others."""
         name = question.measure.name
+        if name not in MEASURED and self.lifted is not None:
+            return self.lifted().answering(question, given)
         answerable(name)
         for convention, value in question.choose(given).items():
             ran = question.choices[convention].default
             if value != ran and convention not in MEASURED[name]:
+                if self.lifted is not None:
+                    return self.lifted().answering(question, given)
                 raise RuleError(
                     f"{convention}={value}: the {question.measure.title} of {self.stem} are read off what torch runs, "
                     f"which is {convention}={ran}"
@@ -122,7 +127,7 @@ def unrun(stem: str, quantity: str) -> RuleError:
 class _Tree:
     """Scopes by path and count: a module for each word, and a repeated part for the words up to a star."""
 
-    def __init__(self, part: Traced) -> None:
+    def __init__(self, part: Component) -> None:
         self.root = Scope("", part)
         self.scopes: dict[tuple[object, ...], Scope] = {(): self.root}
 

@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from ..language.errors import WitnessError
+from .shapes import Shapes
 
 Rows = dict[str, tuple[int, ...]]
 Factors = tuple[int, ...]
 Site = tuple[tuple[CodeType, int], ...]  # functions, and how far each had come
 aten = torch.ops.aten
+SHAPES = Shapes()
 
 
 class Where:
@@ -73,15 +77,16 @@ class Tally:
     @property
     def rows(self) -> Rows:
         """A row for each shape at a path, each place in the code by itself: how often, and the shape."""
-        found: Rows = {}
+        return {name: (self.times[path][site][factors], *factors) for name, path, site, factors in self.named}
+
+    @property
+    def named(self) -> Iterator[tuple[str, str, Site, Factors]]:
+        """The name of each row, and what it is the row of."""
         for path, sites in self.times.items():
-            for number, each in enumerate(sites.values(), 1):
-                for other, (factors, times) in enumerate(each.items(), 1):
-                    found[path + f"-{number}" * (number > 1 or other > 1) + f"-{other}" * (other > 1)] = (
-                        times,
-                        *factors,
-                    )
-        return found
+            for number, (site, each) in enumerate(sites.items(), 1):
+                for other, factors in enumerate(each, 1):
+                    name = path + f"-{number}" * (number > 1 or other > 1) + f"-{other}" * (other > 1)
+                    yield name, path, site, factors
 
 
 def _site() -> Site:
@@ -115,8 +120,21 @@ class Keeper(Where):
         return tensor
 
 
+@contextmanager
+def keeping(model: nn.Module) -> Iterator[Keeper]:
+    """What watches what autograd keeps of a model's run."""
+    seen = Keeper(model)
+    with seen, saved_tensors_hooks(seen.keep, lambda tensor: tensor):
+        yield seen
+
+
 class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """What a model asks of a mask is whether it masks nothing; no token here is padding."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing here is compiled, and keeping the compiler away at every operation takes as long as the operation."""
+        return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is aten._local_scalar_dense.default and args[0].dtype is torch.bool:
@@ -124,7 +142,16 @@ class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
-class Counter(Unmasked):
+class Remembering(Unmasked):  # type: ignore[no-untyped-call]
+    """What torch gives, asked of it once. What watches a run stands above it, or it would miss what is not asked."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is aten._local_scalar_dense.default:
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        return SHAPES.call(func, args, kwargs)
+
+
+class Counter(Remembering):
     """How many operations are dispatched while it is on."""
 
     def __init__(self) -> None:
@@ -136,12 +163,12 @@ class Counter(Unmasked):
         return super().__torch_dispatch__(func, types, args, kwargs)
 
 
-class Products(Unmasked):
+class Products(Remembering):
     """Every matrix product that is dispatched while it is on, by the module that ran it."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.where, self.tally = Where(model), Tally()
+        self.where, self.forward, self.backward = Where(model), Tally(), Tally()
         self.flops = 0  # by the formulas of torch's own counter
         # The number that torch gives an operation's gradient -> the module it ran in, and the places that led to it.
         self.makers: dict[int, tuple[str, Site]] = {}
@@ -158,7 +185,9 @@ class Products(Unmasked):
         packet = func.overloadpacket
         if packet in UNCOUNTED:
             raise WitnessError(f"{packet} multiplies and sums, and torch's own counter counts nothing for it")
-        out = super().__torch_dispatch__(func, types, args, kwargs)
+        if packet is aten._local_scalar_dense:
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        out = SHAPES.call(func, args, kwargs)
         if packet in flop_registry:
             self.flops += CORRECTED.get(packet, flop_registry[packet])(*args, **(kwargs or {}), out_val=out)
         if packet in FACTORS:
@@ -167,10 +196,20 @@ class Products(Unmasked):
                 module, site = self.makers[torch._C._autograd._get_sequence_nr() - 1] = self.where.now, _site()
             else:
                 module, site = self.makers.get(node._sequence_nr(), ("", ()))
-            name = str(packet).removeprefix("aten.") + ("_backward" if node is not None else "")
+            tally, ending = (self.forward, "") if node is None else (self.backward, "_backward")
             for factors in FACTORS[packet](args, out):
-                self.tally.add(module, name, factors, site)
+                name = str(packet).removeprefix("aten.") + ending
+                self.saw(tally, module, name, factors, site, args, out)
         return out
+
+    def saw(self, tally: Tally, module: str, name: str, factors: Factors, site: Site, args: Any, out: Any) -> None:
+        """One product, of what and what it gave."""
+        tally.add(module, name, factors, site)
+
+    @property
+    def rows(self) -> Rows:
+        """Of both passes."""
+        return {**self.forward.rows, **self.backward.rows}
 
 
 def _convolution(x: Tensor, weight: Tensor, out: Tensor, transposed: bool) -> Factors:

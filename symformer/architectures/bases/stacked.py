@@ -34,6 +34,7 @@ class Stack:
     name: str
     count: Expr
     layer: Component
+    stored: Expr | None = None  # how many have weights of their own, which the others share; None: all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +82,7 @@ class Stacked(Architecture):
 def run_stacks(ops: Operations, stacks: tuple[Stack, ...], x: Tensor, *context: Tensor) -> Tensor:
     """Layers in the order they run, each of which reads the context beside its input."""
     for stack in stacks:
-        x = ops.repeat(stack.name, stack.count, stack.layer, x, *context)
+        x = ops.repeat(stack.name, stack.count, stack.layer, x, *context, stored=stack.stored)
     return x
 
 

@@ -1,0 +1,51 @@
+"""What most commands are given: a target, what to count, sizes and options, and whether to print JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from . import completing
+
+if TYPE_CHECKING:
+    from ..formulas.formula import Formula
+    from ..models.model import Model
+
+target = click.argument("target", shell_complete=completing.target)
+quantity = click.option(
+    "--quantity",
+    "-q",
+    default="params",
+    metavar="Q",
+    show_default=True,
+    shell_complete=completing.quantity,
+    help="What to count; see `symformer list`.",
+)
+sets = click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=completing.size,
+    help="A size, such as E=1024 or H=4*E.",
+)
+option = click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    shell_complete=completing.option,
+    help="An option of the model or a convention, such as tied=false or attention=causal.",
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+
+
+def formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...]) -> tuple[Model, Formula]:
+    """The model that these name, and its formula; every size that is set is one that it asks for."""
+    from ..answers.targets import pairs, resolve
+
+    model, conventions = resolve(target, pairs(options), sets, [quantity])
+    found = model.formula(quantity, **conventions)
+    model.asked_by([found])
+    return model, found

@@ -1,0 +1,78 @@
+"""``symformer census``: every model type of transformers, traced."""
+
+from __future__ import annotations
+
+import click
+
+from . import arguments, completing
+from .shell import Command
+from .terminal import progress, put_json, say, tell
+
+
+@click.command("census", cls=Command)
+@click.argument("types", nargs=-1)
+@click.option(
+    "--output",
+    "-o",
+    default="census.md",
+    show_default=True,
+    metavar="FILE.md",
+    shell_complete=completing.file,
+    help="The page to write.",
+)
+@click.option(
+    "--head",
+    "heads",
+    multiple=True,
+    metavar="HEAD",
+    help="causal, masked, seq2seq, image or base; repeat for more. [default: causal, masked, seq2seq]",
+)
+@arguments.quantity
+@click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes. [default: one for each core]")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    metavar="SECONDS",
+    help="A trace that takes longer is ended, and counts as one that failed. [default: 90; 600 for what a run tells]",
+)
+@arguments.as_json
+def command(
+    types: tuple[str, ...],
+    output: str,
+    heads: tuple[str, ...],
+    quantity: str,
+    workers: int | None,
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Trace every model type of transformers.
+
+    TYPES are model types such as gpt2; without any, all are traced, which takes minutes and runs the code of them all.
+    The page has every formula, and every model that has none with the reason. Results are kept beside it in FILE.jsonl
+    until all are there: after Ctrl-C the same command goes on where it stopped.
+    """
+    import os
+    from pathlib import Path
+
+    from ..documents.census import page
+    from ..documents.files import check_output, write
+    from ..witness import torch_side
+
+    check_output(output, "a census", ["md"])
+    made_by = torch_side("census")
+    torch_side("runs").answerable(quantity)
+    jobs = made_by.pairs(list(dict.fromkeys(heads)) or made_by.USUAL_HEADS, types)
+    kept = Path(output).with_suffix(".jsonl")
+    seconds = limit or made_by.LIMITS.get(quantity, made_by.LIMIT)
+    with progress("traced", len(jobs)) as advance:
+        found = made_by.census(jobs, workers or os.cpu_count() or 1, seconds, kept, advance, quantity=quantity)
+    write(output, page(found).encode())
+    tell(f"wrote {output}")
+    if as_json:
+        put_json(found.to_json())
+        return
+    say(
+        f"{len(found.entries)} models: {len(found.built)} {found.does}, {len(found.traced)} have an exact formula, and "
+        f"in {len(found.whole)} of them every usual size is a symbol; {found.share:.1f} % of those that {found.does}"
+    )
+    say(f"a trace takes {found.ratio:.1f} times as long as building the model once (median)")

@@ -1,0 +1,125 @@
+"""How a shell completes a line: targets, quantities, options, sizes and ids, and paths where none of them fits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import ClassVar
+
+import click
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
+
+
+def target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from ..answers.targets import names
+
+    return _starting(names(), incomplete)
+
+
+def quantity(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from ..quantities import quantities
+
+    return [name for name in quantities() if name.startswith(incomplete)]
+
+
+def option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Options of the target and conventions of the quantity, each with its values."""
+    from ..answers.targets import resolve
+    from ..components.base import spell_option
+    from ..quantities import quantity
+
+    choices: dict[str, list[str]] = {}
+    named = ctx.params.get("quantity") or "params"
+    for asked in ctx.params.get("quantities") or (named,):
+        choices |= {name: list(convention.meanings) for name, convention in quantity(asked).choices.items()}
+    if target := _named(ctx):
+        options = resolve(target)[0].component.choices()
+        choices |= {name: [spell_option(value) for value in values] for name, values in options.items()}
+    found = [f"{name}={value}" for name, values in choices.items() for value in values]
+    return [each for each in found if each.startswith(incomplete)]
+
+
+def size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Sizes of the target, and those of a run."""
+    from ..answers.targets import resolve
+    from ..language.symbols import SYMBOLS, letter
+
+    target = _named(ctx)
+    sizes = {str(size) for size in resolve(target)[0].sizes} if target else set(SYMBOLS)
+    known = [name for name, size in SYMBOLS.items() if name in sizes or letter(size).run]
+    return [f"{name}=" for name in known if name.startswith(incomplete)]
+
+
+def id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of formulas, a word at a time."""
+    from ..answers.citations import continued
+
+    return continued(incomplete)
+
+
+def file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return _starting((), incomplete)
+
+
+def _named(ctx: click.Context) -> str:
+    """The target on a line that is not finished; click leaves it among the arguments where an option has no value."""
+    from ..language.target import Kind, parse
+
+    given = str(
+        ctx.params.get("target") or ctx.params.get("a") or next(iter(ctx.params.get("targets") or ctx.args), "")
+    )
+    return "" if parse(given).kind is Kind.HF else given  # a trace takes longer than one waits for a completion
+
+
+def _starting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """The names that go on from what is typed; paths where there is none."""
+    near = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return near or [CompletionItem(incomplete, type="file")]
+
+
+class _Bash(BashComplete):
+    """Completion for bash, which breaks words at ``:`` and ``=``: what stands before the last of them is left out."""
+
+    name: ClassVar[str] = "bash"
+    source_template: ClassVar[str] = r"""
+%(complete_func)s() {
+    local IFS=$'\n' response type value path
+    response=$(env COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_BREAKS="$COMP_WORDBREAKS" \
+        %(complete_var)s=bash_complete "$1" 2>/dev/null)
+    COMPREPLY=()
+    for completion in $response; do
+        IFS=',' read -r type value <<< "$completion"
+        if [[ $type == file ]]; then
+            compopt -o filenames
+            while IFS= read -r path; do COMPREPLY+=("$path"); done < <(compgen -f -- "$value")
+        else
+            [[ $value == *[:=.] ]] && compopt -o nospace
+            COMPREPLY+=("$value")
+        fi
+    done
+    return 0
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        if "COMP_LINE" not in os.environ:  # asked by a script that was not ours
+            words, self._standing = super().get_completion_args()
+            return words, self._standing
+        line = os.environ["COMP_LINE"]
+        words = split_arg_string(line)[1:]
+        incomplete = words.pop() if words and not line.endswith((" ", "\t")) else ""
+        self._standing = incomplete
+        return words, incomplete
+
+    def format_completion(self, item: CompletionItem) -> str:
+        value = str(item.value)
+        if item.type == "file":
+            return f"file,{value}"
+        cut = max(map(self._standing.rfind, os.environ.get("COMP_BREAKS", ":="))) + 1
+        stands = self._standing[:cut]
+        start = next(place for place in range(cut + 1) if value.startswith(stands[place:]))
+        return f"{item.type},{value[cut - start :]}"
+
+
+add_completion_class(_Bash)

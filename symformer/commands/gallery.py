@@ -1,0 +1,35 @@
+"""``symformer gallery``: every architecture's derivation in a folder."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from . import completing
+from .shell import Command, version
+from .terminal import tell
+
+
+@click.command("gallery", cls=Command)
+@click.argument("folder", shell_complete=completing.file)
+@click.option("--check", is_flag=True, help="Write nothing; exit status 1 where a file is not what would be written.")
+def command(folder: str, check: bool) -> None:
+    """Write every architecture's derivation.
+
+    FOLDER gets a Markdown and a PDF file for each, and a README.md that links them.
+    """
+    from ..documents.files import check_folder, stale, write_all
+    from ..documents.gallery import CENSUS, pages
+
+    check_folder(folder, to_write=not check)
+    made = pages(version())
+    if check:
+        if different := stale(folder, made, list(CENSUS)):
+            for name in different:
+                tell(f"{folder}/{name} is not what would be written now")
+            sys.exit(1)
+        tell(f"{len(made)} files in {folder} are up to date")
+        return
+    write_all(folder, made)
+    tell(f"wrote {len(made)} files in {folder}")

@@ -1,0 +1,63 @@
+"""``symformer list``: what there is: architectures, presets, components and quantities."""
+
+from __future__ import annotations
+
+import click
+
+from . import arguments
+from .shell import Command
+from .terminal import put_json, say, spell, table
+
+_BRIEF = 64  # characters of a formula in a list
+
+
+@click.command("list", cls=Command)
+@arguments.as_json
+def command(as_json: bool) -> None:
+    """List architectures, parts and quantities."""
+    from .. import architectures, components
+    from ..quantities import quantities
+    from ..quantities.quantity import PLACEMENT
+
+    presets = architectures.presets()
+    if as_json:
+        put_json(
+            {
+                "architectures": architectures.names(),
+                "presets": {name: facts["architecture"] for name, facts in presets.items()},
+                "components": [f"component:{name}" for name in components.names()],
+                "quantities": {name: question.measure.unit for name, question in quantities().items()},
+                "placement": {name: list(convention.meanings) for name, convention in PLACEMENT.items()},
+            }
+        )
+        return
+    say("Architectures and their presets")
+    rows = []
+    for name in architectures.names():
+        model = architectures.architecture(name)
+        rows.append(
+            [name, model.title, _brief(spell(model.params.expanded)), ", ".join(architectures.presets_of(name))]
+        )
+    table(["name", "title", "parameters", "presets"], rows, "llll")
+    say("\nComponents")
+    rows = []
+    for name in components.names():
+        part = components.component(name)
+        rows.append([f"component:{name}", part.title, _brief(spell(part.params.expanded))])
+    table(["name", "title", "parameters"], rows, "lll")
+    say("\nQuantities")
+    rows = []
+    for name, question in quantities().items():
+        choices = [f"{key}={'|'.join(rule.meanings)}" for key, rule in question.conventions.items()]
+        rows.append([name, question.measure.title, question.measure.unit, " ".join(choices)])
+    table(["name", "title", "unit", "conventions"], rows, "llll")
+    say("\nOne rank's share, of any quantity")
+    rows = []
+    for name, convention in PLACEMENT.items():
+        rows += [[f"{name}={choice}", meaning] for choice, meaning in convention.meanings.items()]
+    table(["option", "meaning"], rows, "ll")
+
+
+def _brief(spelt: str) -> str:
+    """A formula for a list of many: as far as a column goes, with a mark where it goes on."""
+    return spelt if len(spelt) <= _BRIEF else spelt[: spelt.rindex(" + ", 0, _BRIEF)] + " + …"

@@ -1,0 +1,105 @@
+"""``symformer show``: a formula, its value and its breakdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from . import arguments
+from .shell import Command
+from .terminal import put_json, say, spell, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sympy import Symbol
+
+    from ..formulas.formula import Formula
+    from ..models.model import Model
+
+
+@click.command("show", cls=Command)
+@arguments.target
+@arguments.quantity
+@arguments.sets
+@arguments.option
+@click.option(
+    "--conventions", "every", is_flag=True, help="Every value of each convention, side by side, and who counts so."
+)
+@arguments.as_json
+def command(
+    target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], every: bool, as_json: bool
+) -> None:
+    """Show a formula, its value and its breakdown."""
+    from ..answers.summary import amount, conventions, show_json, value_of
+
+    if every:
+        _conventions(target, quantity, sets, options, as_json)
+        return
+    model, formula = arguments.formula(target, quantity, sets, options)
+    if as_json:
+        put_json(show_json(model, formula))
+        return
+    value = value_of(formula, model)
+    say(f"{model.title} ({model.target}): {formula.measure.title}")
+    closed = f"{formula.measure.letter} = {spell(formula.expanded)}"
+    if value is not None and formula.symbols:
+        closed += f" = {amount(value, formula.measure.unit)}"
+    say(closed)
+    missing = [name for name in formula.symbols if name not in model.known]
+    if model.known:
+        say("with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items()))
+    if missing:
+        say(_unnumbered(model, missing))
+    for name, choice in conventions(model, formula).items():
+        say(f"{name} = {choice}")
+    say()
+    _breakdown(model, formula, value)
+
+
+def _unnumbered(model: Model, missing: Sequence[Symbol]) -> str:
+    """What has no number, and where one comes from: a preset has a model's sizes, and no run's."""
+    from ..architectures import presets_of
+    from ..language.symbols import letter
+
+    known = presets_of(model.id) if model.id == model.target else []
+    own = known and any(not letter(each).run for each in missing)
+    preset = f", or name a preset, such as {known[0]}" if own else ""
+    return f"no number for {', '.join(map(str, missing))}: give each with a --set of its own{preset}"
+
+
+def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
+    from ..answers.conventions import variants
+    from ..answers.targets import pairs, resolve
+    from ..quantities import quantity as find_quantity
+
+    model, given = resolve(target, pairs(options), sets, [quantity])
+    found, measure = variants(model, quantity, given), find_quantity(quantity).measure
+    model.asked_by(variant.formula for variant in found if variant.formula is not None)
+    if as_json:
+        facts = [variant.to_json() for variant in found]
+        put_json({"target": model.target, "quantity": quantity, "unit": measure.unit, "variants": facts})
+        return
+    say(f"{model.title} ({model.target}): {measure.title}, one convention changed at a time; * marks what is chosen\n")
+    table(["convention", f"{measure.letter} =", measure.unit, "counted so by"], [v.row(spell) for v in found], "llrl")
+
+
+def _breakdown(model: Model, formula: Formula, value: int | None) -> None:
+    from ..answers.summary import share
+    from ..language.notation.text import number, percent
+
+    rows = []
+    for row in formula.rows:
+        cells = [row.path, spell(row.count), spell(row.each)]
+        if value is not None:
+            amount = formula.of_row(row, model.known)
+            cells += [number(amount), *([percent(share(amount, value))] if formula.additive else [])]
+        rows.append(cells)
+    if value is None:
+        table(["row", "copies", "each"], rows, "lrl")
+    elif not formula.additive:
+        table(["row", "copies", "each", formula.measure.unit], rows, "lrlr")
+    else:
+        rows.append(["total", "", "", f"{value:,}", percent(share(value, value))])
+        table(["row", "copies", "each", formula.measure.unit, "share"], rows, "lrlrr", total=True)

@@ -1,0 +1,40 @@
+"""``symformer tree``: the tree of modules, each with its share."""
+
+from __future__ import annotations
+
+import click
+
+from . import arguments
+from .shell import Command
+from .terminal import put_json, spell, table
+
+
+@click.command("tree", cls=Command)
+@arguments.target
+@arguments.quantity
+@arguments.sets
+@arguments.option
+@arguments.as_json
+def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
+    """Show the module tree, each line with its share."""
+    from ..answers.summary import module_tree, share, value_of
+    from ..language.notation.text import code, percent, text
+    from ..language.sizes import evaluate
+
+    model, formula = arguments.formula(target, quantity, sets, options)
+    root, whole = module_tree(model, formula), value_of(formula, model)
+    rows, facts, guides = [], [], []
+    for guide, node in root.lines():
+        value = None if whole is None else evaluate(node.total, model.known, node.name)
+        cells = [node.title(spell), spell(node.total)]
+        if whole is not None and value is not None:
+            cells += [f"{value:,}", percent(share(value, whole))]
+        rows.append(cells)
+        guides.append(guide)
+        facts.append({"module": guide[0] + node.title(text), "formula": code(node.total), "value": value})
+    if as_json:
+        put_json({"target": model.target, "quantity": quantity, "unit": formula.measure.unit, "modules": facts})
+        return
+    numbered = whole is not None
+    head = ["module", formula.measure.title, *([formula.measure.unit, "share"] if numbered else [])]
+    table(head, rows, "llrr" if numbered else "ll", guides=guides)

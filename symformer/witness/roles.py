@@ -1,0 +1,273 @@
+"""What each product and each weight of a run is there for, told by the tensors that go into it, never by a name.
+
+A product with a stored matrix is a linear layer; one of what products and a softmax made is attention. The tensors are
+followed from operation to operation: which of them look into a weight, which are made of scores, and how many elements
+there were before they were repeated.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook
+from torch.utils._python_dispatch import _disable_current_modes
+
+from ..ledger.facts import Mask
+from .watching import Factors, Products, Site, Tally
+
+aten = torch.ops.aten
+Key = tuple[str, Site, Factors]  # of a product, as a tally has it
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A product with a stored matrix, [out, in] or else [in, out], and the bias that is added in the same breath."""
+
+    weight: str
+    out_first: bool
+    bias: str = ""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A product with the matrices that were chosen from a stored table, [X, out, in] or else [X, in, out]."""
+
+    weight: str
+    out_first: bool
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Queries with keys: by what a softmax is taken of it. Keys are repeated for the heads that share them."""
+
+    keys: int  # elements that are not repeated
+
+
+@dataclass(frozen=True)
+class Mix:
+    """Attention weights with values."""
+
+    scores: Key
+    values: int  # elements that are not repeated
+    last: bool  # whether the weights stand on the right
+
+
+Role = Linear | Chosen | Scores | Mix
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Which pairs of a query and a key have a weight: as a mask and a window, where it is one."""
+
+    mask: Mask
+    window: int = 0  # keys that the last query sees; 0 for all
+
+
+@dataclass
+class Origin:
+    """What is known of a tensor."""
+
+    tensor: Tensor  # held, so that no other gets its place
+    elements: int  # that are not repeated
+    weight: str = ""  # it holds the numbers of this weight, and no others
+    chosen: str = ""  # rows of this weight, as tokens chose them
+    scores: frozenset[Key] = frozenset()  # the products of activations it is made of
+    softmax: bool = False
+
+
+# Operations whose output holds numbers of their first input and no others, some of them several times.
+SAME = frozenset(
+    (
+        *(aten.view, aten._unsafe_view, aten.reshape, aten.unsqueeze, aten.squeeze, aten.expand, aten.repeat),
+        *(aten.clone, aten._to_copy, aten.alias, aten.detach, aten.permute, aten.transpose, aten.t, aten.contiguous),
+        *(aten.lift_fresh, aten.copy_, aten.repeat_interleave),
+    )
+)
+PRODUCTS = frozenset((aten.mm, aten.addmm, aten.bmm, aten.baddbmm))
+
+
+class Roles(Products):  # type: ignore[no-untyped-call]
+    """Every product of a run with its role, and what becomes of the weights that no product reads."""
+
+    def __init__(self, model: nn.Module, inputs: Mapping[str, Tensor]) -> None:
+        super().__init__(model)
+        self.stored = dict(model.named_parameters(remove_duplicate=True))
+        self.weights = {each.untyped_storage()._cdata: (name, each) for name, each in self.stored.items()}
+        head = getattr(model, "get_output_embeddings", lambda: None)()
+        self.heads = {name for name, module in model.named_modules() if module is head and head is not None}
+        self.inputs = inputs  # what the model was called with, by what its rows are
+        self.origins: dict[int, Origin] = {}
+        self.roles: dict[Key, set[Role | None]] = defaultdict(set)
+        self.tables: dict[str, set[str]] = defaultdict(set)  # of each weight, what its rows are looked up by
+        self.indices: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # and the shape of that
+        self.norms: dict[str, set[str]] = defaultdict(set)  # what each module with vectors alone was seen to compute
+        self.normed: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # and the shape of what it read
+        self.order: dict[str, int] = {}  # when each weight was first read, and each product ran
+        self.patterns: dict[Key, set[Pattern | None]] = defaultdict(set)
+        self.keys_of: dict[Key, int] = {}  # of each product of activations, the elements on its right
+
+    def __enter__(self) -> Any:
+        self.hook = register_module_forward_hook(self._ran)
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self.hook.remove()
+        super().__exit__(*error)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = super().__torch_dispatch__(func, types, args, kwargs)
+        packet = func.overloadpacket
+        if packet is aten.embedding and (weight := self._origin(args[0]).weight):
+            self.tables[weight].add(self._index(args[1]))
+            self.indices[weight].add(tuple(args[1].shape))
+        for each in _tensors((out,)) if packet not in PRODUCTS else ():
+            self._follow(packet, args, each)
+        return out
+
+    # -- tensors -------------------------------------------------------------------------------------------------
+
+    def _origin(self, tensor: Tensor) -> Origin:
+        if id(tensor) not in self.origins:
+            owner = self.weights.get(tensor.untyped_storage()._cdata)
+            whole = owner is not None and owner[1].numel() == tensor.numel()
+            self.origins[id(tensor)] = Origin(tensor, tensor.numel(), owner[0] if owner and whole else "")
+            if owner:
+                self.order.setdefault(owner[0], len(self.order))
+        return self.origins[id(tensor)]
+
+    def _follow(self, packet: Any, args: Any, out: Tensor) -> None:
+        """What an operation that is no product makes of what is known."""
+        inputs = [self._origin(each) for each in _tensors(args)]
+        found = Origin(out, out.numel())
+        if packet in SAME and inputs:
+            first = inputs[-1] if packet is aten.copy_ else inputs[0]
+            found = Origin(out, min(first.elements, out.numel()), first.weight, first.chosen)
+        elif packet in (aten.index, aten.index_select) and inputs and inputs[0].weight:
+            found.chosen = inputs[0].weight
+        elif packet is aten.cat:
+            found.elements = sum(each.elements for each in inputs)
+        made = [each for each in inputs if each.scores]
+        if made:
+            found.scores = frozenset().union(*(each.scores for each in made))
+            found.softmax = packet is aten._softmax or any(each.softmax for each in made)
+        self.origins[id(out)] = found
+
+    # -- products ------------------------------------------------------------------------------------------------
+
+    def saw(self, tally: Tally, module: str, name: str, factors: Factors, site: Site, args: Any, out: Any) -> None:
+        """Also its role, where that is known."""
+        super().saw(tally, module, name, factors, site, args, out)
+        key = (f"{module}.{name}" if module else name, site, factors)
+        if not isinstance(out, Tensor):
+            return
+        self.order.setdefault(key[0], len(self.order))
+        made = Origin(out, out.numel())
+        added = name in ("addmm", "baddbmm")
+        left, right = (self._origin(each) for each in args[1 if added else 0 :][:2])
+        bias = self._origin(args[0]) if added else None
+        role: Role | None = None
+        if left.weight or left.chosen or right.weight or right.chosen:
+            stored = left if left.weight or left.chosen else right
+            plain = stored.tensor.stride(-1) == 1  # from the right it is given as [in, out]
+            role = self._with(stored, bias, plain if stored is left else not plain)
+        elif {*left.scores, *right.scores}:
+            of, other = (left, right) if left.softmax else (right, left)
+            if of.softmax and len(of.scores) == 1 and not other.scores:
+                (scores,) = of.scores
+                role = Mix(scores, other.elements, of is right)
+                self.roles[scores].add(Scores(self.keys_of.get(scores, 0)))
+                self.patterns[scores].add(_pattern(of.tensor, of is right))
+        else:
+            made.scores = frozenset([key])
+            self.keys_of[key] = right.elements
+        if role is not None or key not in self.keys_of:
+            self.roles[key].add(role)
+        self.origins[id(out)] = made
+
+    def _with(self, stored: Origin, bias: Origin | None, out_first: bool) -> Role | None:
+        """The product with a stored matrix, or with those that were chosen from a stored table."""
+        if stored.chosen:
+            return Chosen(stored.chosen, out_first) if bias is None else None
+        if self.stored[stored.weight].dim() != 2 or (bias is not None and not bias.weight):
+            return None
+        return Linear(stored.weight, out_first, bias.weight if bias else "")
+
+    # -- what only numbers tell ----------------------------------------------------------------------------------
+
+    def _index(self, index: Tensor) -> str:
+        """What rows are looked up by: what the model was called with, or places one after another."""
+        if index.is_meta:
+            return ""
+        with _disable_current_modes():
+            for name, given in self.inputs.items():
+                if given.shape == index.shape and torch.equal(given, index):
+                    return name
+            steps = index.diff(dim=-1) if index.dim() else index
+            return "positions" if steps.numel() and bool((steps == 1).all()) else "others"
+
+    def _ran(self, module: nn.Module, inputs: Any, output: Any) -> None:
+        """Of a module with vectors alone, the norm that gives just these numbers."""
+        given = next(iter(inputs), None)
+        own = list(module.parameters())
+        if not own or any(each.dim() != 1 for each in own) or not isinstance(given, Tensor):
+            return
+        self.normed[self.where.names.get(id(module), "")].add(tuple(given.shape))
+        if given.is_meta:
+            return
+        with _disable_current_modes():
+            same = isinstance(output, Tensor) and output.shape == given.shape and given.shape[-1:] == own[0].shape
+            self.norms[self.where.names.get(id(module), "")].add(_norm(module, given, output, own) if same else "")
+
+
+def _norm(module: nn.Module, x: Tensor, y: Tensor, own: Sequence[Tensor]) -> str:
+    """The norm after which these weights give y; "" for none."""
+    said = [value for value in vars(module).values() if isinstance(value, float) and 0 < value < 1e-2]
+    x, y = x.float(), y.float()
+    centred = x - x.mean(-1, keepdim=True)
+    for eps in (*said, *EPSILONS):
+        for name, each in (("layer", centred), ("rms", x)):
+            unit = each * torch.rsqrt(each.square().mean(-1, keepdim=True) + eps)
+            scaled = [unit * own[0], unit * (1 + own[0])] if len(own) == 1 else [unit * own[0] + own[1]]
+            if len(own) < 3 and any(torch.allclose(one, y, rtol=1e-4, atol=1e-5) for one in scaled):
+                return name
+    return ""
+
+
+EPSILONS = (1e-5, 1e-6, 1e-8, 1e-12)
+
+
+def _pattern(weights: Tensor, turned: bool) -> Pattern | None:
+    """Which queries weigh which keys, as torch computed it: None where it is no mask with or without a window."""
+    if weights.is_meta:
+        return None
+    with _disable_current_modes():
+        seen = (weights.transpose(-1, -2) if turned else weights) != 0
+        queries, keys = seen.shape[-2:]
+        if bool(seen.all()):
+            return Pattern("none")
+        if queries % keys:
+            return None
+        heads = queries // keys  # heads that share their keys may stand among the queries
+        folded = seen.reshape(-1, heads, keys, keys), seen.reshape(-1, keys, heads, keys).transpose(1, 2)
+        for each in folded:
+            last = int(each[0, 0, -1].sum())
+            band = torch.ones(keys, keys, dtype=torch.bool).tril().triu(1 - last)
+            if bool((each == band).all()):
+                return Pattern("causal", last if last < keys else 0)
+        return None
+
+
+def _tensors(args: Any) -> list[Tensor]:
+    """Every tensor among the arguments of an operation, in order."""
+    found: list[Tensor] = []
+    for each in args:
+        if isinstance(each, Tensor):
+            found.append(each)
+        elif isinstance(each, (list, tuple)):
+            found += _tensors(each)
+    return found
