@@ -309,6 +309,8 @@ class _RankOperations(Operations):
 
     def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask, window: Expr | None = None, **facts: Any) -> Tensor:
         """A rank's queries with the keys of all ranks."""
+        if facts.get("recalled") and (self.sequence or self.placement.context == "on"):
+            raise RuleError(f"{self._path(name)}: keys of distances are not known where ranks divide the sequence")
         if window is not None and self.placement.context == "on":
             raise RuleError(f"{self._path(name)}: a window is not known with context=on, which divides the sequence")
         if self.sequence and q.shape[1].has(N_tp) != k.shape[1].has(N_tp):

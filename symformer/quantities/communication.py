@@ -95,6 +95,8 @@ def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
                 found.append(Collective(path, what, tensor.shape, ranks, share))
     for weight in entry.weights:
         pairs = _weight(entry.kind, weight, conventions)
+        if pairs and entry.frozen:
+            raise RuleError(f"{entry.path}: what ranks move of a table that is not trained is not stated")
         found += [Collective(weight.path, what, weight.shape, ranks, weight.share) for what, ranks in pairs]
     return found
 

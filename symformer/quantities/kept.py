@@ -345,12 +345,15 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
 
 
 def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions) -> None:
-    """Raise RuleError where scores have a trained bias added to them, and what is kept of that is not known."""
+    """Raise RuleError where what is kept of attention is not known: of some with a trained bias or scaled queries."""
+    sdpa = conventions["implementation"] == "sdpa"
     for _, entry in ledger:
+        if entry.kind is Kind.SCORES and entry.function == "queries" and sdpa:
+            raise RuleError(f"{entry.path}: what torch's fused attention keeps of scaled queries is not known")
         maker = makers.get(id(entry.inputs[0])) if entry.kind is Kind.ADD else None
         if maker is None or maker.kind is not Kind.SCORES or entry.inputs[1].grad == 0:
             continue
-        if conventions["implementation"] == "sdpa":
+        if sdpa:
             raise RuleError(f"{entry.path}: what torch's fused attention keeps where a bias is added is not known")
         if conventions["recompute"] != "none":
             raise RuleError(f"{entry.path}: what torch's checkpoint holds of a bias that layers share is not known")

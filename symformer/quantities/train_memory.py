@@ -197,4 +197,5 @@ QUANTITY = TrainMemory(
             }
         ),
     },
+    frozen="Of what is never trained there is the weight alone.",
 )
