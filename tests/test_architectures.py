@@ -37,6 +37,18 @@ TOTALS = [
     ("bert-base-uncased", {"head": "mlm"}, 109_514_298),  # BertForMaskedLM
     ("bert-base-uncased", {"head": "pretraining"}, 110_106_428),  # BertForPreTraining
     ("bert-large-uncased", {"head": "pretraining"}, 336_226_108),
+    ("roberta-base", {}, 124_645_632),  # sum of numel of the released checkpoints, as are the next two
+    ("roberta-base", {"head": "mlm"}, 124_697_433),
+    ("roberta-large", {}, 355_359_744),
+    ("distilbert-base-uncased", {}, 66_362_880),  # of the released checkpoint, as is the next
+    ("distilbert-base-uncased", {"head": "mlm"}, 66_985_530),
+    # by hand: (30522 + 512 + 2 + 2)*128 + (128 + 1)*256 + 12*(4*256*256 + 2*256*1024 + 9*256 + 1024)
+    ("electra-small", {}, 13_483_008),
+    ("electra-base", {}, 108_891_648),  # BERT's 109,482,240 without its pooler of 768*768 + 768
+    ("albert-base", {}, 11_683_584),  # sum of numel of the released checkpoints, as are the next three
+    ("albert-large", {}, 17_683_968),
+    ("albert-xlarge", {}, 58_724_864),
+    ("albert-xxlarge", {}, 222_595_584),
     ("transformer-encoder-layer", {}, 3_152_384),  # torch.nn, as are the next six
     ("transformer-encoder-layer", {"bias": False}, 3_146_752),
     ("transformer-decoder-layer", {}, 4_204_032),

@@ -109,6 +109,7 @@ CASES = [
     Case("gated-mlp", {"E": 24, "H": 7}, lambda: LlamaMLP(LLAMA)),
     Case("lm-head", {"E": 5, "V": 7}, lambda: nn.Linear(5, 7, bias=False)),
     Case("masked-lm-head", {"E": 12, "V": 29}, lambda: BertOnlyMLMHead(BERT)),
+    Case("head-transform", {"E": 12}, lambda: BertOnlyMLMHead(BERT).predictions.transform),
     Case("pooler", {"E": 12}, lambda: BertPooler(BERT)),
     Case("self-attention", {"E": 24, "A": 6, "G": 3, "D": 10}, lambda: LlamaAttention(LLAMA, 0), _llama,
          {"bias": False, "output_bias": False}, {"G": "G", "D": "D"}),

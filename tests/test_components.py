@@ -104,6 +104,8 @@ CASES = [
     Case("lm-head", {"V": 11, "E": 5}, 55, lambda: nn.Linear(5, 11, bias=False)),
     Case("lm-head", {"V": 11, "E": 5}, 66, lambda: nn.Linear(5, 11), {"bias": True}),
     Case("lm-head", {"V": 11, "E": 5}, 0, None, {"tied": True}),
+    # 144 + 12, norm 24
+    Case("head-transform", {"E": 12}, 180, lambda: BertOnlyMLMHead(BERT).predictions.transform),
     Case("pooler", {"E": 12}, 156, lambda: BertPooler(BERT)),  # 144 + 12
     # dense 144 + 12, norm 24, decoder 29*12, and two biases of 29, of which one is shared with the other when tied
     Case("masked-lm-head", {"V": 29, "E": 12}, 586, lambda: BertOnlyMLMHead(BERT), {"tied": False}),

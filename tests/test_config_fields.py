@@ -90,7 +90,38 @@ TYPES: dict[str, tuple[str, Config, tuple[str, ...]]] = {
         },
         ("Gemma2ForCausalLM", "Gemma2Model"),
     ),
+    "roberta": (
+        "roberta",
+        {
+            **{"vocab_size": 29, "max_position_embeddings": 13, "hidden_size": 12, "num_hidden_layers": 2},
+            **{"num_attention_heads": 3, "intermediate_size": 7, "type_vocab_size": 4},
+        },
+        ("RobertaForMaskedLM", "RobertaModel"),
+    ),
+    "distilbert": (
+        "distilbert",
+        {"vocab_size": 29, "max_position_embeddings": 13, "dim": 12, "n_layers": 2, "n_heads": 3, "hidden_dim": 7},
+        ("DistilBertForMaskedLM", "DistilBertModel"),
+    ),
+    "electra": (
+        "electra",
+        {
+            **{"vocab_size": 29, "max_position_embeddings": 13, "embedding_size": 10, "hidden_size": 12},
+            **{"num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 7, "type_vocab_size": 4},
+        },
+        ("ElectraForMaskedLM", "ElectraModel", "ElectraForPreTraining"),
+    ),
+    "albert": (
+        "albert",
+        {
+            **{"vocab_size": 29, "max_position_embeddings": 13, "embedding_size": 10, "hidden_size": 12},
+            **{"num_hidden_layers": 4, "num_hidden_groups": 2, "num_attention_heads": 3, "intermediate_size": 7},
+            **{"type_vocab_size": 6},
+        },
+        ("AlbertForMaskedLM", "AlbertModel"),
+    ),
 }
+ENCODERS = {"bert", "roberta", "distilbert", "electra", "albert"}  # which are given places, and segments that they have
 # Our quantities, with the conventions under which torch counts.
 ASKED: dict[str, tuple[str, Mapping[str, str]]] = {
     "params": ("params", {}),
@@ -117,7 +148,7 @@ def base(model_type: str, name: str = "") -> Config:
 def by_torch(config: Config, implementation: str = "eager", given: bool = True) -> dict[str, int]:
     """What torch counts of the class that a config names: in training, each dropout as the config has it."""
     made_by = getattr(transformers, config["architectures"][0])
-    bert = config["model_type"] == "bert"
+    encoder = config["model_type"] in ENCODERS
     length = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
     kept: dict[int, torch.Tensor] = {}
 
@@ -131,9 +162,10 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
         model.config._experts_implementation = "batched_mm"
         weights = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
         found = {"params": sum(parameter.numel() for parameter in model.parameters())}
-        facts: dict[str, Any] = {} if bert else {"use_cache": False}
-        if bert and given:
-            facts = {"position_ids": length[:1].clone(), "token_type_ids": length.clone()}
+        facts: dict[str, Any] = {} if encoder else {"use_cache": False}
+        if encoder and given:
+            facts = {"position_ids": length[:1].clone()}
+            facts |= {"token_type_ids": length.clone()} if "type_vocab_size" in config else {}
         counter = FlopCounterMode(display=False)
         with saved_tensors_hooks(keep, lambda tensor: tensor), counter:
             model(length, **facts)
@@ -141,7 +173,7 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
         found["kept"] = sum(
             tensor.untyped_storage().nbytes() for storage, tensor in kept.items() if storage not in weights
         )
-        if not bert:
+        if not encoder:
             cache = transformers.DynamicCache(config=model.config)
             tokens = torch.zeros(RUN["B"], RUN["C"], dtype=torch.long)
             with torch.no_grad():

@@ -9,10 +9,22 @@ from typing import Any, ClassVar
 from sympy import Symbol
 
 from ..components.base import Component
-from ..configs.fields import Chance, Choice, Field, Fields, Function, Layers, Share, Switch
+from ..configs.fields import Chance, Choice, Field, Fields, Function, Layers, Rounds, Share, Switch
 from ..language.sizes import Divides
 
-__all__ = ["Architecture", "Chance", "Choice", "Field", "Fields", "Function", "Layers", "Share", "Switch", "Witness"]
+__all__ = [
+    "Architecture",
+    "Chance",
+    "Choice",
+    "Field",
+    "Fields",
+    "Function",
+    "Layers",
+    "Rounds",
+    "Share",
+    "Switch",
+    "Witness",
+]
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,11 @@ class Component(ABC):
         return record(self)
 
     @property
+    def totals(self) -> Relations:
+        """Sizes that count several kinds together: of layers of two kinds, how many there are."""
+        return {}
+
+    @property
     def library(self) -> str:
         """The library that has this part as a torch class; "" for none."""
         return ""

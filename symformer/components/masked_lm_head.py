@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sympy import Expr
 
 from ..language.symbols import V
-from ..ledger.facts import Activation, Tensor, Weight
+from ..ledger.facts import Tensor, Weight
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component
-from .layer_norm import LayerNorm
+from .head_transform import HeadTransform
 from .lm_head import LMHead
 
 
@@ -32,18 +32,18 @@ class MaskedLMHead(Component):
 
     rows: Expr = V
     tied: bool = True
-    activation: Activation = "gelu"
-    dense: str = "transform.dense"
-    act: str = "transform.transform_act_fn"
-    norm: str = "transform.LayerNorm"
+    transform: HeadTransform = field(
+        default_factory=lambda: HeadTransform(
+            dense="transform.dense", act="transform.transform_act_fn", norm="transform.LayerNorm"
+        )
+    )
     decoder: str = "decoder"
 
     def split(self, cut: Cut) -> MaskedLMHead:
         return replace(self, rows=cut.rows(self.rows))
 
     def forward(self, ops: Operations, x: Tensor, embedding: Weight | None = None) -> Tensor:
-        x = ops.activation(self.act, ops.linear(self.dense, x, x.width), self.activation)
-        x = ops.call(self.norm, LayerNorm(), x)
+        x = self.transform.forward(ops, x)
         bias = ops.parameter("", bias=(self.rows,))["bias"]
         shared = bias if self.tied else None
         return ops.call(self.decoder, LMHead(rows=self.rows, tied=self.tied, bias=True), x, embedding, shared)

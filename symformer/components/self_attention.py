@@ -113,7 +113,7 @@ class SelfAttention(Component):
         weights = ops.softmax("softmax", scores, self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
-        apart = self.positions is not None and self.positions.turned is not None
+        apart = self.positions is not None and angles[0].width != self.head_width  # what turned, beside the rest
         layout = "by head" if apart else ""
         mixed = ops.mix("mix", weights, v, mask, self.window, whole=self.whole, function=layout)
         y = ops.linear(self.output, ops.merge(mixed), x.width, bias=self.output_bias)

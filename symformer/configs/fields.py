@@ -256,7 +256,7 @@ class Layers:
 
     def read(self, config: Config) -> Numbers:
         """How many layers there are of each kind. Raises ConfigError."""
-        listed = config.get(self.name)
+        listed = self.listed(config)
         depth = int(self.depth.read(L, config))
         if listed is None:
             whole_times, rest = divmod(depth, len(self.pattern))
@@ -275,10 +275,51 @@ class Layers:
             raise ConfigError(f"the config has no layer of the kind {none[0]!r}, and the formula is for both kinds")
         return {size: counts[kind] for kind, size in self.sizes.items()}
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every field that tells of them."""
+        return (self.name, *self.depth.names)
+
+    def listed(self, config: Config) -> Any:
+        """The kind of every layer, or None where the pattern stands for the list."""
+        return config.get(self.name)
+
     def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """The list, one kind after another: what a model stores and computes does not depend on the order."""
         listed = [kind for kind, size in self.sizes.items() for _ in range(numbers[size])]
         return {self.name: listed, self.depth.names[0]: len(listed)}
+
+
+@dataclass(frozen=True)
+class Rounds(Layers):
+    """As GPT-Neo's config has them: pieces of the list, each with how often it comes, ``[[["global", "local"], 12]]``.
+
+    Where they are left out there is the pattern, as often as in the model that was released first.
+    """
+
+    rounds: int = 12
+    whole: str = "attention_layers"  # the field in which the list may stand as well
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*super().names, self.whole)
+
+    def listed(self, config: Config) -> Any:
+        """The list that they come to. Raises ConfigError."""
+        found = []
+        given = config.get(self.name)
+        for each in [[list(self.pattern), self.rounds]] if given is None else given if isinstance(given, list) else [0]:
+            if not (isinstance(each, list) and len(each) == 2 and isinstance(each[0], list)):
+                raise ConfigError(f"{self.name!r} is {shown(given)} in the config; it should be pieces of a list")
+            found += each[0] * _whole(self.name, each[1])
+        if self.whole in config and config[self.whole] != found:
+            raise ConfigError(f"{self.whole!r} is not what {self.name!r} comes to in the config; leave it out")
+        return found
+
+    def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
+        """One piece for each kind."""
+        pieces = [[[kind], numbers[size]] for kind, size in self.sizes.items()]
+        return {self.name: pieces, self.depth.names[0]: sum(numbers[size] for size in self.sizes.values())}
 
 
 @dataclass(frozen=True)
@@ -294,6 +335,8 @@ class Fields:
     layers: Layers | None = None  # where a model's layers are of several kinds, mixed
     # option -> the size whose field is null without it, or says what is the default anyway where that is another size
     nullable: Mapping[str, Symbol] = field(default_factory=dict)
+    apart: Mapping[str, tuple[Symbol, Symbol]] = field(default_factory=dict)  # option -> two sizes, the same without it
+    needs: Mapping[Symbol, str] = field(default_factory=dict)  # a size -> the option without which nothing is so wide
     nested: Mapping[str, Fields] = field(default_factory=dict)  # a field that holds fields, none of which is read
     model_types: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it stands for
@@ -312,6 +355,7 @@ class Fields:
         for option, size in self.nullable.items():
             options[option] = self._given(size, config)
             left_out |= set() if options[option] else {size}
+        left_out |= {size for size, option in self.needs.items() if not options[option]}
         shares = {size: place for size, place in self.sizes.items() if isinstance(place, Share)}
         left_out |= shares.keys()
         found = {size: place.read(size, config) for size, place in self.sizes.items() if size not in left_out}
@@ -332,6 +376,10 @@ class Fields:
                     sizes = ", ".join(f"{name}={numbers[name]}" for name in sorted(value.free_symbols, key=str))
                     raise ConfigError(f"the config leaves {size} out, and {value} is not whole for {sizes}") from None
         numbers |= {size: place.taken(size, config, numbers) for size, place in shares.items()}
+        for option, (size, other) in self.apart.items():
+            options[option] = numbers[size] != numbers[other]
+            if not options[option]:
+                del numbers[size]
         for name, expr in self.restated.items():
             expected = evaluate(expr, numbers, name)
             if config.get(name) is not None and _whole(name, config[name]) != expected:
@@ -378,7 +426,7 @@ class Fields:
         """Every field that is read, restates what is read, or changes nothing."""
         read = {name for place in self.sizes.values() for name in place.names}
         read |= {place.name for place in self.options.values()} | set(self.restated)
-        read |= {self.layers.name, *self.layers.depth.names} if self.layers else {LAYER_TYPES}
+        read |= set(self.layers.names) if self.layers else {LAYER_TYPES}
         return frozenset({*read, *READ, *QUANTISED, *INERT, *self.inert})
 
     def _alike(self, listed: Any, options: Mapping[str, Any], numbers: Numbers) -> None:
@@ -420,6 +468,9 @@ class Fields:
         for option, size in self.nullable.items():
             if not getattr(component, option):
                 config[self.sizes[size].names[0]] = None
+        for option, (size, other) in self.apart.items():
+            if not getattr(component, option):
+                config[self.sizes[size].names[0]] = numbers[other]
         return config
 
     def class_for(self, component: Component) -> str:

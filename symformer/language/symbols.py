@@ -62,6 +62,7 @@ _TABLE = (
     Letter("L_global", "layers that see every token before", "layers", ("layer_types",)),
     Letter("L_dense", "layers with one feed-forward network", "layers", ("first_k_dense_replace",)),
     Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
+    Letter("N_group", "layers with weights of their own, which the others share", "layers", ("num_hidden_groups",)),
     Letter("V", "vocabulary rows", "rows", ("vocab_size",)),
     Letter("V_type", "segment (token type) rows", "rows", ("type_vocab_size",)),
     Letter("P", "learned position rows", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
@@ -82,6 +83,9 @@ _TABLE = (
     Letter("D_nope", "width of a head's part without positions", "elements", ("qk_nope_head_dim",), growth=0),
     Letter("D_rope", "width of a head's part with rotary positions", "elements", ("qk_rope_head_dim",), growth=0),
     Letter("D_v", "width of one head's values", "elements", ("v_head_dim",), growth=0),
+    Letter("Z", "side of the image", "pixels", ("image_size",), growth=0),
+    Letter("Z_patch", "side of a patch", "pixels", ("patch_size",), growth=0),
+    Letter("N_chan", "channels of the image", "channels", ("num_channels",), growth=0),
     Letter("R", "rank of a low-rank update", "elements", growth=0, run=True),
     Letter("W", "bytes of one element", "bytes", growth=0, run=True),
     Letter("N_tp", "tensor-parallel ranks", "ranks", growth=0, run=True, ranks=True),
@@ -105,6 +109,7 @@ B, S, S_enc, C, N_new, C_win = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
+Z, Z_patch, N_chan, N_group = (SYMBOLS[name] for name in ("Z", "Z_patch", "N_chan", "N_group"))
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
 A, G, D, R, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "W"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))

@@ -110,6 +110,7 @@ class Weight:
 
     path: str
     shape: Shape
+    share: Expr = ONE  # of the copies that run, those that are stored: fewer where layers share their weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +166,9 @@ class Scope:
     loop: tuple[Tensor, Tensor, Tensor] | None = (
         None  # of repeated layers: what goes in, what each reads, what it gives
     )
+    handed: tuple[Tensor, ...] = ()  # what each of repeated layers reads beside its input
+    stored: Expr | None = None  # of repeated layers, how many have weights of their own; None: all
+    among: Expr | None = None  # of how many layers these are some, where only what is their own stands here
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property
@@ -193,7 +197,7 @@ class Ledger:
     @property
     def weights(self) -> list[tuple[Expr, Weight]]:
         """Each stored weight with its number of copies."""
-        return [(count, weight) for count, entry in self for weight in entry.weights]
+        return [(count * weight.share, weight) for count, entry in self for weight in entry.weights]
 
 
 def sizes_of(entries: Iterable[tuple[Expr, Entry]]) -> set[Symbol]:
@@ -204,6 +208,8 @@ def sizes_of(entries: Iterable[tuple[Expr, Entry]]) -> set[Symbol]:
         window = (entry.window,) if entry.window is not None else ()
         for expr in (count, *window, *(dim for each in tensors for dim in each.shape)):
             found |= expr.free_symbols
+        for weight in entry.weights:
+            found |= weight.share.free_symbols
     return found
 
 

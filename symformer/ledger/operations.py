@@ -16,6 +16,7 @@ from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line, spell
 from ..language.symbols import S
 from .facts import ONE, UNSCALED, ZERO, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight, equal
+from .kinds import Sharing
 
 _OWN: Mapping[str, Weight] = {}
 Trained = Callable[[Kind, str], bool]  # whether an operation that has weights trains any, by its kind and path
@@ -42,6 +43,7 @@ class Operations:
         self._trained = trained
         self._scopes = [self.root]
         self._weights: dict[str, Weight] = {}
+        self._share: Expr = ONE  # of the layers that are open, those that store weights
 
     # -- parts ---------------------------------------------------------------------------------------------------
 
@@ -49,16 +51,43 @@ class Operations:
         """Run a part inside this one, under a name."""
         return self._enter(Scope(name, part), inputs)
 
-    def repeat(self, name: str, count: Expr, part: Part, x: Tensor, *context: Any) -> Tensor:
-        """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically."""
+    def repeat(
+        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, stored: Expr | None = None
+    ) -> Tensor:
+        """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically.
+
+        Only as many as ``stored`` have weights of their own, where that is given; the others share them.
+        """
         # Nothing asks for the gradient of the first layer's input if nothing below is trained; the others' is needed.
         needed = x.grad if x.grad != 0 else (count - 1) / count
         inner = Tensor(x.name, x.shape, None, needed, encoded=x.encoded)
-        scope = Scope(f"{name}.*", part, count)
+        scope, before = Scope(f"{name}.*", part, count, stored=stored), self._share
+        self._share = before if stored is None else before * stored / count
         y: Tensor = self._enter(scope, (inner, *context))
-        scope.loop = (x, inner, y)
+        self._share = before
+        scope.loop, scope.handed = (x, inner, y), tuple(each for each in context if isinstance(each, Tensor))
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
+
+    def mix_layers(
+        self, name: str, total: Expr, kinds: Mapping[str, tuple[Expr, Part]], x: Tensor, *context: Any
+    ) -> Tensor:
+        """Run layers of several kinds, in any order but that the first is of the first, each kind under its own name.
+
+        What all kinds have alike is written once, for ``total`` layers under ``name``; the last kind stands for it.
+        """
+        place, y = len(self._scopes[-1].items), x
+        for kind, (count, part) in kinds.items():
+            y = self.repeat(kind, count, part, y, *context)
+        scopes = [scope for scope in self._scopes[-1].items[place:] if isinstance(scope, Scope)]
+        paths = [self._path(scope.name) for scope in scopes]
+        sharing = Sharing(scopes, paths, self._path(f"{name}.*"), total)
+        whole, rest = sharing.split(Scope(f"{name}.*", scopes[-1].part, total))
+        self._scopes[-1].items[place:] = [*([whole] if whole.items else []), *rest]
+        for _, entry in Ledger(whole, None):
+            for weight in entry.weights:
+                self._weights[weight.path] = weight
+        return sharing.now(y)
 
     def run(self, part: Part, inputs: Sequence[Any]) -> Any:
         """Run a part in the scope that is open, and hold it to its shape line."""
@@ -320,7 +349,7 @@ class Operations:
         return ".".join(part for part in (*(scope.name for scope in self._scopes), name) if part)
 
     def _store(self, name: str, part: str, shape: Shape) -> Weight:
-        weight = Weight(".".join(filter(None, (self._path(name), part))), shape)
+        weight = Weight(".".join(filter(None, (self._path(name), part))), shape, self._share)
         if weight.path in self._weights:
             raise ShapeError(f"{weight.path} is stored twice; give the two operations different names")
         self._weights[weight.path] = weight

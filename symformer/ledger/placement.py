@@ -216,9 +216,24 @@ class _RankOperations(Operations):
         scope.part = cast(Divisible, scope.part).split(self.cut)
         return super()._enter(scope, inputs)
 
-    def repeat(self, name: str, count: Expr, part: Part, x: Tensor, *context: Any) -> Tensor:
+    def repeat(
+        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, stored: Expr | None = None
+    ) -> Tensor:
         """The share of the layers that one stage has."""
-        return super().repeat(name, count if self.placement.pipeline == "off" else count / N_pp, part, x, *context)
+        if self.placement.pipeline != "off" and stored is not None:
+            raise RuleError(f"{self._path(name)}: layers that share their weights are not known in stages")
+        count = count if self.placement.pipeline == "off" else count / N_pp
+        return super().repeat(name, count, part, x, *context, stored=stored)
+
+    def mix_layers(
+        self, name: str, total: Expr, kinds: Mapping[str, tuple[Expr, Part]], x: Tensor, *context: Any
+    ) -> Tensor:
+        """Layers of several kinds, all of them: which of them a stage has is not known."""
+        if self.placement.pipeline != "off":
+            raise RuleError(
+                f"{self.root.part.title} has layers of {len(kinds)} kinds; stages are known for layers of one kind only"
+            )
+        return super().mix_layers(name, total, kinds, x, *context)
 
     def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, **facts: Any) -> Tensor:
         """A rank looks up the rows it has; the sum over the ranks is the embedding."""

@@ -28,4 +28,5 @@ QUANTITY = Quantity(
         Kind.OBSERVED: unseen,
     },
     ("weight", "shape"),
+    weighs=True,
 )

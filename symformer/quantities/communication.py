@@ -93,7 +93,7 @@ def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
                 found.append(Collective(path, what, tensor.shape, ranks, share))
     for weight in entry.weights:
         pairs = _weight(entry.kind, weight, conventions)
-        found += [Collective(weight.path, what, weight.shape, ranks) for what, ranks in pairs]
+        found += [Collective(weight.path, what, weight.shape, ranks, weight.share) for what, ranks in pairs]
     return found
 
 

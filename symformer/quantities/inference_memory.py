@@ -9,12 +9,13 @@ from ..language.errors import RuleError
 from ..language.symbols import S
 from ..ledger.facts import ATTENDING, STORING, WEIGHTLESS, Entry, Kind
 from .generation import DTYPE, LATENT, SIZES, WINDOW, alone, convolved, keys_and_values
-from .quantity import Convention, Conventions, Quantity, nothing, rows, unseen
+from .quantity import Convention, Conventions, Quantity, nothing, rows, shared, unseen
 
 
 def weights(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The weights an entry stores."""
-    return tuple(Term(weight.path, (*weight.shape, SIZES[conventions["weights"]])) for weight in entry.weights)
+    size = SIZES[conventions["weights"]]
+    return tuple(Term(weight.path, (*weight.shape, size, *shared(weight))) for weight in entry.weights)
 
 
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:

@@ -344,6 +344,10 @@ def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions
 def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:
     """What is computed again, each time as one: the core of an attention, scores to mix; or a repeated layer."""
     if recompute == "full":
+        if any(scope.stored is not None for scope in ledger.root.walk()):
+            raise RuleError(
+                "recompute=full: transformers computes no layer again of a model whose layers share weights"
+            )
         return [[entry for _, entry in Ledger(scope, None)] for scope in ledger.root.walk() if scope.loop]
     cores = []
     for _, entry in ledger if recompute == "selective" else ():
@@ -369,6 +373,10 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
     for _, entry in ledger:
         if entry.kind is Kind.POSITIONS and entry.function == "rotary":
             yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
+    handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
+    for _, entry in ledger:  # the indices themselves are of another tensor, so many rows further down
+        if entry.kind is Kind.LOOKUP and entry.skipped != 0 and entry.inputs[0].name in handed:
+            yield entry, Term(f"{entry.path} (positions)", (*entry.inputs[0].shape, LONG))
 
 
 def _written_out(ledger: Ledger, conventions: Conventions) -> bool:

@@ -16,4 +16,5 @@ QUANTITY = Quantity(
         Kind.OBSERVED: measured("params", stored),
     },
     ("weight", "shape"),
+    weighs=True,
 )

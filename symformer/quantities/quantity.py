@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar
 
+from sympy import Expr
+
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, Source
 from ..language.errors import OptionError, RuleError, UnknownNameError
-from ..language.sizes import Condition, Divides, Relations
+from ..language.sizes import Condition, Divides, Relations, close
 from ..language.symbols import C, N_cp, S
-from ..ledger.facts import ONE, Entry, Kind, Ledger, Scope
+from ..ledger.facts import ONE, Entry, Kind, Ledger, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from .lengths import within
 
@@ -32,6 +34,11 @@ def nothing(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def stored(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The shape of each weight this entry stores, multiplied out."""
     return tuple(Term(weight.path, weight.shape) for weight in entry.weights)
+
+
+def shared(weight: Weight) -> tuple[Expr, ...]:
+    """The factor of a weight that fewer layers store than run; none where each has its own."""
+    return (weight.share,) if weight.share != 1 else ()
 
 
 def refused(because: str) -> Callable[[Entry, Conventions], Any]:
@@ -96,6 +103,9 @@ class Counted(Divisible, Protocol):
     def constraints(self) -> tuple[Condition, ...]: ...
 
     @property
+    def totals(self) -> Relations: ...
+
+    @property
     def library(self) -> str: ...
 
     @property
@@ -114,6 +124,7 @@ class Quantity:
     columns: tuple[str, str]  # what the table of a derivation calls a term and its factors
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     checked: str = ""  # how it is checked, where torch counts no such thing and there is no certificate
+    weighs: bool = False  # whether it counts what is stored, and not what runs: layers may share their weights
     after: int = 1  # how many tokens run after those in a cache
     encoder: str = ""  # what there is to add to the statement where a decoder attends to an encoder
 
@@ -179,7 +190,8 @@ class Quantity:
             id=f"{stem}.{self.measure.name}",
             measure=self.measure,
             root=root,
-            relations=relations,
+            relations=close({**part.totals, **relations}),
+            totals=frozenset(part.totals),
             conventions=chosen,
             constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
             source=source,
@@ -200,7 +212,7 @@ class Quantity:
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """What every entry of a ledger comes to. Raises RuleError for a kind that is refused."""
-        return tally(ledger.root, lambda entry: self.rules[entry.kind](entry, conventions))
+        return tally(ledger.root, lambda entry: self.rules[entry.kind](entry, conventions), weighs=self.weighs)
 
 
 def _crosses(entry: Entry) -> bool:
@@ -208,16 +220,23 @@ def _crosses(entry: Entry) -> bool:
     return entry.inputs[1].encoded and not entry.inputs[0].encoded
 
 
-def tally(scope: Scope, terms_of: Callable[[Entry], tuple[Term, ...]], path: str = "", key: str = "") -> Line:
+def tally(
+    scope: Scope,
+    terms_of: Callable[[Entry], tuple[Term, ...]],
+    path: str = "",
+    key: str = "",
+    weighs: bool = False,
+) -> Line:
     """The account of a scope: its entries with their terms, its parts with their own accounts."""
     lines = []
     for item, name in zip(scope.items, _names(scope.items), strict=True):
         own = _join(key, name)
         if isinstance(item, Scope):
-            lines.append(tally(item, terms_of, _join(path, item.name), own))
+            lines.append(tally(item, terms_of, _join(path, item.name), own, weighs))
         else:
             lines.append(Line(item.path, own, ONE, entry=item, terms=terms_of(item)))
-    return Line(path, key, scope.count, part=scope.part, lines=tuple(lines))
+    count = scope.stored if weighs and scope.stored is not None else scope.count
+    return Line(path, key, count, part=scope.part, lines=tuple(lines), among=scope.among)
 
 
 def _called(item: Scope | Entry) -> str:

@@ -14,7 +14,7 @@ from ..language.sizes import Condition
 from ..ledger.facts import STORING, WEIGHTLESS, Entry, Kind, Ledger, Weight
 from ..ledger.placement import Placement, evenly, replicas
 from .kept import DROPOUT, IMPLEMENTATIONS, RECOMPUTE, SINGLE, activation_terms, implemented, kept_conditions
-from .quantity import Convention, Conventions, Counted, Quantity, nothing, rows, tally, unseen
+from .quantity import Convention, Conventions, Counted, Quantity, nothing, rows, shared, tally, unseen
 
 BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements to a scale, and of the smallest weight that is quantised
 STEP = Integer(4)  # bytes in which torch counts the steps, for each weight apart
@@ -101,10 +101,10 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     terms: list[Term] = []
     for weight in entry.weights:
         for what, size in RECIPES[conventions["recipe"]]:
-            share = (1 / ranks,) if what in divided else ()
+            share = (*((1 / ranks,) if what in divided else ()), *shared(weight))
             terms.append(Term(f"{weight.path} ({what})", (*weight.shape, Integer(size), *share)))
         for what, factors in OPTIMIZERS[optimizer](weight):
-            share = (1 / ranks,) if "state" in divided and what != "step" else ()
+            share = (*((1 / ranks,) if "state" in divided and what != "step" else ()), *shared(weight))
             terms.append(Term(f"{weight.path} ({what})", (*factors, *share)))
     return tuple(terms)
 

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -24,10 +24,10 @@ from ..architectures.base import Architecture
 from ..language.errors import WitnessError
 from ..language.shapes import shape_line
 from ..language.sizes import evaluate
-from ..language.symbols import B, C, N_new, S, V_type
+from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import Kind
 from .calling import unpadded
-from .measure import our_path, recipe
+from .measure import our_path, recipe, starred
 from .session import Run, Session, tensors_of
 from .watching import Keeper, Products
 
@@ -132,7 +132,8 @@ class Witness(Session):
                     seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
                     masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
                 facts["attention_mask"] = masks if len(masks) > 1 else masks[kinds[0]]
-            if masked or not keeps_cache(component):  # else a causal model makes its own
+            # Else a causal model makes its own, one row for all sequences where they turn its heads.
+            if masked or not keeps_cache(component) or P in component.fields.sizes:
                 facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
             if V_type in component.fields.sizes:
                 facts["token_type_ids"] = torch.zeros(numbers[B], new, dtype=torch.long, device=device)
@@ -263,7 +264,7 @@ class Witness(Session):
         both = len(set(attends.values())) > 1
         layers: dict[str, str] = {}
         for name, module in self.model().named_modules():
-            if isinstance(place := getattr(module, "layer_idx", None), int):
+            if isinstance(place := getattr(module, "layer_idx", getattr(module, "layer_id", None)), int):
                 stack = attends.get(starred(self.ours(name)), "") if both else "layers"
                 layers[f"{stack}.{place}"] = name
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
@@ -501,12 +502,6 @@ def keeps_cache(component: Architecture) -> bool:
     back = any(entry.mask == "causal" for entry in attention)
     kept = all(entry.mask == "causal" or entry.inputs[1].encoded for entry in attention)
     return component.witness.library == "transformers" and component.witness.cached and back and kept
-
-
-@cache
-def starred(path: str) -> str:
-    """A path of ours, * for the number of a layer."""
-    return ".".join("*" if word.isdigit() else word for word in path.split("."))
 
 
 def _something(component: Architecture, seen: Products) -> None:

@@ -72,6 +72,12 @@ class Trace:
         """What it is a trace of; "" for one whose operations were recognised."""
         return getattr(self.model.component, "quantity", "")
 
+    @property
+    def report(self) -> list[str]:
+        """Which operations were recognised, where some were, and what torch counts as these do."""
+        said: Callable[[], list[str]] = getattr(self.model.component, "report", list)
+        return said()
+
 
 @dataclass(frozen=True)
 class Tie:

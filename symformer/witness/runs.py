@@ -12,6 +12,7 @@ from typing import Any, cast
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Differs
+from ..models.provenance import Place
 from ..quantities import quantity as find_quantity
 from .drawing import BLOCK, DEEP, POSITIONS
 from .fitting import Point
@@ -206,7 +207,7 @@ class Runner:
             if quantity == found.quantity:
                 return whole(found)
             if quantity not in RUNS and self.lift is not None:
-                return lifted()
+                return asked(lifted(), quantity)
             answerable(quantity)
             self.admit(quantity, found.model.target)
             bounded: Trace | None = None
@@ -272,6 +273,17 @@ def runs(takes: Callable[[Point], object], point: Point) -> bool:
     except BaseException:  # whatever somebody's code raises, it does not
         return False
     return True
+
+
+def asked(lifted: Trace, quantity: str) -> Trace:
+    """The trace of recognised operations, for one quantity: with the sizes that this has. Raises RuleError."""
+    model = lifted.model
+    component: Any = replace(cast(Any, model.component), asked=quantity)
+    sizes = {str(size) for size in model.formula(quantity).asks}
+    symbols = {letter: name for name, letter in lifted.letters.items() if letter in sizes}
+    places = {letter: Place(name) for letter, name in symbols.items()}
+    provenance = replace(model.provenance, places=places)
+    return replace(lifted, model=replace(model, component=component, provenance=provenance), symbols=symbols)
 
 
 def with_facts(found: Trace, **facts: Any) -> Trace:

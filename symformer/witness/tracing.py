@@ -98,7 +98,9 @@ class Tracer:
         moving = {*sizes.widths, *sizes.counts}
         letters = {name: symbol for name, symbol in settling.letters.items() if name in moving}
         stem = target.rpartition("/")[2].replace(":", "-")
-        found = Traced(title=title, stem=stem, counts=totals, conditions=_conditions(every), quantity=wanted.quantity)
+        found = Traced(
+            title=title, stem=stem, counts=totals, conditions=whole_conditions(every), quantity=wanted.quantity
+        )
         checking = Checking(samples, sizes, first, letters)
         checked = checking.fresh(found)
         loose = checking.probe(found)
@@ -160,7 +162,7 @@ class Tracer:
         return found
 
 
-def _conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:
+def whole_conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:
     """What has to divide what for every shape and count to be whole, and what may not be larger than what."""
     found: dict[str, Condition] = {}
     for expr in exprs:

@@ -1,0 +1,98 @@
+"""ALBERT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sympy import Expr
+
+from ..components.base import Component
+from ..components.head_transform import HeadTransform
+from ..components.layer_norm import LayerNorm
+from ..components.linear import Linear
+from ..components.masked_lm_head import MaskedLMHead
+from ..components.mlp import MLP
+from ..components.pooler import Pooler
+from ..components.post_norm_block import PostNormBlock
+from ..components.self_attention import SelfAttention
+from ..language.symbols import A, E, E_emb, H, L, N_group, P, V, V_type
+from ..ledger.facts import Activation, Tensor
+from ..ledger.operations import Operations
+from .base import Chance, Fields, Function, Witness
+from .bases.bert_like import FIXED, OPTIONS, BertLike
+from .bases.hub import usual
+from .bases.stacked import Stack
+
+
+@dataclass(frozen=True, kw_only=True)
+class ALBERT(BertLike):
+    """ALBERT, Lan et al. 2020 [lan2020], section 3.1: BERT with factorised embeddings, whose L layers share weights.
+
+    Their E is E_emb, and their H is E. N_group layers have weights of their own; they print results for one.
+
+    >>> ALBERT().params
+    4*N_group*E**2 + 2*N_group*E*H + 9*N_group*E + N_group*H + V*E_emb + V_type*E_emb + P*E_emb + E_emb*E + E**2 \
++ 2*E_emb + 2*E
+    """
+
+    title = "ALBERT"
+    fields = Fields(
+        usual({V: 30000, P: 512, V_type: 2, E_emb: 128, E: 4096, H: 16384, L: 12, N_group: 1, A: 64}),
+        {
+            **OPTIONS,
+            "activation": Function("hidden_act", "gelu_new"),
+            "hidden_dropout": Chance("hidden_dropout_prob", 0.0),
+            "attention_dropout": Chance("attention_probs_dropout_prob", 0.0),
+        },
+        model_types=("albert",),
+        classes={"AlbertModel": {"head": "pooler"}, "AlbertForMaskedLM": {"head": "mlm"}},
+        fixed={**FIXED, "inner_group_num": (1,)},
+        inert=("classifier_dropout_prob", "net_structure_type", "gap_size", "num_memory_blocks", "down_scale_factor"),
+    )
+    witness = Witness("transformers", "AlbertConfig", prefix="albert.", rename={".albert_layers.0": ""})
+    variants = ({}, {"head": "mlm"}, {"head": "mlm", "tied": False})
+
+    head: Literal["pooler", "mlm"] = "pooler"
+    activation: Activation = "gelu_new"
+    hidden_dropout: bool = False
+    attention_dropout: bool = False
+
+    @property
+    def width(self) -> Expr:
+        return E_emb
+
+    @property
+    def attention(self) -> SelfAttention:
+        return SelfAttention(
+            heads=A,
+            kv_heads=A,
+            head_width=E / A,
+            causal=False,
+            query="query",
+            key="key",
+            value="value",
+            output="dense",
+            weight_dropout="attention_dropout" if self.attention_dropout else "",
+            output_dropout=self.dropped("output_dropout"),
+        )
+
+    @property
+    def layer(self) -> Component:
+        mlp = MLP(activation=self.activation, up="ffn", act="activation", down="ffn_output")
+        parts = {"attention": self.attention, "attention.LayerNorm": LayerNorm()}
+        return PostNormBlock(parts={**parts, "": mlp, "full_layer_layer_norm": LayerNorm()}, dropouts=())
+
+    @property
+    def stacks(self) -> tuple[Stack, ...]:
+        return (Stack("encoder.albert_layer_groups", L, self.layer, stored=N_group),)
+
+    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
+        return ops.call("encoder.embedding_hidden_mapping_in", Linear(out=E), super().embed(ops, tokens))
+
+    def finish(self, ops: Operations, x: Tensor) -> Tensor:
+        if self.head == "pooler":
+            return ops.call("", Pooler(dense="pooler", act="pooler_activation"), x)
+        transform = HeadTransform(width=E_emb, activation=self.activation, act="activation")
+        head = MaskedLMHead(tied=self.tied, transform=transform)
+        return ops.call("predictions", head, x, ops.weight(f"{self.names.table}.weight"))

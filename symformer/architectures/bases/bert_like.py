@@ -1,0 +1,107 @@
+"""BertLike: tokens, segments and positions added up, and post-norm layers that see every token, by BERT's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Expr
+
+from ...components.base import Component
+from ...components.dropout import Dropout
+from ...components.layer_norm import LayerNorm
+from ...components.mlp import MLP
+from ...components.position_embedding import PositionEmbedding
+from ...components.post_norm_block import PostNormBlock
+from ...components.segment_embedding import SegmentEmbedding
+from ...components.self_attention import SelfAttention
+from ...components.token_embedding import TokenEmbedding
+from ...configs.fields import Chance, Function, Switch
+from ...language.sizes import Divides
+from ...language.symbols import A, E
+from ...ledger.facts import Activation, Tensor
+from ...ledger.operations import Operations
+from .stacked import Names, Stacked, with_positions
+
+OPTIONS: Mapping[str, Switch | Function | Chance] = {
+    "tied": Switch("tie_word_embeddings", True),
+    "activation": Function("hidden_act", "gelu"),
+    "hidden_dropout": Chance("hidden_dropout_prob", 0.1),
+    "attention_dropout": Chance("attention_probs_dropout_prob", 0.1),
+}
+FIXED: Mapping[str, tuple[Any, ...]] = {"position_embedding_type": ("absolute",), "is_decoder": (False,)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BertLike(Stacked):
+    """An encoder as BERT has it; a subclass overrides what it has otherwise, and says what its heads are."""
+
+    shapes = "tokens[B,S] -> output"
+    names = Names(table="embeddings.word_embeddings", layers="encoder.layer")
+    constraints = (Divides(A, E),)
+
+    tied: bool = True
+    activation: Activation = "gelu"
+    hidden_dropout: bool = True
+    attention_dropout: bool = True
+
+    @property
+    def width(self) -> Expr:
+        """Of the tables, and of what they add up to."""
+        return E
+
+    @property
+    def segments(self) -> Component | None:
+        """The table of segments; None where there is none."""
+        return SegmentEmbedding(width=self.width)
+
+    @property
+    def positions(self) -> PositionEmbedding:
+        """The table of positions."""
+        return PositionEmbedding(width=self.width)
+
+    @property
+    def attention(self) -> SelfAttention:
+        """Every token with every token."""
+        return SelfAttention(
+            heads=A,
+            kv_heads=A,
+            head_width=E / A,
+            causal=False,
+            query="self.query",
+            key="self.key",
+            value="self.value",
+            output="output.dense",
+            weight_dropout="self.dropout" if self.attention_dropout else "",
+            output_dropout=self.dropped("output.dropout"),
+        )
+
+    @property
+    def mlp(self) -> MLP:
+        """The feed-forward network of a layer."""
+        return MLP(
+            activation=self.activation,
+            up="intermediate.dense",
+            act="intermediate.intermediate_act_fn",
+            down="output.dense",
+            dropout=self.dropped("output.dropout"),
+        )
+
+    @property
+    def layer(self) -> Component:
+        parts = {"attention": self.attention, "attention.output.LayerNorm": LayerNorm()}
+        return PostNormBlock(parts={**parts, "": self.mlp, "output.LayerNorm": LayerNorm()}, dropouts=())
+
+    def dropped(self, name: str) -> str:
+        """The name of a dropout of what is hidden, where there is any."""
+        return name if self.hidden_dropout else ""
+
+    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
+        x = ops.call(self.names.table, TokenEmbedding(width=self.width), tokens)
+        if self.segments is not None:
+            segments = ops.index("segments", *tokens.shape)
+            x = ops.add("embeddings.segments", x, ops.call("embeddings.token_type_embeddings", self.segments, segments))
+        x = with_positions(ops, "embeddings.position_embeddings", x, self.positions, "embeddings.positions")
+        x = ops.call("embeddings.LayerNorm", LayerNorm(), x)
+        return ops.call("embeddings.dropout", Dropout(), x) if self.hidden_dropout else x

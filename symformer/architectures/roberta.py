@@ -1,0 +1,54 @@
+"""RoBERTa."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sympy import Integer
+
+from ..components.head_transform import HeadTransform
+from ..components.masked_lm_head import MaskedLMHead
+from ..components.pooler import Pooler
+from ..components.position_embedding import PositionEmbedding
+from ..language.symbols import A, E, H, L, P, V, V_type
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
+from .base import Fields, Witness
+from .bases.bert_like import FIXED, OPTIONS, BertLike
+from .bases.hub import usual
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoBERTa(BertLike):
+    """RoBERTa, Liu et al. 2019 [liu2019], section 3.1: BERT's encoder, trained otherwise.
+
+    Positions are numbered from one past the padding token's number, 1, so two of P rows are no token's.
+
+    >>> RoBERTa().params
+    4*L*E**2 + 2*L*E*H + 9*L*E + L*H + V*E + V_type*E + P*E + E**2 + 3*E
+    """
+
+    title = "RoBERTa"
+    fields = Fields(
+        usual({V: 50265, P: 512, V_type: 2, E: 768, H: 3072, L: 12, A: 12}),
+        OPTIONS,
+        model_types=("roberta",),
+        classes={"RobertaModel": {"head": "pooler"}, "RobertaForMaskedLM": {"head": "mlm"}},
+        fixed={**FIXED, "pad_token_id": (1,)},
+    )
+    witness = Witness("transformers", "RobertaConfig", prefix="roberta.")
+    variants = ({}, {"head": "mlm"}, {"head": "mlm", "tied": False})
+
+    head: Literal["pooler", "mlm"] = "pooler"
+
+    @property
+    def positions(self) -> PositionEmbedding:
+        return replace(super().positions, skipped=Integer(2))
+
+    def finish(self, ops: Operations, x: Tensor) -> Tensor:
+        if self.head == "pooler":
+            return ops.call("pooler", Pooler(), x)
+        transform = HeadTransform(act="gelu", norm="layer_norm")
+        head = MaskedLMHead(tied=self.tied, transform=transform)
+        return ops.call("lm_head", head, x, ops.weight(f"{self.names.table}.weight"))
