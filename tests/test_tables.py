@@ -62,7 +62,7 @@ class _Observed:
     constraints = ()
     library = "transformers"
     unread = ""
-    totals = ()
+    totals = {}
     title = "Observed"
     name = "observed"
 
