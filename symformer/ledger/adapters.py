@@ -6,7 +6,7 @@ and no architecture knows of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from sympy import Expr
 
 from ..language.errors import OptionError, RuleError, listed
 from ..language.symbols import H_adapter, R
-from .facts import Ledger, Part, Tensor
+from .facts import Entry, Ledger, Part, Tensor
 from .operations import Operations, inputs_of
 
 
@@ -73,9 +73,9 @@ def adapted(part: Part, adapters: Sequence[Adapter]) -> Ledger:
     return ledger
 
 
-def is_adapted(ledger: Ledger) -> bool:
-    """Whether a part of what a ledger stores stays as it is in training."""
-    return any(entry.frozen for _, entry in ledger)
+def is_adapted(entries: Iterable[Entry]) -> bool:
+    """Whether a part of what these entries store stays as it is in training."""
+    return any(entry.frozen for entry in entries)
 
 
 class _AdaptedOperations(Operations):

@@ -122,7 +122,7 @@ class Communication(Quantity):
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """What every entry moves. Raises RuleError for a model of which only a part is trained."""
-        if is_adapted(ledger):
+        if is_adapted(entry for _, entry in ledger):
             raise RuleError("what ranks move of a model of which only the adapters are trained is not stated")
         return super().account(ledger, conventions)
 

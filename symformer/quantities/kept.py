@@ -288,7 +288,7 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
             f"{shared[0]}={conventions[shared[0]]} and implementation={implementation}: what one rank of many keeps is "
             "known for implementation=megatron only"
         )
-    if is_adapted(ledger):
+    if is_adapted(entry for _, entry in ledger):
         raise RuleError(
             "what is kept for the backward pass of a model of which only the adapters are trained is not stated; "
             "train-memory without activations is known, with implementation=none"

@@ -128,6 +128,7 @@ class Quantity:
     weighs: bool = False  # whether it counts what is stored, and not what runs: layers may share their weights
     after: int = 1  # how many tokens run after those in a cache
     encoder: str = ""  # what there is to add to the statement where a decoder attends to an encoder
+    adapted: str = ""  # and where adapters alone are trained
 
     def __post_init__(self) -> None:
         for table in self.tables:
@@ -179,7 +180,7 @@ class Quantity:
         placement = Placement.of(chosen)
         ledger = part.ledger
         if placement != WHOLE:
-            if is_adapted(ledger):
+            if is_adapted(entry for _, entry in ledger):
                 options = ", ".join(f"{name}={chosen[name]}" for name in PLACEMENT if name in chosen)
                 raise RuleError(f"what one of several ranks has of adapters is not stated; leave out {options}")
             ledger = place(part, placement)
@@ -205,7 +206,8 @@ class Quantity:
         """What is counted by a formula, in words."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
         attends = any(each.kind is Kind.SCORES and _crosses(each) for each in entries)
-        return f"{self.statement} {self.encoder}".strip() if attends else self.statement
+        said = [self.statement, self.encoder if attends else "", self.adapted if is_adapted(entries) else ""]
+        return " ".join(filter(None, said))
 
     def check(self, part: Counted, given: Mapping[str, str]) -> None:
         """Raise RuleError where the conventions ask for an implementation that a model's library does not have."""

@@ -129,7 +129,7 @@ def verify_many(model: Model, asked: Sequence[tuple[str, Way]], seed: int | None
         )
     if not isinstance(component, Architecture):
         raise WitnessError(f"{model.target} has no torch model of its own; verify an architecture or a preset")
-    if is_adapted(model.ledger):
+    if is_adapted(entry for _, entry in model.ledger):
         raise WitnessError(
             f"{model.target} has adapters, whose numbers are held against peft's in the tests; verify the model without"
         )
