@@ -63,6 +63,7 @@ class _Observed:
     totals = {}
     library = "transformers"
     unread = ""
+    totals = {}
     title = "Observed"
     name = "observed"
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from sympy import Symbol
 
 from ..components.base import Component, Names
-from ..configs.fields import Chance, Choice, Field, Fields, Function, Layers, Rounds, Share, Switch
+from ..configs.fields import Chance, Choice, Field, Fields, Function, Labels, Layers, Rounds, Share, Switch
 from ..language.sizes import Divides
 from ..ledger.adapters import CHANGES, Adapter, adapted
 from ..ledger.facts import Ledger
@@ -23,6 +23,7 @@ __all__ = [
     "Field",
     "Fields",
     "Function",
+    "Labels",
     "Layers",
     "Rounds",
     "Share",

@@ -95,6 +95,8 @@ def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
                 found.append(Collective(path, what, tensor.shape, ranks, share))
     for weight in entry.weights:
         pairs = _weight(entry.kind, weight, conventions)
+        if pairs and entry.frozen:
+            raise RuleError(f"{entry.path}: what ranks move of a table that is not trained is not stated")
         found += [Collective(weight.path, what, weight.shape, ranks, weight.share) for what, ranks in pairs]
     return found
 
@@ -122,7 +124,7 @@ class Communication(Quantity):
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """What every entry moves. Raises RuleError for a model of which only a part is trained."""
-        if is_adapted(entry for _, entry in ledger):
+        if is_adapted(ledger):
             raise RuleError("what ranks move of a model of which only the adapters are trained is not stated")
         return super().account(ledger, conventions)
 

@@ -127,8 +127,8 @@ class Quantity:
     checked: str = ""  # how it is checked, where torch counts no such thing and there is no certificate
     weighs: bool = False  # whether it counts what is stored, and not what runs: layers may share their weights
     after: int = 1  # how many tokens run after those in a cache
+    frozen: str = ""  # what there is to add to the statement where a weight is stored that is never trained
     encoder: str = ""  # what there is to add to the statement where a decoder attends to an encoder
-    adapted: str = ""  # and where adapters alone are trained
 
     def __post_init__(self) -> None:
         for table in self.tables:
@@ -180,7 +180,7 @@ class Quantity:
         placement = Placement.of(chosen)
         ledger = part.ledger
         if placement != WHOLE:
-            if is_adapted(entry for _, entry in ledger):
+            if is_adapted(ledger):
                 options = ", ".join(f"{name}={chosen[name]}" for name in PLACEMENT if name in chosen)
                 raise RuleError(f"what one of several ranks has of adapters is not stated; leave out {options}")
             ledger = place(part, placement)
@@ -205,8 +205,11 @@ class Quantity:
     def states(self, formula: Formula) -> str:
         """What is counted by a formula, in words."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
-        attends = any(each.kind is Kind.SCORES and _crosses(each) for each in entries)
-        said = [self.statement, self.encoder if attends else "", self.adapted if is_adapted(entries) else ""]
+        said = [self.statement]
+        if any(each.frozen for each in entries):
+            said.append(self.frozen)
+        if any(each.kind is Kind.SCORES and _crosses(each) for each in entries):
+            said.append(self.encoder)
         return " ".join(filter(None, said))
 
     def check(self, part: Counted, given: Mapping[str, str]) -> None:

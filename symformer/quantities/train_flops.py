@@ -37,7 +37,7 @@ class TrainFlops(Quantity):
                 f"train={conventions['train']} is known for a whole model, not with "
                 f"{shared[0]}={conventions[shared[0]]}"
             )
-        if is_adapted(entry for _, entry in ledger):
+        if is_adapted(ledger):
             raise RuleError(f"train={conventions['train']} is known for a model without adapters; this one has some")
         if conventions["train"] == "lora":
             whole = Adapter("lora")
@@ -89,5 +89,5 @@ QUANTITY = TrainFlops(
             }
         ),
     },
-    adapted="Of a weight that stays as it is no gradient is asked for.",
+    frozen="Of a weight that stays as it is no gradient is asked for.",
 )

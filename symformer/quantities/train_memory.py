@@ -197,5 +197,5 @@ QUANTITY = TrainMemory(
             }
         ),
     },
-    adapted="A weight that stays as it is has no gradient, no master copy and no state.",
+    frozen="Of what is never trained there is the weight alone.",
 )

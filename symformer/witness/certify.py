@@ -18,7 +18,7 @@ from ..ledger.adapters import is_adapted
 from ..models.model import Model
 from ..quantities import quantities
 from .measure import build, class_path, stored_rows, versions
-from .oracles import ORACLES, Witness, keeps_cache
+from .oracles import ORACLES, Witness, gives_last, keeps_cache
 from .planning import Plan, new_tokens, plan, sides_of
 from .rows import Mismatch, compare_parts, compare_rows
 
@@ -83,7 +83,7 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
     for name, oracle in ORACLES.items():
         if (oracle.cached and not keeps_cache(component)) or oracle.library not in ("", library):
             continue
-        if oracle.once and component.chosen:
+        if (oracle.once and component.chosen) or (oracle.last and not gives_last(component)):
             continue
         if (oracle.needs and oracle.needs not in kinds) or not _answers(model, name, counted_by(name, {})):
             continue
@@ -129,7 +129,7 @@ def verify_many(model: Model, asked: Sequence[tuple[str, Way]], seed: int | None
         )
     if not isinstance(component, Architecture):
         raise WitnessError(f"{model.target} has no torch model of its own; verify an architecture or a preset")
-    if is_adapted(entry for _, entry in model.ledger):
+    if is_adapted(model.ledger):
         raise WitnessError(
             f"{model.target} has adapters, whose numbers are held against peft's in the tests; verify the model without"
         )
