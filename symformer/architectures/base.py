@@ -11,7 +11,6 @@ from sympy import Symbol
 
 from ..components.base import Component, Names
 from ..configs.fields import Chance, Choice, Field, Fields, Function, Labels, Layers, Rounds, Share, Switch
-from ..language.errors import listed
 from ..language.sizes import Divides
 from ..ledger.adapters import CHANGES, Adapter, adapted
 from ..ledger.facts import Ledger
@@ -77,8 +76,8 @@ class Architecture(Component):
     def about(self) -> str:
         """What it is, for a document, and what its adapters are."""
         said = [super().about]
-        said += [f"Beside {listed(self.lora)} stand updates of low rank (LoRA), {LORA}."] if self.lora else []
-        said += [f"After {listed(self.adapters)} stand adapters, {HOULSBY}."] if self.adapters else []
+        said += [f"Beside {' and '.join(self.lora)} stand updates of low rank (LoRA), {LORA}."] if self.lora else []
+        said += [f"After {' and '.join(self.adapters)} stand adapters, {HOULSBY}."] if self.adapters else []
         said += ["These alone are trained, and the model is left as it is."] if len(said) > 1 else []
         return " ".join(said)
 
