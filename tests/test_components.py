@@ -68,6 +68,7 @@ CASES = [
     Case("dropout", {"E": 5}, 0, None),
     Case("sinusoidal-positions", {"E": 5}, 0, None),
     Case("rotary-positions", {"A": 6, "G": 3, "D": 10}, 0, None),
+    Case("alibi", {"A": 6}, 0, None),
     # four 5x5 matrices and four biases of 5: the attention of the bare-bones transformer
     Case("self-attention", {"E": 5, "A": 1}, 120, lambda: nn.ModuleList(nn.Linear(5, 5) for _ in range(4))),
     # 4*12*12 + 4*12
