@@ -86,6 +86,7 @@ CASES = [
     Case("relative-attention", {"E": 12, "A": 3}, 744,
          lambda: _relative(XLNetRelativeAttention(XLNET)), {"bias": False}),
     Case("rotary-positions", {"A": 6, "G": 3, "D": 10}, 0, None),
+    Case("alibi", {"A": 6}, 0, None),
     # four 5x5 matrices and four biases of 5: the attention of the bare-bones transformer
     Case("self-attention", {"E": 5, "A": 1}, 120, lambda: nn.ModuleList(nn.Linear(5, 5) for _ in range(4))),
     # 4*12*12 + 4*12
