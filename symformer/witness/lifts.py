@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -28,7 +28,7 @@ from .rows import compare_parts
 from .runs import RUNS, Runner
 from .session import Run, Session, ends, silence, tensors_of
 from .traced import Traced
-from .tracing import Trace, sentence, whole_conditions
+from .tracing import Tie, Trace, sentence, whole_conditions
 from .watching import Products, Unmasked
 
 FEW = 11  # tokens of a run with numbers
@@ -70,7 +70,10 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     def kept() -> Traced:
         return cast(Traced, products.of("kv-cache").model.component)
 
-    reader = Reader(cast(Traced, stored.model.component), component, sights, real, list(windows.values()), kept)
+    held = cast(Traced, stored.model.component)
+    same = {SYMBOLS[each]: tie.expr(letters) for each, tie in _ties(products, letters)}
+    counts = {(path, tuple(dim.xreplace(same) for dim in shape)): n for (path, shape), n in held.counts.items()}
+    reader = Reader(replace(held, counts=counts), component, sights, real, list(windows.values()), kept)
     rows = reader.rows()
     whole = whole_conditions(each for counts, _ in rows for each in counts)
     lifted = Lifted(
@@ -341,15 +344,20 @@ def _small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
     held = {"B", "S", "S_enc", *windows, *trace.ties, *(each.name for each in trace.pinned)}
     small = {name: size for name in point if name not in held and (size := _least(name, point[name]))}
     moving = [name for name in point if name in trace.letters and name not in held]
+
+    def light(at: Point) -> bool:
+        return takes(at) and sum(each.numel() for each in session(runs.build, at).model().parameters()) < PARAMETERS
+
     for apart in ("$.", "vocab"):  # token ids may be larger than a small vocabulary
         some = {name: size for name, size in small.items() if not re.search(apart, name)}
-        if takes({**point, **some}):
-            return {**point, **some}
+        if light(tried := _tied(trace, {**point, **some})):
+            return tried
     for name, size in sorted(small.items(), key=lambda each: -point[each[0]]):
-        point = {**point, name: size} if takes({**point, name: size}) else point
+        tried = _tied(trace, {**point, name: size})
+        point = tried if takes(tried) else point
     for factor in (256, 60, 16, 4, 2, 2, 2):
         for name in sorted(moving, key=lambda each: -point[each]):
-            smaller = {**point, name: point[name] // factor}
+            smaller = _tied(trace, {**point, name: point[name] // factor})
             whole = point[name] % factor == 0 and smaller[name] > 1
             point = smaller if whole and name not in small and takes(smaller) else point
     return point
@@ -367,6 +375,8 @@ LEAST = (
     ("head", 4),
     ("hidden_size$|d_model|n_embd|embed_dim", 64),
     ("intermediate|ffn|n_inner|d_ff", 48),
+    ("lora|rank", 24),
+    ("(dim|size|width)$", 32),
 )
 
 
@@ -376,8 +386,15 @@ def _least(name: str, size: int) -> int:
     return min(found, size)
 
 
-def _tied(trace: Trace, point: Point) -> Point:
+def _tied(trace: Trace, point: Point) -> dict[str, int]:
     return {**point, **{name: tie.at(point) for name, tie in trace.ties.items()}}
+
+
+def _ties(trace: Trace, letters: Mapping[str, Symbol]) -> Iterator[tuple[str, Tie]]:
+    """The letters of sizes that a run asks to be others."""
+    for name, tie in trace.ties.items():
+        if name in letters and tie.powers.keys() <= letters.keys():
+            yield str(letters[name]), tie
 
 
 def _depth(point: Point) -> int:
