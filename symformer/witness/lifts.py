@@ -91,7 +91,7 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     ]
     check = Check(model, runs, points, letters)
     for sight in sights:
-        check.hold("active-params", sight.numbers, partial(_active, sight))
+        check.hold("active-params", sight.numbers, partial(_active, sight, check.owners))
     said = check.said
     if said.get("kv-cache") == "":
         shallow = {name: size for name, size in products.checked[0].items() if DEEP.search(name)}
@@ -109,7 +109,8 @@ class Check:
     """What the ordinary rules make of a lifted ledger, held to what torch counts at some points, row by row."""
 
     def __init__(self, model: Model, runs: Runs, points: Sequence[Point], letters: Mapping[str, Symbol]) -> None:
-        self.model, self.runs, self.points = model, runs, points
+        self.model, self.runs = model, runs
+        self.owners = {weight.path: entry.path for _, entry in model.ledger for weight in entry.weights}
         self.said: dict[str, str] = {}  # of each quantity, why it is refused; "" where all points agree
         for point in points:
             self.at(point, {**_numbers(point, letters), **({C: point["C"]} if "C" in point else {})})
@@ -144,7 +145,7 @@ class Check:
         def run(**facts: Any) -> Run:
             return lambda model: self.runs.call(model, point, **facts)
 
-        self.hold("params", numbers, lambda: _stored(at))
+        self.hold("params", numbers, lambda: _weights({k: prod(v) for k, v in at.stored().items()}, self.owners))
         self.hold("flops", numbers, lambda: _counted(at, run()))
         self.hold("train-flops", numbers, lambda: _counted(at, run(), backward=True))
         if self.runs.cached is None:
@@ -201,35 +202,30 @@ class Check:
         return f"after {FAR:,} tokens torch keeps something else: {differences[0]}" if differences else ""
 
 
-def _active(sight: Sight) -> Found:
+def _active(sight: Sight, owners: Mapping[str, str]) -> Found:
     """The weights that a token meets: of the tables that matrices are chosen from, as many as each token chooses.
 
     Raises WitnessError for experts that are not chosen so.
     """
     seen = sight.seen
     tokens = sight.numbers[B] * sight.numbers[S]
-    parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     some: dict[str, int] = {}
     for (_, _, factors), roles in seen.roles.items():
         for role in roles:
             if isinstance(role, Chosen):
                 some[role.weight] = prod(factors) // tokens  # each matrix is multiplied with one token
-    for path, weight in seen.stored.items():
-        if path not in some and re.search("expert", path) and not re.search("shared", path):
+    for path in seen.stored:
+        if path not in some and "expert" in path and "shared" not in path:
             raise WitnessError(f"which rows of {path} a token meets was not seen")
-        module = path if path in some else path.rpartition(".")[0]
-        parts[star(module.rpartition(".")[0] if path in some else module), FORWARD][some.get(path, weight.numel())] += 1
-    total = sum(value * times for each in parts.values() for value, times in each.items())
-    return Found(total, parts, frozenset({"", *(star(name) for name in seen.where.modules)}))
+    return _weights({path: some.get(path, each.numel()) for path, each in seen.stored.items()}, owners)
 
 
-def _stored(at: Session) -> Found:
+def _weights(sizes: Mapping[str, int], owners: Mapping[str, str]) -> Found:
+    """The elements of weights, each with the operation that stores it."""
     parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
-    rows = at.stored()
-    for path, shape in rows.items():
-        parts[star(path.rpartition(".")[0]), FORWARD][prod(shape)] += 1
-    modules = frozenset(star(name) for name, _ in at.model().named_modules())
-    return Found(sum(map(prod, rows.values())), parts, modules)
+    for path, size in sizes.items():
+        parts[owners.get(star(path), star(path)), FORWARD][size] += 1
+    return Found(sum(sizes.values()), parts, frozenset({"", *owners.values()}))
 
 
 def _counted(at: Session, run: Run, backward: bool = False) -> Found:
