@@ -28,7 +28,7 @@ from symformer.witness import lifts, sources
 from symformer.witness.classes import FIRST, of_head, types
 from symformer.witness.lifting import Lifted, Reader
 from symformer.witness.measure import our_path
-from symformer.witness.tracing import Trace
+from symformer.witness.results import Trace
 
 from .test_tiny_configs import B, C, S, counted
 
