@@ -212,10 +212,10 @@ class Runner:
             self.admit(quantity, found.model.target)
             bounded: Trace | None = None
             refusal: WitnessError | None = None
-            asked = RUNS[quantity]
-            for lengths in (FEW,) if loops(asked.cache) else asked.lengths:
+            way = RUNS[quantity]
+            for lengths in (FEW,) if loops(way.cache) else way.lengths:
                 try:
-                    traced = self.trace(found, quantity, lengths, points(asked.cache))
+                    traced = self.trace(found, quantity, lengths, points(way.cache))
                 except WitnessError as error:
                     refusal = refusal or error
                     if isinstance(error, OutOfTimeError):
