@@ -48,6 +48,9 @@ COUNT = Convention(
 )
 
 
+WEIGHT = "the weight"  # the side of a contraction that is stored
+
+
 @dataclass(frozen=True)
 class Contraction:
     """One contraction of a forward pass, and the two whose gradients training may need."""
@@ -62,7 +65,7 @@ class Contraction:
     def backward(self, path: str) -> list[Term]:
         """The FLOPs of each gradient that is needed: a product of the same size as the forward's."""
         needed = [(name, grad) for name, grad in self.sides if grad != 0]
-        return [Term(f"{path} (gradient of {name})", _scaled(self.factors, grad)) for name, grad in needed]
+        return [Term(f"{path} (gradient of {name})", _scaled(self.factors, grad), name) for name, grad in needed]
 
 
 def lookup(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
@@ -71,7 +74,7 @@ def lookup(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     if entry.function != "tokens" or conventions["embedding"] == "lookup":
         return ()
     factors = (TWO, *entry.inputs[0].shape, rows, width)
-    return (Contraction(factors, (("the input", Integer(0)), ("the weight", Integer(1)))),)
+    return (Contraction(factors, (("the input", Integer(0)), (WEIGHT, Integer(1)))),)
 
 
 def linear(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
@@ -81,7 +84,7 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     if at_the_last(entry, conventions):
         positions = []
     factors = (TWO, batch, *positions, x.width, out)
-    return (Contraction(factors, (("the input", x.grad), ("the weight", Integer(1)))),)
+    return (Contraction(factors, (("the input", x.grad), (WEIGHT, Integer(1)))),)
 
 
 def convolution(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
@@ -91,7 +94,7 @@ def convolution(entry: Entry, conventions: Conventions) -> tuple[Contraction, ..
     """
     x, weight = entry.inputs[0], entry.weights[0]
     factors = (TWO, *entry.output.shape, *weight.shape[1:])
-    return (Contraction(factors, (("the input", x.grad), ("the weight", Integer(1)))),)
+    return (Contraction(factors, (("the input", x.grad), (WEIGHT, Integer(1)))),)
 
 
 def experts(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
@@ -99,7 +102,7 @@ def experts(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     x = entry.inputs[0]
     *positions, out = entry.output.shape
     factors = (TWO, *positions, x.width, out)
-    return (Contraction(factors, (("the input", x.grad), ("the weight", Integer(1)))),)
+    return (Contraction(factors, (("the input", x.grad), (WEIGHT, Integer(1)))),)
 
 
 def scores(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:

@@ -12,7 +12,7 @@ from ..language.symbols import R
 from ..ledger.facts import Entry, Kind, Ledger
 from ..ledger.operations import record
 from ..ledger.placement import CHOICES
-from .contractions import ATTENTION, EMBEDDING, TWO, Contraction, contractions, rules
+from .contractions import ATTENTION, EMBEDDING, TWO, WEIGHT, Contraction, contractions, rules
 from .quantity import Convention, Conventions, Quantity, tally
 
 
@@ -31,7 +31,7 @@ def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 def _frozen(product: Contraction) -> Contraction:
     """The product without a gradient of its weight."""
-    return replace(product, sides=tuple(side for side in product.sides if side[0] != "the weight"))
+    return replace(product, sides=tuple(side for side in product.sides if side[0] != WEIGHT))
 
 
 def _updates(entry: Entry) -> list[tuple[str, Contraction]]:
@@ -45,7 +45,7 @@ def _updates(entry: Entry) -> list[tuple[str, Contraction]]:
         return []
     if entry.shared and not entry.module:
         raise RuleError(f"{entry.path} reads some rows of a matrix, and what train=lora has beside those is not stated")
-    x, y, weight = entry.inputs[0], entry.output, ("the weight", Integer(1))
+    x, y, weight = entry.inputs[0], entry.output, (WEIGHT, Integer(1))
     down = Contraction((TWO, *x.shape, R), (("the input", x.grad), weight))
     up = Contraction((TWO, *y.shape[:-1], R, y.width), (("the input", Integer(1)), weight))
     return [(f"{entry.path} (lora A)", down), (f"{entry.path} (lora B)", up)]
@@ -80,7 +80,7 @@ class TrainFlops(Quantity):
         def terms(entry: Entry) -> tuple[Term, ...]:
             frozen = any(weight in tables for weight in (*entry.weights, *entry.shared))
             found = self.rules[entry.kind](entry, conventions)
-            return tuple(term for term in found if not (frozen and term.label.endswith("(gradient of the weight)")))
+            return tuple(term for term in found if not (frozen and term.gradient == WEIGHT))
 
         return tally(part.root, terms)
 

@@ -15,7 +15,7 @@ from ..language.sizes import AtMost, Differs
 from ..models.provenance import Place
 from ..quantities import quantity as find_quantity
 from .drawing import BLOCK, DEEP, POSITIONS
-from .fitting import Point
+from .fitting import Point, UnfitError
 from .lookups import in_tables
 from .measure import releases
 from .points import Build, Call, Points
@@ -107,8 +107,8 @@ class Runner:
             return self._trace(found, quantity, lengths, points)
         except OutOfTimeError:
             raise
-        except WitnessError:
-            if not points.apart():
+        except WitnessError as error:
+            if not points.apart(isinstance(error, UnfitError)):
                 raise
             return self._trace(found, quantity, lengths, points)
 
