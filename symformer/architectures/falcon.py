@@ -89,8 +89,8 @@ class Falcon(GPTLike):
 
     @property
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
-        turned = Divides(A, E) if self.alibi else Divides(2 * A, E)  # rotary positions turn pairs of elements
-        return (turned, Divides(G, A)) if self.grouped else (turned,)
+        pairs = Divides(2 * A, E)  # are what rotary positions turn; the class asks for it without them too
+        return (pairs, Divides(G, A)) if self.grouped else (pairs,)
 
     @property
     def layer(self) -> Component:

@@ -301,8 +301,16 @@ class _RankOperations(Operations):
             raise RuleError(f"{self._path(name)}: latent attention is not known with tensor=sequence; tensor=on is")
         return super().join(name, x, y)
 
+    def precede(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """Before tokens of which a rank has its share there is no place for others."""
+        if self.sequence or self.placement.context == "on":
+            raise RuleError(f"{self._path(name)}: tokens before others are not known where the sequence is divided")
+        return super().precede(name, x, y)
+
     def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask, window: Expr | None = None, **facts: Any) -> Tensor:
         """A rank's queries with the keys of all ranks."""
+        if facts.get("recalled") and (self.sequence or self.placement.context == "on"):
+            raise RuleError(f"{self._path(name)}: keys of distances are not known where ranks divide the sequence")
         if window is not None and self.placement.context == "on":
             raise RuleError(f"{self._path(name)}: a window is not known with context=on, which divides the sequence")
         if self.sequence and q.shape[1].has(N_tp) != k.shape[1].has(N_tp):

@@ -25,8 +25,9 @@ from .roles import Chosen, Key, Linear, Mix, Roles, Scores
 from .traced import Class, Traced, _Tree
 
 T = TypeVar("T")
-# What follows from the stored weights alone, once every one of them is a row.
+# What follows from the stored weights alone: products that nobody recognised store nothing.
 FOLLOWS = ("train-memory", "communication")
+STORED = ("params", "active-params", *FOLLOWS)
 LAST = {
     "decode-flops": C + 1,
     "kv-cache": C,
@@ -92,9 +93,11 @@ class Lifted(Component):
         """Itself, for what torch was seen to count alike, under conventions that ask for nothing that nobody saw."""
         name = question.measure.name
         chosen = question.choose(given)
-        if why := self.refusals.get(name) or self._unseen(name, chosen):
+        usual = {convention: question.choices[convention].default for convention in chosen}
+        if why := self.refusals.get(name) or self._unseen(name, chosen, usual):
             raise RuleError(f"{self.stem}: {why}")
-        return replace(self, asked=name)
+        rows = tuple(row for row in self.rows if name not in STORED or row[1].kind is not Kind.OBSERVED)
+        return replace(self, asked=name, rows=rows)
 
     def report(self) -> list[str]:
         """What was recognised, and what torch counts alike."""
@@ -109,7 +112,7 @@ class Lifted(Component):
             lines.append(f"torch counts the same, row by row, at {points} fresh random configs: {names}")
         return [*lines, *(f"{name} is refused: {why}" for name, why in self.refusals.items())]
 
-    def _unseen(self, quantity: str, chosen: Mapping[str, str]) -> str:
+    def _unseen(self, quantity: str, chosen: Mapping[str, str], usual: Mapping[str, str]) -> str:
         """What these conventions ask for beside what was recognised; "" for nothing."""
         if quantity not in (*self.confirmed, *FOLLOWS):
             return (
@@ -120,6 +123,9 @@ class Lifted(Component):
                 return f"{convention}={value}: how a model is divided among ranks is not read off its code"
             if (convention, value) in UNSEEN:
                 return f"{convention}={value}: {UNSEEN[convention, value]}"
+        seen = next((entry.path for _, entry in self.rows if entry.kind is Kind.OBSERVED), "")
+        if seen and chosen != usual and quantity not in STORED:
+            return f"{seen} was not recognised, and is known under the usual conventions only"
         kinds = [(entry.kind, entry.function, entry.logits) for _, entry in self.rows]
         if chosen.get("logits") == "last" and not any(logits for _, _, logits in kinds):
             return "logits=last: which product gives the logits was not recognised"

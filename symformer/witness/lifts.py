@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ..language.errors import SizeError, SymformerError, WitnessError
 from ..language.sizes import Condition
-from ..language.symbols import SYMBOLS, C, S
+from ..language.symbols import SYMBOLS, B, C, N_new, S
 from ..models.model import Model
 from .drawing import DEEP
 from .fitting import Point
@@ -25,7 +25,7 @@ from .oracles import BACKWARD, FORWARD, Found
 from .points import Build, session
 from .raised import sentence
 from .results import Trace
-from .roles import Roles
+from .roles import Chosen, Roles
 from .rows import compare_parts
 from .runs import RUNS, Runner
 from .session import Run, Session, ends, silence, tensors_of
@@ -37,8 +37,13 @@ FEW = 11  # tokens of a run with numbers
 SMALL = 5  # keys in a window of such a run
 PARAMETERS = 60_000_000  # that such a run has at most
 # What is held to torch: each by a run, or by tensors, of its own.
-CHECKED = ("params", "flops", "train-flops", "prefill-flops", "decode-flops", "kv-cache", "inference-memory")
-CACHED = ("kv-cache", "decode-flops", "inference-memory")
+CHECKED = (
+    *("params", "active-params", "flops", "train-flops", "prefill-flops", "decode-flops", "kv-cache"),
+    *("inference-memory", "generation-flops"),
+)
+CACHED = ("kv-cache", "decode-flops", "inference-memory", "generation-flops")
+NEW = 3  # tokens that are generated
+ADDED = ("generation-flops",)  # a term of these is what a module comes to over all passes
 FAR = 100_003  # tokens, beyond every window and chunk that a config has by default
 CACHES = (23, 41, 62)  # tokens in a cache, on both sides of WINDOWS
 WINDOWS = (17, 71, 29)
@@ -84,6 +89,8 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
         for point, c, w in zip(products.checked, CACHES, WINDOWS, strict=True)
     ]
     check = Check(model, runs, points, letters)
+    for sight in sights:
+        check.hold("active-params", sight.numbers, partial(_active, sight))
     said = check.said
     if said.get("kv-cache") == "":
         shallow = {name: size for name, size in products.checked[0].items() if DEEP.search(name)}
@@ -116,7 +123,7 @@ class Check:
         try:
             formula = self.model.formula(quantity, **ways)
             found = count()
-            differences = compare_parts(formula, dict(numbers), found)
+            differences = compare_parts(formula, dict(numbers), found, added=quantity in ADDED)
             if not found.total:
                 raise WitnessError("torch counted nothing")
             why = f"torch counts otherwise: {differences[0]}" if differences else ""
@@ -169,6 +176,14 @@ class Check:
             memory += Counter(4 * each.numel() for each in ends(outputs[-1]))
             self.hold("inference-memory", numbers, lambda: _found(memory))
 
+        def generated() -> Found:
+            whole = cached(logits_to_keep=1)
+            for _ in range(NEW - 1):
+                whole += cached(past=outputs[-1].past_key_values)
+            return whole
+
+        self.hold("generation-flops", {**prompt, N_new: NEW}, generated)
+
     def beyond(self, point: Point, letters: Mapping[str, Symbol]) -> str:
         """What a cache holds otherwise far beyond every window that the config has by default; "" for nothing."""
         far = {**point, "C": FAR, "B": 1}
@@ -183,6 +198,28 @@ class Check:
         formula = self.model.formula("kv-cache", dtype="bf16")
         differences = compare_parts(formula, {**_numbers(far, letters), C: FAR}, _found(sizes))
         return f"after {FAR:,} tokens torch keeps something else: {differences[0]}" if differences else ""
+
+
+def _active(sight: Sight) -> Found:
+    """The weights that a token meets: of the tables that matrices are chosen from, as many as each token chooses.
+
+    Raises WitnessError for experts that are not chosen so.
+    """
+    seen = sight.seen
+    tokens = sight.numbers[B] * sight.numbers[S]
+    parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+    some: dict[str, int] = {}
+    for (_, _, factors), roles in seen.roles.items():
+        for role in roles:
+            if isinstance(role, Chosen):
+                some[role.weight] = prod(factors) // tokens  # each matrix is multiplied with one token
+    for path, weight in seen.stored.items():
+        if path not in some and re.search("expert", path) and not re.search("shared", path):
+            raise WitnessError(f"which rows of {path} a token meets was not seen")
+        module = path if path in some else path.rpartition(".")[0]
+        parts[star(module.rpartition(".")[0] if path in some else module), FORWARD][some.get(path, weight.numel())] += 1
+    total = sum(value * times for each in parts.values() for value, times in each.items())
+    return Found(total, parts, frozenset({"", *(star(name) for name in seen.where.modules)}))
 
 
 def _stored(at: Session) -> Found:

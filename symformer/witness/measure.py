@@ -100,8 +100,9 @@ def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, i
 
 @cache
 def _named(component: Architecture) -> frozenset[str]:
-    """Every path of its ledger: of an operation, or of what stands around one."""
-    words = [entry.path.split(".") for _, entry in component.ledger]
+    """Every path of its ledger: of an operation or a weight, or of what stands around one."""
+    paths = [path for _, entry in component.ledger for path in (entry.path, *(each.path for each in entry.weights))]
+    words = [path.split(".") for path in paths]
     return frozenset(".".join(some[:length]) for some in words for length in range(1, len(some) + 1))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
@@ -179,11 +179,7 @@ def _collections(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers:
 def _one(parts: list[Part]) -> Part:
     first = parts[0]
     same = all(part.times == first.times for part in parts)
-    return (
-        Part(first.path, first.label, first.phase, first.joins, sum(part.value for part in parts), first.times)
-        if same
-        else first
-    )
+    return replace(first, value=sum(part.value for part in parts)) if same else first
 
 
 def _tally(parts: list[Part]) -> Mapping[int, Fraction]:
