@@ -66,6 +66,7 @@ CASES = [
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5)),
     Case("rms-norm", {"E": 5}, 0, None, {"scale": False}),
     Case("dropout", {"E": 5}, 0, None),
+    Case("identity", {}, 0, None),
     Case("sinusoidal-positions", {"E": 5}, 0, None),
     Case("rotary-positions", {"A": 6, "G": 3, "D": 10}, 0, None),
     # four 5x5 matrices and four biases of 5: the attention of the bare-bones transformer

@@ -128,8 +128,23 @@ TYPES: dict[str, tuple[str, Config, tuple[str, ...]]] = {
         },
         ("ViTForImageClassification", "ViTModel"),
     ),
+    "modernbert": (
+        "modernbert",
+        {
+            **{"vocab_size": 29, "hidden_size": 12, "num_hidden_layers": 4, "intermediate_size": 7, "pad_token_id": 0},
+            **{"num_attention_heads": 3, "local_attention": 22},
+        },
+        ("ModernBertForMaskedLM", "ModernBertModel"),
+    ),
 }
-ENCODERS = {"bert", "roberta", "distilbert", "electra", "albert"}  # which are given places, and segments that they have
+ENCODERS = {
+    "bert",
+    "roberta",
+    "distilbert",
+    "electra",
+    "albert",
+    "modernbert",
+}  # which are given places, and segments that they have
 IMAGES = {"vit"}  # which are given images
 # Our quantities, with the conventions under which torch counts.
 ASKED: dict[str, tuple[str, Mapping[str, str]]] = {
@@ -267,7 +282,8 @@ def written(model_type: str) -> Config:
 def held(model_type: str) -> dict[str, tuple[Any, ...]]:
     """The fields that are known at some values only."""
     fields = architecture_class(TYPES[model_type][0]).fields
-    return {name: known for name, known in FIXED.items() if name not in read_by(model_type)} | dict(fields.fixed)
+    read = {*read_by(model_type), *fields.restated}
+    return {name: known for name, known in FIXED.items() if name not in read} | dict(fields.fixed)
 
 
 def others(value: Any) -> list[Any]:
@@ -327,7 +343,7 @@ PUBLISHED: dict[str, list[Any]] = {
     "sliding_window_size": [7], "max_sequence_length": [7], "model_max_length": [7], "tokenizer_model_max_length": [7],
     "tokenizer_padding_side": ["left"], "neftune_noise_alpha": [5.0], "unk_token_id": [7], "cls_token_id": [7],
     "mask_token_id": [7], "max_position_embeddings": [50], "num_experts": [7], "finetuning_task": ["x"],
-    "use_bfloat16": [True],
+    "use_bfloat16": [True], "classifier_pooling": ["mean"],
 }  # fmt: skip
 
 

@@ -33,7 +33,7 @@ class ViT(Stacked):
     pixels Z²/Z_patch² + 1 tokens, and no other number of them.
 
     >>> ViT().params
-    4*L*E**2 + 2*L*E*H + 9*L*E + L*H + E**2 + 5*E + E*Z_patch**2*N_chan + E*Z**2/Z_patch**2
+    E*Z_patch**2*N_chan + 4*L*E**2 + 2*L*E*H + 9*L*E + L*H + E**2 + 6*E + E*Z**2/Z_patch**2
     """
 
     title = "ViT"

@@ -8,11 +8,12 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from sympy import Symbol
+from sympy import Expr, Symbol
 from torch import nn
 
 from ..architectures.base import Architecture
 from ..language.errors import WitnessError
+from ..language.sizes import evaluate
 from . import INSTALL
 from .session import Session
 
@@ -77,16 +78,17 @@ def our_path(component: Architecture, name: str, numbers: Mapping[Symbol, int]) 
     return _in_its_stack(path, component.witness.stacks, numbers)
 
 
-def _in_its_stack(path: str, stacks: Mapping[str, Symbol], numbers: Mapping[Symbol, int]) -> str:
+def _in_its_stack(path: str, stacks: Mapping[str, Expr], numbers: Mapping[Symbol, int]) -> str:
     """Torch keeps all layers in one list; ours stand in a stack for each kind of layer, one after another."""
     number, _, rest = path.partition(".")[2].partition(".")
     if not stacks or not number.isdigit():
         return path
     first = 0
     for stack, size in stacks.items():
-        if int(number) < first + numbers[size]:
+        count = evaluate(size, numbers, stack)
+        if int(number) < first + count:
             return ".".join(filter(None, (stack, number, rest)))
-        first += numbers[size]
+        first += count
     return path
 
 
