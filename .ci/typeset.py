@@ -10,8 +10,8 @@ from pathlib import Path
 
 from symformer.architectures import names
 from symformer.documents.derivation import document
+from symformer.documents.formats import render
 from symformer.documents.gallery import OF_COSTS, OF_RANK, WHOLE, derived, example
-from symformer.documents.render import render
 
 
 def typeset(stem: str) -> str:

@@ -89,6 +89,23 @@ TOTALS = [
     ("gemma-2-27b", {}, 27_227_128_320),
     # the released checkpoint, less a bias for each of 256 experts in 58 layers: a buffer that is not trained
     ("deepseek-v3", {}, 671_026_419_200 - 58 * 256),
+    # transformers' classes on meta, which at these sizes hold as many as the released checkpoints
+    ("t5-small", {}, 60_506_624),
+    ("t5-base", {}, 222_903_552),
+    ("t5-3b", {}, 2_851_598_336),
+    ("t5-11b", {}, 11_307_321_344),
+    ("t5-v1.1-small", {}, 76_961_152),  # with a head of its own, as the checkpoints store it, and the next two
+    ("t5-v1.1-xl", {}, 2_849_757_184),
+    ("t5-v1.1-xxl", {}, 11_135_332_352),
+    ("t5-v1.1-xl", {"tied": True}, 2_849_757_184 - 32_128 * 2_048),
+    ("bart-base", {}, 139_420_416),
+    ("bart-large", {}, 406_291_456),
+    ("whisper-tiny", {}, 37_760_640),  # 1500*384 of them are sines
+    ("whisper-medium", {}, 763_857_920),
+    ("whisper-large-v3-turbo", {}, 808_878_080),
+    # by hand, 13LE² + VE and, with biases, u, v and norms, 13LE + E: the paper prints 280B
+    ("gopher-280b", {}, 13 * 80 * 16_384**2 + 32_000 * 16_384 + (13 * 80 + 1) * 16_384),
+    ("gopher-417m", {"bias": False}, 417_202_176 + (4 * 12 + 1) * 1_536),  # without them u, v and two norms, 4LE + E
     ("palm-8b", {}, 8_631_877_632),  # the paper prints 8.63B
     ("palm-62b", {}, 62_495_129_600),  # 62.50B
     ("palm-540b", {}, 540_354_281_472),  # 540.35B: without norm scales

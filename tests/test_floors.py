@@ -9,62 +9,47 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent / "symformer"
-
-# From the ground up. A module may import from floors below its own, never from its own floor or above.
-FLOORS = [
-    ["language"],
-    ["ledger"],
-    ["formulas"],
-    ["quantities"],
-    ["components", "papers"],
-    ["models", "configs"],
-    ["architectures"],
-    ["certificates"],
-    ["algebra", "witness"],
-    ["answers"],
-    ["documents"],
-    ["commands"],
-    ["__main__", "__init__"],
-]
-FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
+from .floors import FLOOR, INNER, PACKAGE, arrows, count, cycles, files, graph, named, room
 
 
-def modules() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
+def test_every_room_has_a_floor() -> None:
+    assert {room(name) for name in graph()} == set(FLOOR)
 
 
-def home(path: Path) -> str:
-    """The room a file belongs to: the folder or module right under the package."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def test_imports_go_down() -> None:
+    up = [f"{a} (floor {FLOOR[a]}) imports {b} (floor {FLOOR[b]})" for a, b in sorted(arrows()) if FLOOR[b] >= FLOOR[a]]
+    assert len(arrows()) > 50
+    assert up == []
 
 
-def imports(path: Path) -> set[str]:
-    """The rooms of the package that a file imports from, wherever the import stands; type checking alone left out."""
-    package = ["symformer", *path.relative_to(PACKAGE).parts[:-1]]
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = package[: len(package) - node.level + 1] + (node.module or "").split(".")
-            base = [word for word in base if word]
-            found |= {base[1]} if len(base) > 1 else {alias.name for alias in node.names}
-    return found
+@pytest.mark.parametrize("home", INNER)
+def test_imports_go_down_inside_a_room(home: str) -> None:
+    floor = {f"{home}.{name}": number for number, names in enumerate(INNER[home]) for name in names}
+    assert floor.keys() <= graph().keys()
+    down = [(a, b) for a in floor for b in graph()[a] if b in floor]
+    assert down
+    assert [f"{a} imports {b}" for a, b in down if floor[b] >= floor[a]] == []
 
 
-def test_every_module_has_a_floor() -> None:
-    assert {home(path) for path in modules()} == set(FLOOR)
+def test_no_imports_go_round() -> None:
+    assert cycles() == []
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_go_down(path: Path) -> None:
-    own = home(path)
-    for room in imports(path):
-        if room != own:
-            assert FLOOR[room] < FLOOR[own], f"{own} (floor {FLOOR[own]}) imports {room} (floor {FLOOR[room]})"
+def test_a_way_round_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "rooms").mkdir()
+    for name, text in {
+        "__init__": "",
+        "a": "from .b import x",
+        "b": "def f():\n    from .c import y",
+        "c": "from . import a",
+    }.items():
+        (tmp_path / "rooms" / f"{name}.py").write_text(text)
+    assert cycles(tmp_path) == ["rooms.a -> rooms.b -> rooms.c -> rooms.a"]
+    assert "1 ways round" in count(tmp_path)
 
 
-@pytest.mark.parametrize("room", ["quantities", "architectures"])
-def test_siblings_do_not_import_each_other(room: str) -> None:
+@pytest.mark.parametrize("home", ["quantities", "architectures"])
+def test_siblings_do_not_import_each_other(home: str) -> None:
     """One file a question, one file a model: what two of them share stands on the floor below."""
     shared = {
         "quantities": {"quantity", "elementwise", "contractions", "generation", "kept", "access", "lengths"},
@@ -72,8 +57,8 @@ def test_siblings_do_not_import_each_other(room: str) -> None:
             "base",
             *(f"bases.{each.stem}" for each in (PACKAGE / "architectures" / "bases").glob("*.py")),
         },
-    }[room]
-    for path in (PACKAGE / room).glob("*.py"):
+    }[home]
+    for path in (PACKAGE / home).glob("*.py"):
         if path.name == "__init__.py":
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -81,15 +66,20 @@ def test_siblings_do_not_import_each_other(room: str) -> None:
                 assert node.module in shared, f"{path.name} imports its sibling {node.module}"
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_torch_is_imported_only_by_the_witness(path: Path) -> None:
-    named = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            named |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            named.add(node.module.split(".")[0])
-    assert home(path) == "witness" or not named & {"torch", "transformers"}
+def test_torch_is_imported_only_by_the_witness() -> None:
+    wrong, seen = [], 0
+    for path in files():
+        imported = set()
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                imported.add(node.module.split(".")[0])
+        uses = bool(imported & {"torch", "transformers"})
+        seen += uses
+        wrong += [named(path)] if uses and room(named(path)) != "witness" else []
+    assert seen > 5
+    assert wrong == []
 
 
 def run(code: str) -> str:

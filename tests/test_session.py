@@ -75,7 +75,7 @@ def test_rows_by_hand() -> None:
     assert session.stored() == {"up.weight": (7, 5), "up.bias": (7,), "down.weight": (5, 7)}
     # 6 rows of 5 by [5, 7], then 6 rows of 7 by [7, 5]; nobody asks for the gradient of the model's own input
     forward = session.products(run)
-    assert forward.tally.rows == {"up.addmm": (1, 6, 5, 7), "down.mm": (1, 6, 7, 5)}
+    assert forward.rows == {"up.addmm": (1, 6, 5, 7), "down.mm": (1, 6, 7, 5)}
     assert forward.flops == session.flops(run).get_total_flops() == 2 * (6 * 5 * 7 + 6 * 7 * 5)
     both = session.products(run, backward=True)
     assert both.flops == session.flops(run, backward=True).get_total_flops() == forward.flops * 5 // 2

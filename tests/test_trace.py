@@ -46,7 +46,7 @@ from symformer.language.symbols import (
 from symformer.quantities import quantities
 from symformer.witness import ignored_at, runs, trace, tracing, values_at
 from symformer.witness.lookups import InTable
-from symformer.witness.running import products
+from symformer.witness.points import Points
 from symformer.witness.runs import RUNS
 from symformer.witness.sources import letters
 from symformer.witness.traced import MEASURED
@@ -518,11 +518,11 @@ def test_a_trace_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch)
 def test_products_at_different_places_in_the_code_are_different_rows() -> None:
     """Both products of a chunk are 1·8·8·8 here, and only the places in the code tell them apart."""
     sizes = {"E": 8, "chunk_size": 8, "B": 1, "S": 8}
-    measure = products(
+    points = Points(
         lambda point: Chunked(point["E"], point["chunk_size"]),
         lambda model, point: model(torch.empty(point["B"], point["S"], point["E"])),
     )
-    assert measure(sizes) == {"bmm": (1, 1, 8, 8, 8), "bmm-2": (1, 1, 8, 8, 8)}
+    assert points.forward(sizes) == {"bmm": (1, 1, 8, 8, 8), "bmm-2": (1, 1, 8, 8, 8)}
 
 
 class Replaced(nn.Module):
@@ -538,8 +538,8 @@ class Replaced(nn.Module):
 
 
 def test_a_module_put_in_while_running_is_taken_for_no_other() -> None:
-    measure = products(lambda point: Replaced(), lambda model, point: model(torch.empty(point["B"], 8)))
-    assert measure({"B": 3}) == {"mm": (1, 3, 8, 8)}
+    points = Points(lambda point: Replaced(), lambda model, point: model(torch.empty(point["B"], 8)))
+    assert points.forward({"B": 3}) == {"mm": (1, 3, 8, 8)}
 
 
 def odd(E: int) -> nn.Module:

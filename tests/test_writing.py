@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from symformer.commands.cli import cli
-from symformer.documents import gallery, render
+from symformer.documents import files, gallery
+from symformer.documents.formats import pdf
 from symformer.language.errors import DocumentError
 
 
@@ -72,7 +73,7 @@ def test_what_is_no_file_is_refused_and_left(folder: Path) -> None:
         assert words in result.stderr
         assert result.stderr.count("\n") == 1
         with pytest.raises(DocumentError):
-            render.write(name if name.endswith(".md") and name != "folder.md" else "pipe.md", b"x")
+            files.write(name if name.endswith(".md") and name != "folder.md" else "pipe.md", b"x")
     assert left(folder) == before
     assert stat.S_ISFIFO(os.stat("pipe.md").st_mode)
     assert all(Path(name).is_symlink() for name in ("device.md", "loop.md", "lost.md"))
@@ -137,7 +138,7 @@ def test_a_gallery_is_checked_only_where_there_is_one(folder: Path, monkeypatch:
 def test_a_gallery_is_written_after_all_of_it_is_known_to_be_writable(folder: Path) -> None:
     os.mkfifo("b.md")
     with pytest.raises(DocumentError, match="is a pipe"):
-        render.write_all(".", {"a.md": b"a", "b.md": b"b"})
+        files.write_all(".", {"a.md": b"a", "b.md": b"b"})
     assert left(folder) == ["b.md"]
 
 
@@ -149,7 +150,7 @@ def test_what_is_cut_short_leaves_nothing(folder: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(os, "replace", stopped)
     with pytest.raises(KeyboardInterrupt):
-        render.write("x.md", b"new")
+        files.write("x.md", b"new")
     assert left(folder) == ["x.md"]
     assert Path("x.md").read_text() == "kept"
 
@@ -218,7 +219,7 @@ def test_a_pdflatex_that_is_no_program(folder: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_pdflatex_that_hangs_is_ended_with_all_it_started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render, "LATEX_SECONDS", 0.3)
+    monkeypatch.setattr(pdf, "LATEX_SECONDS", 0.3)
     started = folder / "started"
     result = latex(f"#!/bin/sh\nsleep 60 & echo $! $$ > {started}\nwait\n", monkeypatch)
     assert result.exit_code == 2

@@ -101,7 +101,7 @@ def resolve(target: str, /, **options: Any) -> Model:
 
 def _model(target: str, component: Architecture, sizes: Numbers) -> Model:
     """The component at these sizes, but those that it has with other options only: the classes of a head."""
-    places = Provenance(places=_places(component.fields))
+    places = Provenance(places=_places(component.fields) | _depths(component))
     relations = dict(component.relations)
     model = Model(target=target, component=component, relations=relations, provenance=places, read_numbers=resolve)
     other = component.fields.sizes.keys() - model.settable
@@ -117,6 +117,14 @@ def _places(fields: Fields) -> dict[str, Place]:
     if fields.layers:
         found |= {size.name: Place(fields.layers.name, counted=kind) for kind, size in fields.layers.sizes.items()}
     return found
+
+
+def _depths(component: Architecture) -> dict[str, Place]:
+    """The field that says how many layers of several kinds there are."""
+    fields = component.fields
+    names = [fields.layers.depth.names[0]] if fields.layers else []
+    names += [place.names[0] for place in fields.sizes.values() if place.beside is not None]
+    return {total.name: Place(names[0]) for total in component.totals if names}
 
 
 def _stated(model: Model, options: Mapping[str, str]) -> Model:

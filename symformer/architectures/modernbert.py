@@ -24,7 +24,7 @@ from ..ledger.operations import Operations
 from .base import Chance, Field, Fields, Function, Layers, Switch, Witness
 from .bases.bert_like import FIXED
 from .bases.hub import NO_TABLE, usual
-from .bases.stacked import Names, Stack, Stacked, run_stacks
+from .bases.stacked import Names, Stacked
 
 _ROTARY = Fields({}, fixed={"rope_type": ("default",)}, inert=("rope_theta",))
 
@@ -145,11 +145,11 @@ class ModernBERT(Stacked):
         angles = {
             each: ops.positions(f"rotary_emb.{each}", tokens.shape[1], E / A, "rotary") for each in ("global", "local")
         }
-        first = Stack("first_layer", ONE, self.layer_of(Identity(), self.attention))
         local = self.layer_of(self.norm, replace(self.attention, window=C_local / 2))
         x = self.embed(ops, tokens)
-        x = run_stacks(ops, (first, Stack("global_layers", L_global - 1, self.layer)), x, angles["global"])
-        x = run_stacks(ops, (Stack("local_layers", L_local, local),), x, angles["local"])
+        x = ops.repeat("first_layer", ONE, self.layer_of(Identity(), self.attention), x, angles["global"])
+        x = ops.repeat("global_layers", L_global - 1, self.layer, x, angles["global"])
+        x = ops.repeat("local_layers", L_local, local, x, angles["local"])
         x = ops.call(self.names.norm, self.final_norm, x)
         return self.finish(ops, x)
 

@@ -55,7 +55,7 @@ def command(
     from pathlib import Path
 
     from ..documents.census import page
-    from ..documents.render import check_output, write
+    from ..documents.files import check_output, write
     from ..witness import torch_side
 
     check_output(output, "a census", ["md"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ..documents.formats import FORMATS
 from . import arguments, completing
 from .shell import Command, version
 from .terminal import put_bytes, tell
@@ -17,7 +18,7 @@ from .terminal import put_bytes, tell
     required=True,
     metavar="FILE",
     shell_complete=completing.file,
-    help="FILE.pdf, .tex, .md or .typ; - for standard output.",
+    help=f"FILE.{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}; - for standard output.",
 )
 @click.option(
     "--quantity",
@@ -30,7 +31,7 @@ from .terminal import put_bytes, tell
 )
 @arguments.sets
 @arguments.option
-@click.option("--as", "form", type=click.Choice(["pdf", "tex", "md", "typ"]), help="The format, where -o is -.")
+@click.option("--as", "form", type=click.Choice(FORMATS), help="The format, where -o is -.")
 @click.option(
     "--engine",
     type=click.Choice(["typst", "latex"]),
@@ -50,7 +51,8 @@ def command(
     """Write the derivation as a document."""
     from ..answers.targets import pairs, resolve
     from ..documents.derivation import document
-    from ..documents.render import check_output, render, write
+    from ..documents.files import check_output, write
+    from ..documents.formats import render
 
     extension = check_output(output, chosen=form or "")
     asked = tuple(dict.fromkeys(quantities)) or ("params",)

@@ -19,8 +19,8 @@ def command(folder: str, check: bool) -> None:
 
     FOLDER gets a Markdown and a PDF file for each, and a README.md that links them.
     """
+    from ..documents.files import check_folder, stale, write_all
     from ..documents.gallery import CENSUS, pages
-    from ..documents.render import check_folder, stale, write_all
 
     check_folder(folder, to_write=not check)
     made = pages(version())

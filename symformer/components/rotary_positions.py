@@ -17,8 +17,6 @@ from .base import Component
 class RotaryPositions(Component):
     """Queries and keys turned by their position, Su et al. 2021 [su2021], eq. 34: nothing is stored.
 
-    Where only ``turned`` elements of each head turn, the others are set beside them again.
-
     >>> RotaryPositions().params
     0
     """
@@ -26,12 +24,12 @@ class RotaryPositions(Component):
     title = "Rotary positions"
     role = "attention"
 
-    turned: Expr | None = None  # how many elements of each head turn, the first of them; None: all
+    width: Expr = D  # of what turns: all of a head, or its first elements, and the rest stays as it is
 
     @property
     def angles(self) -> str:
         """What it turns by, in a shape line."""
-        return f"angles[2,S,{D if self.turned is None else self.turned}]"
+        return f"angles[2,S,{self.width}]"
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # as wide as what turns
@@ -40,11 +38,9 @@ class RotaryPositions(Component):
     @property
     def about(self) -> str:
         """How much of a head turns."""
-        said = "Queries and keys turned by their position, Su et al. 2021 [su2021], eq. 34: nothing is stored."
-        if self.turned is None:
-            return said
-        part = f"Of a head the first {text(self.turned)} elements turn, Black et al. 2022 [black2022], section 2.1.1."
-        return f"{said} {part}"
+        turned = "Queries and keys turned by their position, Su et al. 2021 [su2021], eq. 34: nothing is stored."
+        part = f" Of a head the first {text(self.width)} elements turn, Black et al. 2022 [black2022], section 2.1.1."
+        return turned if self.width == D else turned + part
 
     def forward(self, ops: Operations, q: Tensor, k: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:
         return ops.rotate("query", q, angles), ops.rotate("key", k, angles)

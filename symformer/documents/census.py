@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from .languages import Markdown
+from .formats.md import Markdown
 
 if TYPE_CHECKING:
     from ..witness.census import Census, Entry

@@ -16,7 +16,8 @@ from ..language.symbols import B, C, N_dp, N_new, N_pp, N_tp, P, S, S_enc, lette
 from ..models.model import Model
 from .blocks import Document
 from .derivation import document, with_numbers
-from .render import picture, render
+from .formats import render
+from .formats.pdf import picture
 
 # In the same folder, written by `symformer census`: every torch model there is takes minutes.
 CENSUS: Mapping[str, tuple[str, tuple[str, ...], str]] = {  # the quantity, the heads, and in words

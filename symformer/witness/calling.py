@@ -12,7 +12,7 @@ from torch import nn
 
 from ..language.errors import WitnessError
 from .fitting import Point
-from .running import Call
+from .points import Call
 from .runs import Run
 
 

@@ -14,9 +14,9 @@ import torch
 from torch import nn
 
 from ..language.errors import ConfigError, UnknownNameError, WitnessError
-from .running import stored
-from .session import silence
-from .tracing import Rows, UnbuiltError, sentence
+from .session import Session, silence
+from .tracing import UnbuiltError, sentence
+from .watching import Rows
 
 HEADS = {
     "causal": "MODEL_FOR_CAUSAL_LM_MAPPING",
@@ -182,7 +182,7 @@ def _rows(source: Source, fields: Mapping[str, Any]) -> Rows | None:
     try:
         with warnings.catch_warnings(), torch.device("meta"):
             warnings.simplefilter("ignore")
-            return stored(lambda point: source.build(fields))({})
+            return Session(lambda: source.build(fields)).stored()
     except Exception:  # whatever somebody's code raises, it does not ignore the switch
         return None
 

@@ -5,28 +5,35 @@ A lift is believed only as far as those rules then give, row by row, what torch 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
-from sympy import Expr, Integer, Mul, Symbol, cancel
+from sympy import Add, Expr, Integer, Mul, Symbol, cancel
 
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.shapes import Shape
-from ..language.sizes import Condition
-from ..language.symbols import SYMBOLS, B
+from ..language.sizes import AtMost, Condition
+from ..language.symbols import SYMBOLS, B, C, N_new, S
 from ..ledger.facts import ONE, Entry, Kind, Ledger, Mask, Tensor, Weight
 from ..ledger.operations import Operations
 from ..quantities.quantity import PLACEMENT, Quantity
-from .roles import Chosen, Key, Linear, Mix, Pattern, Roles, Scores
+from .roles import Chosen, Key, Linear, Mix, Roles, Scores
 from .traced import Class, Traced, _Tree
 
 T = TypeVar("T")
-# What follows from the stored weights alone, once every one of them is a row.
+# What follows from the stored weights alone: products that nobody recognised store nothing.
 FOLLOWS = ("train-memory", "communication")
+STORED = ("params", "active-params", *FOLLOWS)
+LAST = {
+    "decode-flops": C + 1,
+    "kv-cache": C,
+    "inference-memory": C,
+    "generation-flops": S + N_new - 1,
+}  # how many tokens a run goes over, where these are not the S that a trace is told of
 _ORDER = "what an operation reads from which other is not known"
 UNSEEN = {
     ("count", "all"): "a run of torch does not show what its elementwise operations are for",
@@ -58,6 +65,7 @@ class Lifted(Component):
     maker: str = ""
     refusals: Mapping[str, str] = field(default_factory=dict, hash=False)  # what it does not answer, and why
     confirmed: Mapping[str, int] = field(default_factory=dict, hash=False)  # at how many points, by quantity
+    asked: str = ""  # the quantity that its conditions are said for
     role = "model"
     shapes = "tokens[B,S] -> nothing[B,S]"
 
@@ -67,7 +75,8 @@ class Lifted(Component):
 
     @property
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
-        return self.conditions
+        last = LAST.get(self.asked, S)
+        return tuple(dict.fromkeys(_moved(each, last) for each in self.conditions))
 
     @property
     def library(self) -> str:
@@ -84,11 +93,26 @@ class Lifted(Component):
         """Itself, for what torch was seen to count alike, under conventions that ask for nothing that nobody saw."""
         name = question.measure.name
         chosen = question.choose(given)
-        if why := self.refusals.get(name) or self._unseen(name, chosen):
+        usual = {convention: question.choices[convention].default for convention in chosen}
+        if why := self.refusals.get(name) or self._unseen(name, chosen, usual):
             raise RuleError(f"{self.stem}: {why}")
-        return self
+        rows = tuple(row for row in self.rows if name not in STORED or row[1].kind is not Kind.OBSERVED)
+        return replace(self, asked=name, rows=rows)
 
-    def _unseen(self, quantity: str, chosen: Mapping[str, str]) -> str:
+    def report(self) -> list[str]:
+        """What was recognised, and what torch counts alike."""
+        kinds = Counter(entry.kind.value for _, entry in self.rows)
+        seen = [entry.path for _, entry in self.rows if entry.kind is Kind.OBSERVED]
+        lines = [f"{len(self.rows) - len(seen)} rows of its code are operations: "]
+        lines[0] += ", ".join(f"{times} {kind}" for kind, times in kinds.items() if kind != Kind.OBSERVED)
+        if seen:
+            lines.append(f"{len(seen)} stay as they were seen, for one quantity each: {', '.join(seen)}")
+        for points in sorted({*self.confirmed.values()}):
+            names = ", ".join(name for name, at in self.confirmed.items() if at == points)
+            lines.append(f"torch counts the same, row by row, at {points} fresh random configs: {names}")
+        return [*lines, *(f"{name} is refused: {why}" for name, why in self.refusals.items())]
+
+    def _unseen(self, quantity: str, chosen: Mapping[str, str], usual: Mapping[str, str]) -> str:
         """What these conventions ask for beside what was recognised; "" for nothing."""
         if quantity not in (*self.confirmed, *FOLLOWS):
             return (
@@ -99,6 +123,9 @@ class Lifted(Component):
                 return f"{convention}={value}: how a model is divided among ranks is not read off its code"
             if (convention, value) in UNSEEN:
                 return f"{convention}={value}: {UNSEEN[convention, value]}"
+        seen = next((entry.path for _, entry in self.rows if entry.kind is Kind.OBSERVED), "")
+        if seen and chosen != usual and quantity not in STORED:
+            return f"{seen} was not recognised, and is known under the usual conventions only"
         kinds = [(entry.kind, entry.function, entry.logits) for _, entry in self.rows]
         if chosen.get("logits") == "last" and not any(logits for _, _, logits in kinds):
             return "logits=last: which product gives the logits was not recognised"
@@ -128,7 +155,7 @@ class Sight:
     @cached_property
     def named(self) -> dict[Key, tuple[str, tuple[int, ...]]]:
         """The row of each product: its path with * for every index, and how often and which sizes are multiplied."""
-        tally = self.seen.tally
+        tally = self.seen.forward
         return {
             (path, site, factors): (star(name), (tally.times[path][site][factors], *factors))
             for name, path, site, factors in tally.named
@@ -145,7 +172,9 @@ class Reader:
         sights: Sequence[Sight],
         real: Sight | None,
         windows: Sequence[Symbol],
+        kept: Callable[[], Traced],
     ) -> None:
+        self.kept = kept  # what a cache was seen to hold
         self.windows = windows  # sizes that may be the window of an attention
         self.stored, self.products, self.sights, self.real = stored, products, sights, real
         self.weights: dict[str, list[Class]] = defaultdict(list)
@@ -173,8 +202,7 @@ class Reader:
                 if (entry := self._table(each) or self._norm(each)) is not None:
                     rows.append((self._place(path), self.stored.counts[each], entry))
         for row in sorted(self.products.counts, key=self._ran):
-            entry = self._product(row)
-            rows.append((self._ran(row), self.products.counts[row], entry))
+            rows += [(self._ran(row), counts, entry) for counts, entry in self._product(row)]
         for path, classes in self.weights.items():
             for each in classes:
                 if each not in self.used:
@@ -228,7 +256,7 @@ class Reader:
             return None
         function = agreed(frozenset(kinds) for name, kinds in self.real.seen.norms.items() if star(name) == module)
         read = self._shape(
-            (sight, each) for sight in self.sights for name, some in sight.seen.normed.items()
+            (sight, each[:-1]) for sight in self.sights for name, some in sight.seen.normed.items()
             if star(name) == module for each in some
         )  # fmt: skip
         if function is None or len(function) != 1 or "" in function or read is None:
@@ -237,7 +265,7 @@ class Reader:
         if any(self.stored.counts[row] != self.stored.counts[stored] for row in held):
             return None
         (norm,) = function
-        x = Tensor("x", (*read[:-1], shape[0]), grad=ONE)
+        x = Tensor("x", (*read, shape[0]), grad=ONE)
         return self._entry(Kind.NORM, module, (x,), x.shape, tuple(held), function=norm)
 
     def _shape(self, seen: Iterable[tuple[Sight, tuple[int, ...]]]) -> Shape | None:
@@ -246,6 +274,7 @@ class Reader:
         for sight, shape in seen:
             known = {number: size for size, number in reversed(list(sight.numbers.items()))}
             known |= {sight.numbers[size]: size for size in (B, *LENGTHS) if size in sight.numbers}
+            known |= {sight.numbers[B] * sight.numbers[each]: B * each for each in LENGTHS if each in sight.numbers}
             axes = tuple(known.get(each, Integer(each)) for each in shape)
             if found is not None and axes != found:
                 return None
@@ -254,8 +283,9 @@ class Reader:
 
     # -- products ------------------------------------------------------------------------------------------------
 
-    def _product(self, row: Class) -> Entry:
+    def _product(self, row: Class) -> list[tuple[tuple[Expr, ...], Entry]]:
         path, factors = row
+        counts = self.products.counts[row]
         role = agreed(self._role(sight, key) for sight, key in self.found[row])
         entry = None
         if factors[0] == 1:
@@ -265,11 +295,18 @@ class Reader:
                 case Chosen():
                     entry = self._experts(row, role)
                 case Scores() | Mix():
-                    entry = self._attention(row, role)
+                    scores = row if isinstance(role, Scores) else cast(Class, role.scores)
+                    found = [
+                        (each, self._attention(row, role, mask, window))
+                        for each, mask, window in self._patterns(scores)
+                    ]
+                    known = [(each, entry) for each, entry in found if entry is not None]
+                    if known and len(known) == len(found):
+                        return known
         if entry is not None:
-            return entry
+            return [(counts, entry)]
         output = Tensor(path, tuple(dim for dim in factors if dim != 1), grad=ONE)
-        return Entry(Kind.OBSERVED, path, (), output, measured=self.products.quantity)
+        return [(counts, Entry(Kind.OBSERVED, path, (), output, measured=self.products.quantity))]
 
     def _role(self, sight: Sight, key: Key) -> Any:
         """The role that a product had in one run, in the terms of all."""
@@ -336,10 +373,8 @@ class Reader:
             )
         return None
 
-    def _attention(self, row: Class, role: Scores | Mix) -> Entry | None:
-        scores = row if isinstance(role, Scores) else cast(Class, role.scores)
-        pattern = self._pattern(scores)
-        if pattern is None or len(row[1]) != 5:
+    def _attention(self, row: Class, role: Scores | Mix, mask: Mask, window: Expr | None) -> Entry | None:
+        if len(row[1]) != 5:
             return None
         _, batch, rows, middle, columns = row[1]
         turned = isinstance(role, Mix) and role.last
@@ -350,7 +385,6 @@ class Reader:
         heads = cancel(queries / (B * length))
         if heads.has(length, B):
             return None
-        mask, window = pattern
         module, _, _ = row[0].rpartition(".")
         if isinstance(role, Scores):
             keys, width = columns, middle
@@ -387,23 +421,37 @@ class Reader:
         tried = [heads, ONE, *sizes, *(cancel(dim / width) for dim in widths)]
         return next((each for each in tried if all(_number(each, at) == groups for at, groups in seen)), None)
 
-    def _pattern(self, scores: Class) -> tuple[Mask, Expr | None] | None:
-        """The mask and the window that a run with numbers showed in every layer; None where that is not one."""
+    def _patterns(self, scores: Class) -> list[tuple[tuple[Expr, ...], Mask, Expr | None]]:
+        """The masks and windows that a run with numbers showed, each with its number of layers; none where unknown."""
         if self.real is None:
-            return None
-        kinds = agreed(
-            frozenset(found)
-            for key, found in self.real.seen.patterns.items()
-            if self.classes.get((id(self.real), key)) == scores
-        )
-        if kinds is None or len(kinds) != 1 or None in kinds:
-            return None
-        pattern = cast(Pattern, next(iter(kinds)))
-        if not pattern.window:
-            return pattern.mask, None
-        windows = (size for size in self.windows if self.real.numbers[size] == pattern.window)
-        window = next(windows, None)
-        return (pattern.mask, window) if window is not None else None
+            return []
+        seen = self.real.seen.patterns.items()
+        kinds = {frozenset(found) for key, found in seen if self.classes.get((id(self.real), key)) == scores}
+        known: dict[Expr | None, Mask] = {}
+        for kind in kinds:
+            (pattern, *others) = kind
+            if others or pattern is None:
+                return []
+            window = next((size for size in self.windows if self.real.numbers[size] == pattern.window), None)
+            if (pattern.window and window is None) or window in known:
+                return []
+            known[window] = pattern.mask
+        counts = self.products.counts[scores]
+        if len(known) == 1:
+            return [(counts, mask, window) for window, mask in known.items()]
+        layers = {window: self._layers(window, known) for window in known}
+        if not known or len(counts) != 1 or cancel(Add(*layers.values()) - counts[0]) != 0 or 0 in layers.values():
+            return []  # a cache that keeps the same of both does not tell how many there are of each
+        return [((layers[window],), mask, window) for window, mask in known.items()]
+
+    def _layers(self, window: Expr | None, others: Iterable[Expr | None]) -> Expr:
+        """The number of layers whose caches keep no more than a window does, and less than the others."""
+        found = [
+            counts[-1]
+            for (path, shape), counts in self.kept().counts.items()
+            if path.endswith(".keys") and {*shape[2].free_symbols} & {*others} == ({window} - {None})
+        ]
+        return Add(*found)
 
     def _entry(
         self, kind: Kind, path: str, inputs: tuple[Tensor, ...], shape: Shape, held: tuple[Class, ...],
@@ -441,3 +489,10 @@ def _number(expr: Expr, numbers: Numbers) -> int | None:
 
 def _at(shape: Shape, numbers: Numbers) -> tuple[int | None, ...]:
     return tuple(_number(each, numbers) for each in shape)
+
+
+def _moved(condition: Condition, last: Expr) -> Condition:
+    """A bound on the tokens of a run, for a run over so many."""
+    if not isinstance(condition, AtMost):
+        return condition
+    return replace(condition, low=condition.low.xreplace({S: last}), high=condition.high.xreplace({S: last}))

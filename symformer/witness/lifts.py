@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,26 +14,35 @@ import torch
 from sympy import Symbol
 from torch import Tensor, nn
 
-from ..language.errors import SymformerError, WitnessError
-from ..language.symbols import SYMBOLS, C, S
+from ..language.errors import SizeError, SymformerError, WitnessError
+from ..language.sizes import Condition
+from ..language.symbols import SYMBOLS, B, C, N_new, S
 from ..models.model import Model
 from .drawing import DEEP
 from .fitting import Point
 from .lifting import Lifted, Reader, Sight, star
 from .oracles import BACKWARD, FORWARD, Found
-from .roles import Roles
+from .points import Build, session
+from .roles import Chosen, Roles
 from .rows import compare_parts
-from .running import Build, session
 from .runs import RUNS, Runner
 from .session import Run, Session, ends, silence, tensors_of
 from .traced import Traced
-from .tracing import Trace, sentence
+from .tracing import Trace, sentence, whole_conditions
 from .watching import Products, Unmasked
 
 FEW = 11  # tokens of a run with numbers
 SMALL = 5  # keys in a window of such a run
+PARAMETERS = 60_000_000  # that such a run has at most
 # What is held to torch: each by a run, or by tensors, of its own.
-CHECKED = ("params", "flops", "train-flops", "prefill-flops", "decode-flops", "kv-cache", "inference-memory")
+CHECKED = (
+    *("params", "active-params", "flops", "train-flops", "prefill-flops", "decode-flops", "kv-cache"),
+    *("inference-memory", "generation-flops"),
+)
+CACHED = ("kv-cache", "decode-flops", "inference-memory", "generation-flops")
+NEW = 3  # tokens that are generated
+ADDED = ("generation-flops",)  # a term of these is what a module comes to over all passes
+FAR = 100_003  # tokens, beyond every window and chunk that a config has by default
 CACHES = (23, 41, 62)  # tokens in a cache, on both sides of WINDOWS
 WINDOWS = (17, 71, 29)
 
@@ -51,28 +61,45 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     runs = Runs(runner.build, runner.calls(RUNS["flops"]), runner.calls(RUNS["kv-cache"]))
     component = cast(Traced, products.model.component)
     letters = {name: SYMBOLS[letter] for name, letter in products.letters.items() if letter in SYMBOLS}
+    products = replace(products, checked=tuple(_tied(products, point) for point in products.checked))
     sights = [_sight(runs, point, letters) for point in products.checked]
-    windows = {name: size for name, size in letters.items() if "window" in name}
+    windows = {name: SYMBOLS[size] for name, size in _windows(runner, products).items()}
+    letters |= windows
     real = _real(runs, products, letters, windows)
-    reader = Reader(cast(Traced, stored.model.component), component, sights, real, list(windows.values()))
+
+    def kept() -> Traced:
+        return cast(Traced, products.of("kv-cache").model.component)
+
+    reader = Reader(cast(Traced, stored.model.component), component, sights, real, list(windows.values()), kept)
+    rows = reader.rows()
+    whole = whole_conditions(each for counts, _ in rows for each in counts)
     lifted = Lifted(
         title=component.title,
         stem=component.stem,
-        rows=reader.rows(),
-        conditions=component.conditions,
+        rows=rows,
+        conditions=tuple(dict.fromkeys((*component.conditions, *whole))),
         maker=component.maker,
         confirmed=dict.fromkeys(CHECKED, 0),
     )
     model = replace(products.model, component=lifted)
     points = [
-        {**point, **({"C": c} if runs.cached else {}), **{name: w for name in windows if name in point}}
+        {**_deep(point, whole, letters), **({"C": c} if runs.cached else {}), **dict.fromkeys(windows, w)}
         for point, c, w in zip(products.checked, CACHES, WINDOWS, strict=True)
     ]
-    said = Check(model, runs, points, letters).said
+    check = Check(model, runs, points, letters)
+    for sight in sights:
+        check.hold("active-params", sight.numbers, partial(_active, sight))
+    said = check.said
+    if said.get("kv-cache") == "":
+        shallow = {name: size for name, size in products.checked[0].items() if DEEP.search(name)}
+        if why := check.beyond({**runner.start, **_deep(shallow, whole, letters)}, letters):
+            said |= dict.fromkeys(CACHED, why)
     confirmed = {name: len(points) for name, why in said.items() if not why}
     refusals = {name: why for name, why in said.items() if why}
     lifted = replace(lifted, confirmed=confirmed, refusals=refusals)
-    return replace(products, model=replace(products.model, component=lifted))
+    named = {name: str(size) for name, size in letters.items()} | ({"C": "C"} if runs.cached else {})
+    model = replace(products.model, component=lifted)
+    return replace(products, model=model, checked=tuple(points), letters={**products.letters, **named})
 
 
 class Check:
@@ -94,7 +121,7 @@ class Check:
         try:
             formula = self.model.formula(quantity, **ways)
             found = count()
-            differences = compare_parts(formula, dict(numbers), found)
+            differences = compare_parts(formula, dict(numbers), found, added=quantity in ADDED)
             if not found.total:
                 raise WitnessError("torch counted nothing")
             why = f"torch counts otherwise: {differences[0]}" if differences else ""
@@ -147,6 +174,51 @@ class Check:
             memory += Counter(4 * each.numel() for each in ends(outputs[-1]))
             self.hold("inference-memory", numbers, lambda: _found(memory))
 
+        def generated() -> Found:
+            whole = cached(logits_to_keep=1)
+            for _ in range(NEW - 1):
+                whole += cached(past=outputs[-1].past_key_values)
+            return whole
+
+        self.hold("generation-flops", {**prompt, N_new: NEW}, generated)
+
+    def beyond(self, point: Point, letters: Mapping[str, Symbol]) -> str:
+        """What a cache holds otherwise far beyond every window that the config has by default; "" for nothing."""
+        far = {**point, "C": FAR, "B": 1}
+        assert self.runs.cached is not None
+        try:
+            held = session(self.runs.build, far).cached(partial(self.runs.cached, point=far))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever somebody's code raises
+            return f"a cache of {FAR:,} tokens cannot be looked at: {sentence(error)}"
+        sizes = Counter(2 * prod(shape) for shape in held.values())
+        formula = self.model.formula("kv-cache", dtype="bf16")
+        differences = compare_parts(formula, {**_numbers(far, letters), C: FAR}, _found(sizes))
+        return f"after {FAR:,} tokens torch keeps something else: {differences[0]}" if differences else ""
+
+
+def _active(sight: Sight) -> Found:
+    """The weights that a token meets: of the tables that matrices are chosen from, as many as each token chooses.
+
+    Raises WitnessError for experts that are not chosen so.
+    """
+    seen = sight.seen
+    tokens = sight.numbers[B] * sight.numbers[S]
+    parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+    some: dict[str, int] = {}
+    for (_, _, factors), roles in seen.roles.items():
+        for role in roles:
+            if isinstance(role, Chosen):
+                some[role.weight] = prod(factors) // tokens  # each matrix is multiplied with one token
+    for path, weight in seen.stored.items():
+        if path not in some and re.search("expert", path) and not re.search("shared", path):
+            raise WitnessError(f"which rows of {path} a token meets was not seen")
+        module = path if path in some else path.rpartition(".")[0]
+        parts[star(module.rpartition(".")[0] if path in some else module), FORWARD][some.get(path, weight.numel())] += 1
+    total = sum(value * times for each in parts.values() for value, times in each.items())
+    return Found(total, parts, frozenset({"", *(star(name) for name in seen.where.modules)}))
+
 
 def _stored(at: Session) -> Found:
     parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
@@ -162,16 +234,37 @@ def _counted(at: Session, run: Run, backward: bool = False) -> Found:
     seen = Products(at.model())
     total = at.flops(run, seen, backward=backward).get_total_flops()
     parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
-    for path, sites in seen.tally.times.items():
-        module, _, name = path.rpartition(".")
-        for each in sites.values():
-            for factors, times in each.items():
-                parts[star(module), BACKWARD if name.endswith("_backward") else FORWARD][2 * prod(factors)] += times
+    for phase, tally in ((FORWARD, seen.forward), (BACKWARD, seen.backward)):
+        for path, sites in tally.times.items():
+            for each in sites.values():
+                for factors, times in each.items():
+                    parts[star(path.rpartition(".")[0]), phase][2 * prod(factors)] += times
     return Found(total, parts, frozenset(star(name) for name in seen.where.ran))
 
 
 def _found(values: Counter[int]) -> Found:
     return Found(sum(value * times for value, times in values.items()), {("", FORWARD): values}, frozenset([""]))
+
+
+def _windows(runner: Runner, trace: Trace) -> dict[str, str]:
+    """The sizes of a config that may be windows, and their letters."""
+    names = [name for name in runner.start if "window" in name and not DEEP.search(name)]
+    known = runner.letters([*trace.letters, *names])
+    return {name: str(known[name]) for name in names}
+
+
+def _deep(point: Point, conditions: Sequence[Condition], letters: Mapping[str, Symbol]) -> Point:
+    """A point with as many layers as these conditions ask for."""
+    layers = [name for name in point if name in letters and DEEP.search(name)]
+    for more in range(13):
+        deeper = {**point, **{name: point[name] + more for name in layers}}
+        try:
+            for condition in conditions:
+                condition.check(_numbers(deeper, letters))
+        except SizeError:
+            continue
+        return deeper
+    return point
 
 
 def _numbers(point: Point, letters: Mapping[str, Symbol]) -> dict[Symbol, int]:
@@ -188,6 +281,8 @@ def _sight(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Sight:
 def _real(runs: Runs, trace: Trace, letters: Mapping[str, Symbol], windows: Mapping[str, Symbol]) -> Sight | None:
     """A run with numbers, at sizes as small as the code takes."""
     point = _small(runs, trace, windows)
+    if sum(each.numel() for each in session(runs.build, point).model().parameters()) > PARAMETERS:
+        return None
     with torch.random.fork_rng(), silence(), torch.no_grad():
         torch.manual_seed(0)
         model = session(runs.build, point).model("cpu").eval()
@@ -230,7 +325,7 @@ def _small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
     """Sizes that the code takes, as small as they become by halves, from the least that it was seen with."""
     point: dict[str, int] = {**sorted(trace.checked, key=_depth)[0]}
     point |= {name: FEW + place for place, name in enumerate(each for each in ("S", "S_enc") if each in point)}
-    point |= {name: SMALL for name in windows if name in point}
+    point |= dict.fromkeys(windows, SMALL)
     point |= {"B": 2} if "B" in point else {}
 
     def takes(at: Point) -> bool:
@@ -243,14 +338,46 @@ def _small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
             return False
         return True
 
-    moving = [name for name in point if name in trace.letters and name not in ("B", "S", "S_enc", *windows)]
+    held = {"B", "S", "S_enc", *windows, *trace.ties, *(each.name for each in trace.pinned)}
+    small = {name: size for name in point if name not in held and (size := _least(name, point[name]))}
+    moving = [name for name in point if name in trace.letters and name not in held]
+    for apart in ("$.", "vocab"):  # token ids may be larger than a small vocabulary
+        some = {name: size for name, size in small.items() if not re.search(apart, name)}
+        if takes({**point, **some}):
+            return {**point, **some}
+    for name, size in sorted(small.items(), key=lambda each: -point[each[0]]):
+        point = {**point, name: size} if takes({**point, name: size}) else point
     for factor in (256, 60, 16, 4, 2, 2, 2):
         for name in sorted(moving, key=lambda each: -point[each]):
-            least = 24 if "vocab" in name or "position" in name else 2
             smaller = {**point, name: point[name] // factor}
-            if (point[name] % factor == 0 or least == 24) and smaller[name] >= least and takes(smaller):
-                point = smaller
+            whole = point[name] % factor == 0 and smaller[name] > 1
+            point = smaller if whole and name not in small and takes(smaller) else point
     return point
+
+
+# What the fields of a config that say so are made in a run with numbers, in the order that they are asked in.
+LEAST = (
+    ("vocab", 96),
+    ("position|n_ctx", 64),
+    ("rotary|rope", 8),
+    ("per_tok|top_?k", 2),
+    ("expert", 4),
+    ("key_value|kv_heads|n_kv|group", 2),
+    ("head_dim|kv_channels", 16),
+    ("head", 4),
+    ("hidden_size$|d_model|n_embd|embed_dim", 64),
+    ("intermediate|ffn|n_inner|d_ff", 48),
+)
+
+
+def _least(name: str, size: int) -> int:
+    """What a size is made, by its name; 0 for one that says nothing."""
+    found = next((least for word, least in LEAST if re.search(word, name.rpartition(".")[2])), 0)
+    return min(found, size)
+
+
+def _tied(trace: Trace, point: Point) -> Point:
+    return {**point, **{name: tie.at(point) for name, tie in trace.ties.items()}}
 
 
 def _depth(point: Point) -> int:

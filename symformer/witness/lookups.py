@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .fitting import Point
-from .running import Call
+from .points import Call
 
 aten = torch.ops.aten
 

@@ -232,9 +232,11 @@ def _norm(module: nn.Module, x: Tensor, y: Tensor, own: Sequence[Tensor]) -> str
     for eps in (*said, *EPSILONS):
         for name, each in (("layer", centred), ("rms", x)):
             unit = each * torch.rsqrt(each.square().mean(-1, keepdim=True) + eps)
-            scaled = [unit * own[0], unit * (1 + own[0])] if len(own) == 1 else [unit * own[0] + own[1]]
-            if len(own) < 3 and any(torch.allclose(one, y, rtol=1e-4, atol=1e-5) for one in scaled):
-                return name
+            offset = [(f"{name}_offset", unit * (1 + own[0]))] if len(own) == 1 else []
+            plain = [(name, unit * own[0] + (own[1] if len(own) > 1 else 0))] if len(own) < 3 else []
+            for said_so, one in (*plain, *offset):
+                if torch.allclose(one, y, rtol=1e-4, atol=1e-5):
+                    return said_so
     return ""
 
 

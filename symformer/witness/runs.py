@@ -12,14 +12,16 @@ from typing import Any, cast
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Differs
+from ..models.provenance import Place
 from ..quantities import quantity as find_quantity
 from .drawing import BLOCK, DEEP, POSITIONS
 from .fitting import Point
 from .lookups import in_tables
 from .measure import releases
-from .running import Build, Call, cached, counted, dispatched, kept, products
+from .points import Build, Call, Points
 from .traced import Traced, answerable
-from .tracing import DEPTHS, UP_TO, Letters, Measure, OutOfTimeError, Trace, Tracer, UnbuiltError
+from .tracing import DEPTHS, UP_TO, Letters, OutOfTimeError, Trace, Tracer, UnbuiltError
+from .watching import Rows
 
 LIMIT = 240  # seconds of this process, for each set of lengths
 SHALLOW = 2  # layers to begin with, where they are all the same
@@ -32,27 +34,32 @@ BLOCKS = (512, 1024, 1536, 2560, 3584, 5632)  # for code that reads tokens by th
 PAST = (400_009, 34, 94, 400_009, 1009, 62, 20_011)  # on both sides of every window
 
 
+Decided = tuple[Rows, int | None]  # the rows of a run made for nothing else, and what torch says of their sum
+
+
 @dataclass(frozen=True)
 class Run:
-    """How a quantity is read off a run: its rows, what torch itself says of their sum, and how it is called."""
+    """How a quantity is read off a run, and how the model is called for it."""
 
     each: int  # what one unit of a row's product comes to
-    measure: Callable[[Build, Call], Measure]
-    total: Callable[[Build, Call], Callable[[Point], int]] | None = None
+    rows: Callable[[Points, Point], Rows]
+    decided: Callable[[Points, Point], Decided]
     length: str = "S"  # the letter of how many tokens there are
     lengths: tuple[tuple[int, ...], ...] = (SHORT, BLOCKS)  # where it starts and what is drawn, in turn
     cache: bool = False
 
-    def count(self, build: Build, call: Call, point: Point) -> int:
+    def count(self, points: Points, point: Point) -> int:
         """What torch says of the whole at one point."""
-        return self.each * sum(map(prod, self.measure(build, call)(point).values()))
+        return self.each * sum(map(prod, self.decided(points, point)[0].values()))
 
 
 RUNS: Mapping[str, Run] = {
-    "flops": Run(2, products, counted),
-    "train-flops": Run(2, partial(products, backward=True), partial(counted, backward=True)),
-    "activations": Run(1, kept),
-    "kv-cache": Run(2, cached, length="C", lengths=(PAST, SHORT), cache=True),  # in bf16
+    "flops": Run(2, Points.forward, Points.counted),
+    "train-flops": Run(2, Points.trained, partial(Points.counted, backward=True)),
+    "activations": Run(1, Points.kept, lambda points, point: (points.really_kept(point), None)),
+    "kv-cache": Run(
+        2, Points.cached, lambda points, point: (points.cached(point), None), "C", (PAST, SHORT), cache=True
+    ),  # in bf16
 }
 
 
@@ -72,10 +79,19 @@ class Runner:
     lift: Callable[[Trace, Trace, Runner], Trace] | None = None  # of what is stored and what is multiplied
     ignored: tuple[str, ...] = ()  # switches of its config that change nothing that it stores
 
-    def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...]) -> Trace:
+    def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points) -> Trace:
         """The trace of a run at some lengths. Raises WitnessError."""
+        try:
+            return self._trace(found, quantity, lengths, points)
+        except OutOfTimeError:
+            raise
+        except WitnessError:
+            if not points.apart():
+                raise
+            return self._trace(found, quantity, lengths, points)
+
+    def _trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points) -> Trace:
         run = RUNS[quantity]
-        call = self.calls(run)
         stacks = {counts for counts in cast(Traced, found.model.component).counts.values() if counts}
         takes = self.takes(run)
         # Lengths of different tokens differ, so that no shape is mistaken for another.
@@ -90,16 +106,16 @@ class Runner:
         begin = {**self.start, **{name: each[0] for name, each in drawn.items()}, **({"B": 2} if "B" in takes else {})}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            goes = partial(dispatched, self.build, in_tables((self.unaided or self.calls)(run)))
+            goes = Points(self.build, in_tables((self.unaided or self.calls)(run))).dispatched
             begin |= self.room(goes, begin, drawn)
             traced = Tracer(
-                run.measure(self.build, call),
+                partial(run.rows, points),
                 begin,
                 lambda names: self.letters(list(dict.fromkeys([*found.letters, *names]))),
                 quantity=quantity,
                 draws=draws,
                 lengths=tuple(drawn),
-                total=run.total and run.total(self.build, call),
+                decides=partial(run.decided, points),
                 depths=(found.depth,) if len(stacks) > 1 else (SHALLOW, *DEPTHS),
                 limit=LIMIT,
                 stored=found,
@@ -115,7 +131,10 @@ class Runner:
 
     def room(self, takes: Callable[[Point], object], begin: Point, drawn: Mapping[str, list[int]]) -> Point:
         """A larger start of the sizes without which the longest lengths are refused, such as rows of positions."""
-        longest = {**begin, **{name: max(each) for name, each in drawn.items()}}
+        shallow = {name: SHALLOW for name, size in begin.items() if DEEP.search(name) and size > SHALLOW}
+        if not runs(takes, {**begin, **shallow}):
+            shallow = {}
+        longest = {**begin, **shallow, **{name: max(each) for name, each in drawn.items()}}
         if not drawn or runs(takes, longest):
             return {}
         most = max(map(max, drawn.values()))
@@ -126,16 +145,13 @@ class Runner:
                 return larger
         return {}
 
-    def loops(self, quantity: str) -> bool:
+    def loops(self, run: Run, points: Points) -> bool:
         """Whether the code runs once for every token, which makes many tokens a matter of minutes."""
-        run = RUNS[quantity]
         tokens = [name for name in self.takes(run) if name != "B"]
         depths = {name: SHALLOW for name, size in self.start.items() if DEEP.search(name) and size > SHALLOW}
         try:
             few, many = (
-                dispatched(
-                    self.build, self.calls(run), {**self.start, **depths, "B": 2, **dict.fromkeys(tokens, length)}
-                )
+                points.dispatched({**self.start, **depths, "B": 2, **dict.fromkeys(tokens, length)})
                 for length in (FEW[0], FEW[-1])
             )
         except KeyboardInterrupt:
@@ -148,20 +164,30 @@ class Runner:
         """A trace of what is stored, that can also run the model; what it finds then can be asked everything too."""
 
         @cache
+        def points(cached: bool) -> Points:
+            """What is known of the model, called with a cache to fill or without; all quantities share it."""
+            return Points(self.build, self.calls(next(run for run in RUNS.values() if run.cache == cached)))
+
+        @cache
+        def loops(cached: bool) -> bool:
+            return self.loops(next(run for run in RUNS.values() if run.cache == cached), points(cached))
+
+        @cache
         def run(quantity: str) -> Trace:
             """The first lengths that do not bound the formula, or else the last that gave one."""
             find_quantity(quantity)
             if quantity == found.quantity:
                 return whole(found)
             if quantity not in RUNS and self.lift is not None:
-                return lifted()
+                return asked(lifted(), quantity)
             answerable(quantity)
             self.admit(quantity, found.model.target)
             bounded: Trace | None = None
             refusal: WitnessError | None = None
-            for lengths in (FEW,) if self.loops(quantity) else RUNS[quantity].lengths:
+            way = RUNS[quantity]
+            for lengths in (FEW,) if loops(way.cache) else way.lengths:
                 try:
-                    traced = self.trace(found, quantity, lengths)
+                    traced = self.trace(found, quantity, lengths, points(way.cache))
                 except WitnessError as error:
                     refusal = refusal or error
                     if isinstance(error, OutOfTimeError):
@@ -219,6 +245,17 @@ def runs(takes: Callable[[Point], object], point: Point) -> bool:
     except BaseException:  # whatever somebody's code raises, it does not
         return False
     return True
+
+
+def asked(lifted: Trace, quantity: str) -> Trace:
+    """The trace of recognised operations, for one quantity: with the sizes that this has. Raises RuleError."""
+    model = lifted.model
+    component: Any = replace(cast(Any, model.component), asked=quantity)
+    sizes = {str(size) for size in model.formula(quantity).asks}
+    symbols = {letter: name for name, letter in lifted.letters.items() if letter in sizes}
+    places = {letter: Place(name) for letter, name in symbols.items()}
+    provenance = replace(model.provenance, places=places)
+    return replace(lifted, model=replace(model, component=component, provenance=provenance), symbols=symbols)
 
 
 def with_facts(found: Trace, **facts: Any) -> Trace:

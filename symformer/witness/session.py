@@ -74,16 +74,19 @@ class Session:
         self,
         run: Run,
         *modes: Any,
+        grad: bool = False,
         backward: bool = False,
         train: bool = False,
         prepare: Callable[[nn.Module], object] = lambda model: None,
     ) -> Any:
-        """The output of a run on meta, under modes that watch it."""
-        model = self.model().train(train).requires_grad_(backward)
+        """The output of a run on meta, under modes that watch it, ready for a backward pass or with one."""
+        grad = grad or backward
+        model = self.model().train(train)
+        trainable(model, grad)
         prepare(model)
         # The fused attention kernels are read by no counter in silence; the plain one is asked for.
         plain = sdpa_kernel(SDPBackend.MATH)
-        with silence(), torch.device("meta"), plain, torch.set_grad_enabled(backward), ExitStack() as entered:
+        with silence(), torch.device("meta"), plain, torch.set_grad_enabled(grad), ExitStack() as entered:
             for mode in modes:
                 entered.enter_context(mode)
             output = run(model)
@@ -134,7 +137,16 @@ def built(build: Callable[[], nn.Module], device: str = "meta") -> nn.Module:
         model = build()
         if hasattr(model, "tie_weights"):
             cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
+    for parameter in model.parameters():
+        if not parameter.requires_grad:
+            cast(Any, parameter).untrained = True
     return model
+
+
+def trainable(model: nn.Module, wanted: bool = True) -> None:
+    """Every weight has a gradient or none has; those that the class itself does not train never do."""
+    for parameter in model.parameters():
+        parameter.requires_grad_(wanted and not hasattr(parameter, "untrained"))
 
 
 def ends(output: Any) -> list[Tensor]:

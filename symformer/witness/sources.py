@@ -36,7 +36,7 @@ from .classes import Source, ignored, near_type, of_config, of_head
 from .drawing import DEEP, ENTRY
 from .fitting import Point
 from .lifts import lift
-from .running import Build, session, stored
+from .points import Build, Points, session, stored
 from .runs import RUNS, Runner
 from .session import silence
 from .tracing import Trace, Tracer, UnbuiltError, sentence
@@ -303,7 +303,7 @@ def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
 def _counted(quantity: str, head: str, build: Build, point: Point) -> int:
     if quantity == "params":
         return sum(map(prod, stored(build)(point).values()))
-    return RUNS[quantity].count(build, calling(head, RUNS[quantity]), point)
+    return RUNS[quantity].count(Points(build, calling(head, RUNS[quantity])), point)
 
 
 def letters(names: Sequence[str]) -> dict[str, Symbol]:

@@ -20,7 +20,7 @@ from math import prod
 from pathlib import Path
 from random import Random
 from time import monotonic, process_time
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from sympy import Add, Expr, Integer, Mul, Rational, Symbol, fraction, together
 
@@ -32,7 +32,9 @@ from ..models.provenance import Pinned, Place, Provenance, Reading
 from .drawing import BLOCK, DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, Multiples, usual
 from .fitting import SPARE, Point, UnfitError, fit, monomial
 from .measure import releases
+from .points import Frozen, frozen
 from .traced import STORED, Class, Traced, answerable, unrun
+from .watching import Rows
 
 SEED = 0  # of the points drawn
 LIMIT = 40  # seconds of this process, however busy the machine is
@@ -54,7 +56,7 @@ TALLIED = ("flops", "train-flops", "activations")  # the first number of such a 
 ALPHABET = frozenset(SYMBOLS)  # before any field becomes a symbol of its own
 TRIES = 6  # draws before a point that the code refuses is given up
 
-Rows = dict[str, tuple[int, ...]]
+Said = TypeVar("Said")
 Measure = Callable[[Point], Rows]
 Letters = Callable[[Sequence[str]], Mapping[str, Symbol]]
 
@@ -112,6 +114,12 @@ class Trace:
         """What it is a trace of; "" for one whose operations were recognised."""
         return getattr(self.model.component, "quantity", "")
 
+    @property
+    def report(self) -> list[str]:
+        """Which operations were recognised, where some were, and what torch counts as these do."""
+        said: Callable[[], list[str]] = getattr(self.model.component, "report", list)
+        return said()
+
 
 @dataclass(frozen=True)
 class Tie:
@@ -162,7 +170,7 @@ class Tracer:
         quantity: str = "params",
         draws: Mapping[str, Sequence[int]] = NOWHERE,
         lengths: tuple[str, ...] = (),
-        total: Callable[[Point], int] | None = None,
+        decides: Callable[[Point], tuple[Rows, int | None]] | None = None,
         depths: Sequence[int] = DEPTHS,
         limit: float = LIMIT,
         stored: Trace | None = None,
@@ -171,14 +179,16 @@ class Tracer:
     ) -> None:
         self.measure, self.start, self.letters = measure, dict(start), letters
         self.takes = takes  # raises where a real run would, which has data: it is asked how far lengths go
-        self.quantity, self.draws, self.total, self.limit = quantity, draws, total, limit
+        self.quantity, self.draws, self.limit = quantity, draws, limit
+        self.decides = decides or (lambda point: (self.measure(point), None))
         self.depths = depths
         self.lengths = lengths  # the letters of how many tokens a run has
         self.random = Random(SEED)
         self.builds = 0
         self.until = process_time() + limit
-        self.seen: dict[tuple[tuple[str, int], ...], Rows] = {}
-        self.refused: dict[tuple[tuple[str, int], ...], tuple[str, str]] = {}
+        self.seen: dict[Frozen, Rows] = {}
+        self.weighed: dict[Frozen, tuple[Rows, int | None]] = {}
+        self.refused: dict[Frozen, tuple[str, str]] = {}
         self.last = self.line = ""
         self.kept: dict[str, Pinned] = {}  # odd sizes that no formula holds
         self.ties: dict[str, Tie] = {}  # sizes that follow others
@@ -194,17 +204,29 @@ class Tracer:
 
     def rows(self, point: Point) -> Rows | None:
         """The rows at a point; None where the model's code refuses it."""
+        return self._asked(self.measure, self.seen, point)
+
+    def decided(self, point: Point) -> tuple[Rows, int | None] | None:
+        """The rows of a run made for nothing else, and what torch says of their sum; None where the code refuses."""
+        return self._asked(self.decides, self.weighed, point)
+
+    def really(self, point: Point) -> Rows | None:
+        """The rows of a run made for nothing else."""
+        decided = self.decided(point)
+        return decided and decided[0]
+
+    def _asked(self, ask: Callable[[Point], Said], known: dict[Frozen, Said], point: Point) -> Said | None:
         point = self.tied(point)
-        key = tuple(sorted(point.items()))
+        key = frozen(point)
         if key in self.refused:
             self.last, self.line = self.refused[key]
             return None
-        if key not in self.seen:
+        if key not in known:
             if process_time() > self.until:
                 raise OutOfTimeError(f"no formula was found in {self.limit:g} seconds and {self.builds} builds")
             self.builds += 1
             try:
-                self.seen[key] = self.measure(point)
+                known[key] = ask(point)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # whatever somebody's code raises, even SystemExit: the point is no model
@@ -212,7 +234,7 @@ class Tracer:
                 self.line = _line(error)
                 self.refused[key] = self.last, self.line
                 return None
-        return self.seen[key]
+        return known[key]
 
     def _reach(self, turn: int) -> Point:
         """The shortest and the longest lengths in turn, then whatever is drawn."""
@@ -222,10 +244,6 @@ class Tracer:
     def tied(self, point: Point) -> Point:
         """A point at which every size that follows others does."""
         return {**point, **{name: tie.at(point) for name, tie in self.ties.items()}}
-
-    def sum(self, point: Point) -> int:
-        """What the rows at a point come to: 2 FLOPs for each product."""
-        return sum(2 * prod(row) for row in self.seen_rows(point).values())
 
     # -- which are sizes -----------------------------------------------------------------------------------------
 
@@ -370,7 +388,9 @@ class Tracer:
         every = {dim for _, shape in totals for dim in shape} | {n for group in totals.values() for n in group}
         letters = {name: symbol for name, symbol in letters.items() if name in widths or name in counts}
         stem = target.rpartition("/")[2].replace(":", "-")
-        found = Traced(title=title, stem=stem, counts=totals, conditions=_conditions(every), quantity=self.quantity)
+        found = Traced(
+            title=title, stem=stem, counts=totals, conditions=whole_conditions(every), quantity=self.quantity
+        )
         checked = self._fresh(found, points, widths, counts, letters)
         loose = self._probe(found, points[0], base, [*widths, *counts], letters)
         bounds = self._bounds(replace(found, conditions=(*found.conditions, *loose)), points[0], letters)
@@ -573,14 +593,14 @@ class Tracer:
                 {**point, **deep, first: point[first] + deep.get(first, 1), second: point[second] + deep.get(second, 1)}
             )
         sample = [each for each in sample if self.rows(each) is not None]
-        tallies = {_frozen(at): self._tally(at, order, letters) for at in sample}
+        tallies = {frozen(at): self._tally(at, order, letters) for at in sample}
         found: dict[Class, tuple[Expr, ...]] = {}
         for row in order:
             fitted = []
             for star in range(row[0].split(".").count("*")):
 
                 def measure(at: Point, row: Class = row, star: int = star) -> int:
-                    return tallies[_frozen(at)][row][star]
+                    return tallies[frozen(at)][row][star]
 
                 moves = [] if len({measure(at) for at in sample}) == 1 else counts
                 try:
@@ -619,7 +639,7 @@ class Tracer:
 
     # -- the last word -------------------------------------------------------------------------------------------
 
-    def _agrees(self, component: Traced, point: Point, letters: Mapping[str, Symbol]) -> bool:
+    def _agrees(self, component: Traced, point: Point, letters: Mapping[str, Symbol], rows: Rows | None = None) -> bool:
         """Whether every row, by path and shape and number of copies, is as predicted."""
         numbers = {letters[name]: Integer(value) for name, value in point.items() if name in letters}
         expected: dict[tuple[str, tuple[object, ...]], object] = defaultdict(int)
@@ -628,7 +648,7 @@ class Tracer:
             if copies != 0 and not (self.quantity in TALLIED and shape and shape[0].xreplace(numbers) == 0):
                 expected[path, tuple(dim.xreplace(numbers) for dim in shape)] += copies  # type: ignore[operator]
         actual: dict[tuple[str, tuple[object, ...]], object] = defaultdict(int)
-        for name, shape in self.seen_rows(point).items():
+        for name, shape in (self.seen_rows(point) if rows is None else rows).items():
             actual[_star(name), tuple(map(Integer, shape))] += 1  # type: ignore[operator]
         return dict(expected) == dict(actual) and bool(actual)
 
@@ -664,16 +684,17 @@ class Tracer:
                 point[name] = points[0][name] + more
             if (
                 self._coincides(point, widths)
-                or _frozen(point) in used
+                or frozen(point) in used
                 or not self._holds(component, point, letters)
-                or self.rows(point) is None
+                or (decided := self.decided(point)) is None
             ):
                 continue
-            used.add(_frozen(point))
-            if not self._agrees(component, point, letters):
+            used.add(frozen(point))
+            rows, total = decided
+            if not self._agrees(component, point, letters, rows):
                 raise WitnessError(f"the formula found does not hold at {dict(point)}, so it is not shown")
-            if self.total and (total := self.total(self.tied(point))) != (rows := self.sum(point)):
-                raise WitnessError(f"torch counts {total:,} at {dict(point)}, and the rows come to {rows:,}")
+            if total is not None and total != (summed := sum(2 * prod(row) for row in rows.values())):
+                raise WitnessError(f"torch counts {total:,} at {dict(point)}, and the rows come to {summed:,}")
             checked.append(point)
             if len(checked) == FRESH:
                 return checked
@@ -748,7 +769,7 @@ class Tracer:
 
         def differs(**changed: int) -> bool:
             point = {**first, **changed}
-            if not holds(point) or (rows := self.rows(point)) is None:
+            if not holds(point) or (rows := at(point)) is None:
                 return False
             return bool(self._predicted(component, point, letters) != sum(map(prod, rows.values())))
 
@@ -761,6 +782,10 @@ class Tracer:
             even = first[name] % 2 == 0 and runs(**{name: first[name] + 2})
             if even and holds({**first, name: first[name] + 1}):
                 found.append(Divides(Integer(2), letters[name], "the code runs with no other"))
+        # One run at which every size is 1 that can be: if it is what the real one is, so are those with fewer.
+        ones = dict.fromkeys([BATCH] * (BATCH in letters) + [name for name in sizes if runs(**{name: 1})], 1)
+        everywhere = self.decided({**first, **ones})
+        at = self.rows if everywhere and everywhere[0] == self.rows({**first, **ones}) else self.really
         single = {BATCH: 1} if BATCH in letters and not differs(**{BATCH: 1}) else {}
         for name in sizes:
             if differs(**{name: 1}):
@@ -778,6 +803,11 @@ class Tracer:
         def agrees(point: Point) -> bool:
             return self.rows(point) is not None and self._agrees(component, point, letters)
 
+        def differs(point: Point) -> bool:
+            """As it may where a size is 1, and where what stands for another run would not say so."""
+            rows = (self.really if self.quantity in HELD else self.rows)(point)
+            return rows is not None and not self._agrees(component, point, letters, rows)
+
         begun = process_time()
         agrees({**first, BATCH: 3 * first[BATCH]} if BATCH in first else first)
         patience = (self.until - begun) / max(process_time() - begun, 1e-3) / 8  # code may loop over every token
@@ -790,12 +820,12 @@ class Tracer:
         least = min((value for name in runs for value in self.draws[name]), default=0)
         for size in [each for each in NEAR if each < least]:
             near = {**first, **dict.fromkeys(self.lengths, size)}
-            if self._holds(component, near, letters) and self.rows(near) is not None and not agrees(near):
+            if self._holds(component, near, letters) and differs(near):
                 break
             least = size
         found += [Bound(name, "", 0, least, FROM) for name in runs if least > 1]
         single = {**first, BATCH: 1}
-        if BATCH in letters and BATCH in self.draws and self.rows(single) is not None and not agrees(single):
+        if BATCH in letters and BATCH in self.draws and differs(single):
             found.append(Bound(BATCH, "", 0, min(self.draws[BATCH]), FROM))
         return found
 
@@ -879,15 +909,11 @@ def _from_root(filename: str) -> Path:
     return Path(filename).relative_to(root)
 
 
-def _frozen(point: Point) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(point.items()))
-
-
 def _star(path: str) -> str:
     return ".".join("*" if word.isdigit() else word for word in path.split("."))
 
 
-def _conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:
+def whole_conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:
     """What has to divide what for every shape and count to be whole, and what may not be larger than what."""
     found: dict[str, Condition] = {}
     for expr in exprs:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
@@ -118,8 +120,21 @@ class Keeper(Where):
         return tensor
 
 
+@contextmanager
+def keeping(model: nn.Module) -> Iterator[Keeper]:
+    """What watches what autograd keeps of a model's run."""
+    seen = Keeper(model)
+    with seen, saved_tensors_hooks(seen.keep, lambda tensor: tensor):
+        yield seen
+
+
 class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """What a model asks of a mask is whether it masks nothing; no token here is padding."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing here is compiled, and keeping the compiler away at every operation takes as long as the operation."""
+        return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is aten._local_scalar_dense.default and args[0].dtype is torch.bool:
@@ -153,7 +168,8 @@ class Products(Remembering):
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.where, self.tally = Where(model), Tally()
+        self.where, self.forward, self.backward = Where(model), Tally(), Tally()
+        self.now = self.forward  # of the pass that is running
         self.flops = 0  # by the formulas of torch's own counter
         # The number that torch gives an operation's gradient -> the module it ran in, and the places that led to it.
         self.makers: dict[int, tuple[str, Site]] = {}
@@ -170,7 +186,9 @@ class Products(Remembering):
         packet = func.overloadpacket
         if packet in UNCOUNTED:
             raise WitnessError(f"{packet} multiplies and sums, and torch's own counter counts nothing for it")
-        out = super().__torch_dispatch__(func, types, args, kwargs)
+        if packet is aten._local_scalar_dense:
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        out = SHAPES.call(func, args, kwargs)
         if packet in flop_registry:
             self.flops += CORRECTED.get(packet, flop_registry[packet])(*args, **(kwargs or {}), out_val=out)
         if packet in FACTORS:
@@ -179,14 +197,19 @@ class Products(Remembering):
                 module, site = self.makers[torch._C._autograd._get_sequence_nr() - 1] = self.where.now, _site()
             else:
                 module, site = self.makers.get(node._sequence_nr(), ("", ()))
-            name = str(packet).removeprefix("aten.") + ("_backward" if node is not None else "")
+            self.now, ending = (self.forward, "") if node is None else (self.backward, "_backward")
             for factors in FACTORS[packet](args, out):
-                self.saw(module, name, factors, site, args, out)
+                self.saw(module, str(packet).removeprefix("aten.") + ending, factors, site, args, out)
         return out
 
     def saw(self, module: str, name: str, factors: Factors, site: Site, args: Any, out: Any) -> None:
         """One product, of what and what it gave."""
-        self.tally.add(module, name, factors, site)
+        self.now.add(module, name, factors, site)
+
+    @property
+    def rows(self) -> Rows:
+        """Of both passes."""
+        return {**self.forward.rows, **self.backward.rows}
 
 
 def _convolution(x: Tensor, weight: Tensor, out: Tensor, transposed: bool) -> Factors:

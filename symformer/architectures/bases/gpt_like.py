@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ...components.base import Component
 from ...components.layer_norm import LayerNorm
 from ...components.lm_head import LMHead
 from ...components.self_attention import SelfAttention
-from ...language.sizes import Divides
+from ...language.sizes import Condition, Divides
 from ...language.symbols import A, E
 from .decoder import Decoder
 
@@ -20,7 +20,7 @@ OWN_ATTENTION = "the code of its attention is its own, and nobody has read off i
 class GPTLike(Decoder):
     """A decoder as GPT-2 has it; a subclass overrides what it has otherwise."""
 
-    constraints = (Divides(A, E),)
+    constraints: ClassVar[tuple[Condition, ...]] = (Divides(A, E),)
 
     head: Literal["lm", "none"] = "lm"
     tied: bool = True

@@ -31,7 +31,7 @@ class PartlyRotary(LlamaLike):
 
     @property
     def rotary_attention(self) -> SelfAttention:
-        return replace(super().rotary_attention, head_width=E / A, positions=RotaryPositions(turned=D_rope))
+        return replace(super().rotary_attention, head_width=E / A, positions=RotaryPositions(width=D_rope))
 
     def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
         return (ops.positions("rotary_emb", tokens.shape[1], D_rope, "rotary"),)

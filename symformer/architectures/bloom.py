@@ -1,0 +1,81 @@
+"""BLOOM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..components.alibi import ALiBi
+from ..components.base import Component
+from ..components.mlp import MLP
+from ..components.pre_norm_block import PreNormBlock
+from ..language.symbols import A, E, L, V
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
+from .base import Chance, Field, Fields, Switch, Witness
+from .bases.gpt_like import OWN_ATTENTION, GPTLike
+from .bases.hub import heads
+from .bases.stacked import Names
+
+
+@dataclass(frozen=True, kw_only=True)
+class BLOOM(GPTLike):
+    """BLOOM, Scao et al. 2022 [scao2022], section 3.2: linear biases for positions, and a norm after the embedding.
+
+    >>> BLOOM().params
+    12*L*E**2 + 13*L*E + V*E + 4*E
+    """
+
+    title = "BLOOM"
+    names = Names(table="word_embeddings", layers="h", norm="ln_f")
+    fields = Fields(
+        {
+            V: Field(("vocab_size",), 250880),
+            E: Field(("hidden_size", "n_embed"), 64),
+            L: Field(("n_layer", "num_hidden_layers"), 2),
+            A: Field(("n_head", "num_attention_heads"), 8),
+        },
+        {
+            "tied": Switch("tie_word_embeddings", True),
+            "attention_dropout": Chance("attention_dropout", 0.0),
+            "dropout": Chance("hidden_dropout", 0.0),
+        },
+        model_types=("bloom",),
+        classes=heads("Bloom"),
+        fixed={"slow_but_exact": (False,)},  # multiplies in pieces, and leaves the biases out
+        inert=(
+            *("apply_residual_connection_post_layernorm", "pretraining_tp"),  # what is added, and in how many pieces
+            *("attention_softmax_in_fp32", "masked_softmax_fusion", "bias_dropout_fusion", "offset_alibi"),
+            *("skip_bias_add", "skip_bias_add_qkv", "seq_length", "n_inner"),  # read by no class
+        ),
+    )
+    witness = Witness("transformers", "BloomConfig", prefix="transformer.", masked=False, unread=OWN_ATTENTION)
+    variants = ({}, {"tied": False}, {"head": "none"})
+
+    attention_dropout: bool = False
+    dropout: bool = False
+
+    @property
+    def layer(self) -> Component:
+        dropped = "hidden_dropout" if self.dropout else ""
+        attention = replace(
+            self.multi_head,
+            fused="query_key_value",
+            output="dense",
+            distances=ALiBi(),
+            softmax="float32",
+            weight_dropout="attention_dropout" if self.attention_dropout else "",
+            output_dropout=dropped,
+        )
+        mlp = MLP(
+            hidden=4 * E,
+            activation="gelu_new",
+            up="dense_h_to_4h",
+            act="gelu_impl",
+            down="dense_4h_to_h",
+            dropout=dropped,
+        )
+        norms = ("input_layernorm", "post_attention_layernorm")
+        return PreNormBlock(parts={norms[0]: self.norm, "self_attention": attention, norms[1]: self.norm, "mlp": mlp})
+
+    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
+        return ops.call("word_embeddings_layernorm", self.norm, super().embed(ops, tokens))

@@ -1,0 +1,76 @@
+"""MPT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..components.alibi import ALiBi
+from ..components.base import Component
+from ..components.layer_norm import LayerNorm
+from ..components.mlp import MLP
+from ..components.pre_norm_block import PreNormBlock
+from ..language.symbols import A, E, L, V
+from .base import Field, Fields, Switch, Witness
+from .bases.gpt_like import OWN_ATTENTION, GPTLike
+from .bases.hub import heads
+from .bases.stacked import Names
+
+ATTENTION = Fields(
+    {},
+    fixed={
+        "attn_type": ("multihead_attention",),
+        "alibi": (True,),
+        "qk_ln": (False,),  # would store a norm of queries and keys
+        "prefix_lm": (False,),
+        "attn_uses_sequence_id": (False,),
+        "clip_qkv": (None,),  # one more elementwise operation
+        "attn_pdrop": (0,),
+    },
+    inert=("model_type", "attn_impl", "softmax_scale", "alibi_bias_max"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MPT(GPTLike):
+    """MPT, MosaicML 2023 [mosaicml2023]: linear biases for positions, and no other biases anywhere.
+
+    >>> MPT().params
+    12*L*E**2 + 2*L*E + V*E + E
+    """
+
+    title = "MPT"
+    names = Names(table="wte", layers="blocks", norm="norm_f")
+    fields = Fields(
+        {
+            V: Field(("vocab_size",), 50368),
+            E: Field(("d_model", "hidden_size"), 2048),
+            L: Field(("n_layers", "num_hidden_layers"), 24),
+            A: Field(("n_heads", "num_attention_heads"), 16),
+        },
+        {"tied": Switch("tie_word_embeddings", True)},
+        nested={"attn_config": ATTENTION},
+        model_types=("mpt",),
+        classes=heads("Mpt"),
+        fixed={"expansion_ratio": (4,), "no_bias": (True,), "logit_scale": (None,)},  # which the class knows nothing of
+        inert=(
+            *("max_seq_len", "learned_pos_emb"),  # positions are no table, whatever is said
+            *("resid_pdrop", "emb_pdrop", "embedding_fraction", "norm_type", "init_device", "init_config"),
+            *("verbose", "loss_fn", "ffn_config", "fc_type"),
+        ),
+    )
+    # As many rows of biases as any run has tokens.
+    witness = Witness(
+        "transformers", "MptConfig", prefix="transformer.", arguments={"max_seq_len": 2**24}, unread=OWN_ATTENTION
+    )
+    variants = ({}, {"tied": False}, {"head": "none"})
+
+    @property
+    def norm(self) -> Component:
+        return LayerNorm(bias=False)
+
+    @property
+    def layer(self) -> Component:
+        plain = replace(self.multi_head, bias=False, output_bias=False)
+        attention = replace(plain, fused="Wqkv", output="out_proj", distances=ALiBi(), softmax="float32")
+        mlp = MLP(hidden=4 * E, bias=False, up="up_proj", down="down_proj")
+        return PreNormBlock(parts={"norm_1": self.norm, "attn": attention, "norm_2": self.norm, "ffn": mlp})

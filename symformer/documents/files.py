@@ -1,0 +1,144 @@
+"""Files: whether one can be written, before any work is done; and one that is written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..language.errors import DocumentError
+from .formats import FORMATS
+
+_SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+
+
+def check_output(
+    path: str, what: str = "a derivation", formats: Sequence[str] = FORMATS, chosen: str | None = None
+) -> str:
+    """The format that a file's name asks for, or the one chosen for standard output, which is ``-``.
+
+    Raises DocumentError before any work is done where the file cannot be written.
+    """
+    known = ", ".join(f".{name}" for name in formats)
+    if not path.strip():
+        raise DocumentError("the name of the file is empty; give one, such as derivation.pdf")
+    if path == "-":
+        if chosen is None:
+            raise DocumentError(f"{what} is written to a file; give its name, such as FILE.{formats[0]}")
+        if not chosen:
+            raise DocumentError("-o - is standard output, whose name tells no format; give one, as in --as md")
+        return chosen
+    extension = Path(path).suffix.removeprefix(".").lower()
+    target = _place(path)
+    if target.is_dir():
+        raise DocumentError(f"{path} is a folder; give the name of a file, such as {path.rstrip('/')}/derivation.pdf")
+    if extension not in formats:
+        asked = f"not as .{extension}" if extension else f"and {path!r} ends in none of these"
+        raise DocumentError(f"{what} is written as {known}, {asked}")
+    if chosen and chosen != extension:
+        raise DocumentError(f"{path} ends in .{extension} and --as asks for {chosen}; keep one of the two")
+    if not target.parent.is_dir():
+        raise DocumentError(f"the folder {target.parent} does not exist; make it first, or write elsewhere")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise DocumentError(f"{path} cannot be written: permission denied")
+    return extension
+
+
+def check_folder(folder: str, to_write: bool = True) -> None:
+    """Raise DocumentError where a folder is not there to be read, or to be written into."""
+    if not os.path.isabs(folder):
+        _here()
+    try:
+        there = Path(folder).is_dir()
+    except OSError as error:
+        raise DocumentError(f"{folder} cannot be a folder: {error.strerror}") from None
+    if not there:
+        raise DocumentError(f"the folder {folder} does not exist; make it first, or name another")
+    if not os.access(folder, os.W_OK | os.X_OK if to_write else os.R_OK | os.X_OK):
+        raise DocumentError(f"{folder} cannot be {'written into' if to_write else 'read'}: permission denied")
+
+
+def _place(path: str) -> Path:
+    """Where a file is written: what a link leads to, so that the link stays one.
+
+    Raises DocumentError for what cannot be replaced by a file: a device, a pipe, a file with further names.
+    """
+    try:
+        target = Path(path)
+        if target.is_symlink():
+            target = Path(os.path.realpath(path, strict=target.exists()))
+        kind = target.stat()
+    except FileNotFoundError:
+        if not target.is_absolute():
+            _here()
+        return target
+    except (OSError, RuntimeError, ValueError) as error:
+        raise DocumentError(f"{path[:80]} cannot be written: {getattr(error, 'strerror', None) or error}") from None
+    if stat.S_ISDIR(kind.st_mode):
+        return target
+    if not stat.S_ISREG(kind.st_mode):
+        special = _SPECIAL.get(stat.S_IFMT(kind.st_mode), "no file")
+        raise DocumentError(f"{path} is {special}, and what is written replaces a file; -o - writes to standard output")
+    if kind.st_nlink > 1:
+        raise DocumentError(
+            f"{path} is one of {kind.st_nlink} names of a file (hard links), which writing it anew would part; "
+            "remove it first, or write elsewhere"
+        )
+    return target
+
+
+def _here() -> None:
+    """Raise DocumentError where the working directory is gone."""
+    try:
+        os.getcwd()
+    except OSError:
+        raise DocumentError("the working directory has been deleted; change to one that is there") from None
+
+
+def write(path: str, content: bytes) -> None:
+    """Write a file whole or not at all. Raises DocumentError when it cannot be written."""
+    target = _place(path)
+    try:
+        handle, partial = tempfile.mkstemp(dir=target.parent, prefix=".symformer-")
+    except OSError as error:
+        raise DocumentError(f"{path} cannot be written: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(partial, _permissions(target))
+        os.replace(partial, target)
+    except BaseException as error:  # Ctrl-C among them: nothing half-written stays
+        Path(partial).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise DocumentError(f"{path} cannot be written: {error.strerror}") from None
+        raise
+
+
+def _permissions(target: Path) -> int:
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def write_all(folder: str, made: Mapping[str, bytes]) -> None:
+    """Write files into a folder that is there. Raises DocumentError, before the first where one cannot be written."""
+    check_folder(folder)
+    for name in made:
+        _place(str(Path(folder) / name))
+    for name, content in made.items():
+        write(str(Path(folder) / name), content)
+
+
+def stale(folder: str, made: Mapping[str, bytes], besides: Sequence[str] = ()) -> list[str]:
+    """The files that are missing or differ from what would be written, and those that nothing writes.
+
+    Those in ``besides`` are written by something else.
+    """
+    check_folder(folder, to_write=False)
+    files = [place for place in Path(folder).iterdir() if place.is_file() and place.name not in besides]
+    there = {place.name: place.read_bytes() for place in files}
+    return sorted(name for name in {*there, *made} if there.get(name) != made.get(name))

@@ -1,0 +1,54 @@
+"""LaTeX."""
+
+from __future__ import annotations
+
+from ...language.notation.latex import latex
+from ...language.notation.tree import Tree
+from .language import Language
+
+
+class Latex(Language):
+    """LaTeX that compiles with Debian's texlive-latex-recommended alone."""
+
+    template = "derivation.tex.jinja"
+    row_break = r" \\"
+
+    _SPECIAL = {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "–": "--",
+        "≈": r"$\approx$",
+        "≥": r"$\geq$",
+        "σ": r"$\sigma$",
+        "<": "$<$",
+        ">": "$>$",
+        "|": "$|$",
+        '"': "''",
+        **{character: "\\" + character for character in "{}$&#_%"},
+    }
+
+    def prose(self, text: str) -> str:
+        return "".join(self._SPECIAL.get(character, character) for character in text)
+
+    def code(self, text: str) -> str:
+        return rf"\texttt{{{self.prose(text).replace('.', '.' + chr(92) + 'allowbreak{}')}}}"
+
+    def strong(self, spelt: str) -> str:
+        return rf"\textbf{{{spelt}}}"
+
+    def math(self, shown: Tree) -> str:
+        return latex(shown)
+
+    def inline(self, mathematics: str) -> str:
+        return f"${mathematics}$"
+
+    def carry_on(self, sign: str, spelt: str) -> str:
+        return rf"&\quad {{}} {sign} {spelt}"
+
+    def columns(self, align: str) -> str:
+        share = 0.4 if len(align) < 5 else 0.3
+        return align.replace("w", rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}")
+
+
+FORMAT = Latex()

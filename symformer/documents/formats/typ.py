@@ -1,0 +1,48 @@
+"""Typst."""
+
+from __future__ import annotations
+
+import json
+
+from ...language.notation.tree import Tree
+from ...language.notation.typst import typst
+from .language import Language
+
+
+class Typst(Language):
+    """Typst, which the PDFs are made from."""
+
+    template = "derivation.typ.jinja"
+    row_break = " \\"
+
+    def prose(self, text: str) -> str:
+        return f"#{_string(text)};"
+
+    def code(self, text: str) -> str:
+        return f"#raw({_string(text)});"
+
+    def strong(self, spelt: str) -> str:
+        return f"#strong[{spelt}]"
+
+    def math(self, shown: Tree) -> str:
+        return typst(shown)
+
+    def inline(self, mathematics: str) -> str:
+        return f"${mathematics}$"
+
+    def carry_on(self, sign: str, spelt: str) -> str:
+        return f"& quad {sign} {spelt}"
+
+    def columns(self, align: str) -> str:
+        return ", ".join("1fr" if column == "w" else "auto" for column in align)
+
+    def alignment(self, align: str) -> str:
+        """Typst names alignments apart from columns."""
+        return ", ".join({"r": "right", "c": "center"}.get(column, "left") for column in align)
+
+
+def _string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+FORMAT = Typst()

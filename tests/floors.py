@@ -1,0 +1,153 @@
+"""The house: its rooms and their floors, and what imports what. ``python -m tests.floors`` counts them."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent.parent / "symformer"
+
+# From the ground up. A module may import from floors below its own, never from its own floor or above.
+FLOORS = [
+    ["language"],
+    ["ledger"],
+    ["formulas"],
+    ["quantities"],
+    ["components", "papers"],
+    ["models", "configs"],
+    ["architectures"],
+    ["certificates"],
+    ["algebra", "witness"],
+    ["answers"],
+    ["documents"],
+    ["commands"],
+    ["__main__", "__init__"],
+]
+# And inside a room. What stands on no floor here has its place by what it imports: nowhere do imports go round.
+INNER: Mapping[str, list[list[str]]] = {
+    "language": [
+        ["errors", "limits", "target"],
+        ["symbols", "registry"],
+        ["arithmetic", "notation.tree"],
+        ["notation.emitter"],
+        ["notation.latex", "notation.text", "notation.typst"],
+        ["shapes", "sizes"],
+    ],
+    "ledger": [["facts"], ["operations"], ["placement"]],
+    "formulas": [["account"], ["derivation"], ["formula"]],
+    "quantities": [
+        ["lengths"],
+        ["quantity"],
+        ["elementwise", "kept"],
+        ["contractions"],
+        ["generation"],
+        ["access"],
+        ["intensity", "traffic"],
+    ],
+    "models": [["provenance"], ["model"]],
+    "witness": [
+        ["watching", "planning"],
+        ["session"],
+        ["measure"],
+        ["oracles"],
+        ["rows"],
+        ["certify"],
+    ],
+    "answers": [["summary", "targets"], ["citations", "conventions"]],
+    "documents": [["blocks"], ["sentences", "formats"], ["files", "subject"], ["derivation"], ["gallery"]],
+    "commands": [["terminal", "completing"], ["arguments", "shell"], ["cli", "show", "derive", "verify", "trace"]],
+}
+FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
+
+
+def files(package: Path = PACKAGE) -> list[Path]:
+    return sorted(package.rglob("*.py"))
+
+
+def named(path: Path, package: Path = PACKAGE) -> str:
+    """A module's name inside the package: ``language.notation.tree``; of a folder, the folder's."""
+    words = path.relative_to(package).with_suffix("").parts
+    return ".".join(words[:-1] if words[-1] == "__init__" and len(words) > 1 else words)
+
+
+def room(name: str) -> str:
+    """The folder or module right under the package."""
+    return name.partition(".")[0]
+
+
+def imports(path: Path, package: Path = PACKAGE) -> Iterator[str]:
+    """Every module of the package that a file imports, wherever the import stands; type checking alone left out."""
+    tree = ast.parse(path.read_text("utf-8"))
+    guarded = [
+        node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    left_out = {id(inner) for node in guarded for inner in ast.walk(node)}
+    here = path.relative_to(package).parts[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level and id(node) not in left_out:
+            above = here[: len(here) - node.level + 1]
+            base = ".".join([*above, *(node.module.split(".") if node.module else [])])
+            for alias in node.names:
+                whole = f"{base}.{alias.name}" if base else alias.name
+                yield whole if _there(whole, package) else base
+
+
+def _there(name: str, package: Path) -> bool:
+    place = package.joinpath(*name.split("."))
+    return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
+
+
+@cache
+def graph(package: Path = PACKAGE) -> Mapping[str, frozenset[str]]:
+    """Each module with those that it imports."""
+    return {
+        named(path, package): frozenset(imports(path, package)) - {named(path, package), ""} for path in files(package)
+    }
+
+
+def cycles(package: Path = PACKAGE) -> list[str]:
+    """Imports that go round, each as the way round."""
+    edges, done, found = graph(package), set[str](), list[str]()
+
+    def walk(name: str, way: list[str]) -> None:
+        if name in way:
+            found.append(" -> ".join([*way[way.index(name) :], name]))
+        elif name not in done:
+            for other in sorted(edges.get(name, ())):
+                walk(other, [*way, name])
+            done.add(name)
+
+    for name in edges:
+        walk(name, [])
+    return found
+
+
+def arrows(package: Path = PACKAGE) -> set[tuple[str, str]]:
+    """Which room imports from which."""
+    return {(room(name), room(other)) for name, others in graph(package).items() for other in others} - {
+        (room(name), room(name)) for name in graph(package)
+    }
+
+
+def count(package: Path = PACKAGE) -> str:
+    """The house in a few numbers."""
+    found = arrows(package)
+    up = [f"{a} -> {b}" for a, b in sorted(found) if FLOOR.get(b, 0) >= FLOOR.get(a, len(FLOORS))]
+    rooms = {room(name) for name in graph(package)} - {"__init__", "__main__"}
+    root = [path.name for path in package.glob("*.py") if not path.name.startswith("__")]
+    longest = max(files(package), key=lambda path: len(path.read_text("utf-8").splitlines()))
+    lines = len(longest.read_text("utf-8").splitlines())
+    return "\n".join(
+        [
+            f"{len(graph(package))} modules in {len(rooms)} rooms, {len(root)} of them modules on the root",
+            f"{len(found)} arrows between rooms, {len(up)} up, {len(cycles(package))} ways round",
+            f"the longest file is {longest.relative_to(package)}, {lines} lines",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    print(count(Path(sys.argv[1]).resolve() if sys.argv[1:] else PACKAGE))  # noqa: T201
