@@ -23,12 +23,14 @@ from .fitting import Point
 from .lifting import Lifted, Reader, Sight, star
 from .oracles import BACKWARD, FORWARD, Found
 from .points import Build, session
+from .raised import sentence
+from .results import Trace
 from .roles import Chosen, Roles
 from .rows import compare_parts
 from .runs import RUNS, Runner
 from .session import Run, Session, ends, silence, tensors_of
 from .traced import Traced
-from .tracing import Trace, sentence, whole_conditions
+from .tracing import whole_conditions
 from .watching import Products, Unmasked
 
 FEW = 11  # tokens of a run with numbers

@@ -37,9 +37,12 @@ from .drawing import DEEP, ENTRY
 from .fitting import Point
 from .lifts import lift
 from .points import Build, Points, session, stored
+from .raised import sentence
+from .results import Trace, UnbuiltError
 from .runs import RUNS, Runner
+from .samples import Samples
 from .session import silence
-from .tracing import Trace, Tracer, UnbuiltError, sentence
+from .tracing import Tracer
 
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
 STAGES = 6  # a list of more numbers is one of layers
@@ -118,7 +121,7 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
             session(build, {}).model()
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}") from None
-        traced = Tracer(stored(build), start, letters).trace(target, f"{source.name} of transformers, traced")
+        traced = Tracer(Samples(stored(build), start), letters).trace(target, f"{source.name} of transformers, traced")
         return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
 
 
@@ -171,7 +174,7 @@ def trace(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = Tracer(stored(at), start, letters, fixed=kept).trace(name, title)
+            found = Tracer(Samples(stored(at), start), letters, fixed=kept).trace(name, title)
         except WitnessError as error:
             error.args = (f"{error}{hint}",)
             raise
