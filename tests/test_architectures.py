@@ -49,6 +49,10 @@ TOTALS = [
     ("albert-large", {}, 17_683_968),
     ("albert-xlarge", {}, 58_724_864),
     ("albert-xxlarge", {}, 222_595_584),
+    ("modernbert-base", {}, 149_014_272),  # sum of numel of the released checkpoints, as is the next
+    ("modernbert-base", {"head": "mlm"}, 149_655_232),
+    # by hand: 50368*1024 + 28*(4*1024*1024 + 3*1024*2624 + 2*1024) + 1024; the paper says 395M with the head
+    ("modernbert-large", {}, 394_781_696),
     ("vit-base-patch16-224", {}, 86_567_656),  # sum of numel of the released checkpoints, as is the next
     ("vit-large-patch16-224", {}, 304_326_632),
     ("vit-base-patch32-224", {}, 88_224_232),  # of torchvision's vit_b_32, as is the next of vit_h_14

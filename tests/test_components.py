@@ -79,6 +79,7 @@ CASES = [
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5)),
     Case("rms-norm", {"E": 5}, 0, None, {"scale": False}),
     Case("dropout", {"E": 5}, 0, None),
+    Case("identity", {}, 0, None),
     Case("sinusoidal-positions", {"E": 5}, 0, None),
     Case("distance-embedding", {"P_rel": 7, "A": 3}, 21, lambda: nn.Embedding(7, 3)),  # 7*3
     Case("relative-bias", {"A": 3}, 0, None),

@@ -281,8 +281,23 @@ TYPES: dict[str, tuple[str, Config, tuple[str, ...]]] = {
         },
         ("Starcoder2ForCausalLM", "Starcoder2Model"),
     ),
+    "modernbert": (
+        "modernbert",
+        {
+            **{"vocab_size": 29, "hidden_size": 12, "num_hidden_layers": 4, "intermediate_size": 7, "pad_token_id": 0},
+            **{"num_attention_heads": 3, "local_attention": 22},
+        },
+        ("ModernBertForMaskedLM", "ModernBertModel"),
+    ),
 }
-ENCODERS = {"bert", "roberta", "distilbert", "electra", "albert"}  # which are given places, and segments that they have
+ENCODERS = {
+    "bert",
+    "roberta",
+    "distilbert",
+    "electra",
+    "albert",
+    "modernbert",
+}  # which are given places, and segments that they have
 IMAGES = {"vit"}  # which are given images
 # Our quantities, with the conventions under which torch counts.
 ASKED: dict[str, tuple[str, Mapping[str, str]]] = {
@@ -423,7 +438,8 @@ def written(model_type: str) -> Config:
 def held(model_type: str) -> dict[str, tuple[Any, ...]]:
     """The fields that are known at some values only."""
     fields = architecture_class(TYPES[model_type][0]).fields
-    return {name: known for name, known in FIXED.items() if name not in read_by(model_type)} | dict(fields.fixed)
+    read = {*read_by(model_type), *fields.restated}
+    return {name: known for name, known in FIXED.items() if name not in read} | dict(fields.fixed)
 
 
 def others(value: Any) -> list[Any]:
@@ -489,6 +505,7 @@ PUBLISHED: dict[str, list[Any]] = {
     "attn_config": [{"alibi": True, "attn_impl": "torch", "softmax_scale": 0.5}, {"clip_qkv": 6.0}, {"qk_ln": True}],
     "rotary_pct": [0.5, 1.0], "rotary_dim": [4], "num_ln_in_parallel_attn": [1, 2], "num_kv_heads": [1, 2],
     "word_embed_proj_dim": [5, 12], "rotary_emb_base": [500], "no_bias": [False], "expansion_ratio": [2],
+    "classifier_pooling": ["mean"],
 }  # fmt: skip
 
 
