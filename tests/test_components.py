@@ -143,7 +143,7 @@ def _tied(head: nn.Module) -> nn.Module:
 
 
 def _relative(attention: nn.Module) -> nn.Module:
-    """XLNet's without what it has for segments and the norm that follows it, its matrices with one axis for all heads."""
+    """XLNet's without what it has for segments and the norm that follows it; one axis of a matrix is of all heads."""
     attention.r_s_bias = attention.seg_embed = attention.layer_norm = None
     for name in ("q", "k", "v", "o", "r"):
         setattr(attention, name, nn.Parameter(getattr(attention, name).flatten(1)))

@@ -61,8 +61,14 @@ class Whisper(EncoderDecoder):
         },
         model_types=("whisper",),
         classes={"WhisperForConditionalGeneration": {"head": "lm"}, "WhisperModel": {"head": "none"}},
-        fixed={"is_encoder_decoder": (True,), "tie_word_embeddings": (True,)}
-        | dict.fromkeys(("encoder_layerdrop", "decoder_layerdrop"), (0,)),
+        fixed={"is_encoder_decoder": (True,), "tie_word_embeddings": (True,), "apply_spec_augment": (False,)}
+        | dict.fromkeys(("encoder_layerdrop", "decoder_layerdrop"), (0.0,)),
+        inert=(
+            *("scale_embedding", "init_std", "use_weighted_layer_sum", "classifier_proj_size", "median_filter_width"),
+            *("mask_time_prob", "mask_time_length", "mask_time_min_masks"),  # of sound set to zero
+            *("mask_feature_prob", "mask_feature_length", "mask_feature_min_masks"),
+            *("forced_decoder_ids", "alignment_heads"),
+        ),
     )
     witness = Witness("transformers", "WhisperConfig", prefix="model.", arguments={"pad_token_id": 0})
     variants = ({}, {"head": "none"})
