@@ -49,6 +49,11 @@ TOTALS = [
     ("albert-large", {}, 17_683_968),
     ("albert-xlarge", {}, 58_724_864),
     ("albert-xxlarge", {}, 222_595_584),
+    ("vit-base-patch16-224", {}, 86_567_656),  # sum of numel of the released checkpoints, as is the next
+    ("vit-large-patch16-224", {}, 304_326_632),
+    ("vit-base-patch32-224", {}, 88_224_232),  # of torchvision's vit_b_32, as is the next of vit_h_14
+    ("vit-huge-patch14-224", {}, 632_045_800),
+    ("vit-base-patch16-224", {"head": "pooler"}, 86_389_248),  # ViTModel: less 769*1000, and 768*768 + 768 more
     ("transformer-encoder-layer", {}, 3_152_384),  # torch.nn, as are the next six
     ("transformer-encoder-layer", {"bias": False}, 3_146_752),
     ("transformer-decoder-layer", {}, 4_204_032),

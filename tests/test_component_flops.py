@@ -120,8 +120,13 @@ def _memory() -> torch.Tensor:
 
 CASES = [
     Case("linear", {"E": 5, "H": 7}, lambda: nn.Linear(5, 7)),
+    Case("low-rank-update", {"E": 5, "H": 7, "R": 3},
+         lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),
+    Case("bottleneck-adapter", {"E": 5, "H_adapter": 3}, lambda: nn.Sequential(nn.Linear(5, 3), nn.Linear(3, 5))),
     Case("mlp", {"E": 12, "H": 7}, lambda: GPT2MLP(7, GPT2)),
     Case("gated-mlp", {"E": 24, "H": 7}, lambda: LlamaMLP(LLAMA)),
+    Case("patch-embedding", {"E": 5, "Z": 12, "Z_patch": 4, "N_chan": 3}, lambda: nn.Conv2d(3, 5, 4, stride=4),
+         lambda module, x: module(torch.zeros(B, 3, 12, 12))),
     Case("lm-head", {"E": 5, "V": 7}, lambda: nn.Linear(5, 7, bias=False)),
     Case("masked-lm-head", {"E": 12, "V": 29}, lambda: BertOnlyMLMHead(BERT)),
     Case("head-transform", {"E": 12}, lambda: BertOnlyMLMHead(BERT).predictions.transform),

@@ -116,6 +116,16 @@ CASES = [
     # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5), {"offset": True}),
+    # 5*3 + 3*7
+    Case("low-rank-update", {"E": 5, "H": 7, "R": 3}, 36,
+         lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),
+    # 5*3 + 3, 3*5 + 5
+    Case("bottleneck-adapter", {"E": 5, "H_adapter": 3}, 38,
+         lambda: nn.Sequential(nn.Linear(5, 3), nn.Linear(3, 5))),
+    # 5 rows of 3*4*4, and 5
+    Case("patch-embedding", {"E": 5, "Z": 12, "Z_patch": 4, "N_chan": 3}, 245, lambda: nn.Conv2d(3, 5, 4, stride=4)),
+    Case("patch-embedding", {"E": 5, "Z": 12, "Z_patch": 4, "N_chan": 3}, 240,
+         lambda: nn.Conv2d(3, 5, 4, stride=4, bias=False), {"bias": False}),
     Case("lm-head", {"V": 11, "E": 5}, 55, lambda: nn.Linear(5, 11, bias=False)),
     Case("lm-head", {"V": 11, "E": 5}, 66, lambda: nn.Linear(5, 11), {"bias": True}),
     Case("lm-head", {"V": 11, "E": 5}, 0, None, {"tied": True}),
@@ -143,7 +153,7 @@ def _tied(head: nn.Module) -> nn.Module:
 
 
 def _relative(attention: nn.Module) -> nn.Module:
-    """XLNet's without what it has for segments and the norm that follows it; one axis of a matrix is of all heads."""
+    """XLNet's without its segments and the norm that follows it, its matrices with one axis for all heads."""
     attention.r_s_bias = attention.seg_embed = attention.layer_norm = None
     for name in ("q", "k", "v", "o", "r"):
         setattr(attention, name, nn.Parameter(getattr(attention, name).flatten(1)))

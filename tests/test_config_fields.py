@@ -121,8 +121,17 @@ TYPES: dict[str, tuple[str, Config, tuple[str, ...]]] = {
         },
         ("AlbertForMaskedLM", "AlbertModel"),
     ),
+    "vit": (
+        "vit",
+        {
+            **{"image_size": 14, "patch_size": 7, "num_channels": 3, "hidden_size": 12, "num_hidden_layers": 2},
+            **{"num_attention_heads": 6, "intermediate_size": 10, "id2label": {str(each): "" for each in range(11)}},
+        },
+        ("ViTForImageClassification", "ViTModel"),
+    ),
 }
 ENCODERS = {"bert", "roberta", "distilbert", "electra", "albert"}  # which are given places, and segments that they have
+IMAGES = {"vit"}  # which are given images
 TYPES |= {
     "t5": (
         "t5",
@@ -151,7 +160,7 @@ TYPES |= {
         ("WhisperForConditionalGeneration", "WhisperModel"),
     ),
 }
-TWO_TOWERS = {"t5", "bart", "whisper"}
+TWO_TOWERS = {"t5", "bart", "whisper"}  # which are given something for each
 # Our quantities, with the conventions under which torch counts.
 ASKED: dict[str, tuple[str, Mapping[str, str]]] = {
     "params": ("params", {}),
@@ -178,10 +187,10 @@ def base(model_type: str, name: str = "") -> Config:
 def by_torch(config: Config, implementation: str = "eager", given: bool = True) -> dict[str, int]:
     """What torch counts of the class that a config names: in training, each dropout as the config has it."""
     made_by = getattr(transformers, config["architectures"][0])
-    towers = config["model_type"] in TWO_TOWERS
+    image, towers = config["model_type"] in IMAGES, config["model_type"] in TWO_TOWERS
     if made_by is transformers.T5ForConditionalGeneration and config.get("tie_word_embeddings") is False:
         made_by = UntiedT5  # transformers ties what it makes from a config alone; from a checkpoint it reads two tables
-    encoder = config["model_type"] in ENCODERS
+    encoder = image or config["model_type"] in ENCODERS
     length = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
     kept: dict[int, torch.Tensor] = {}
 
@@ -196,10 +205,13 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
         weights = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
         found = {"params": sum(parameter.numel() for parameter in model.parameters())}
         facts: dict[str, Any] = {} if encoder else {"use_cache": False}
-        if encoder and given:
+        if encoder and given and not image:
             facts = {"position_ids": length[:1].clone()}
             facts |= {"token_type_ids": length.clone()} if "type_vocab_size" in config else {}
         source = length
+        if image:
+            side = model.config.image_size
+            source = torch.zeros(RUN["B"], model.config.num_channels, side, side)
         if towers:
             source, facts["decoder_input_ids"] = source_of(model.config), length
             for module in model.modules():  # each tower has a config of its own
@@ -376,7 +388,8 @@ PUBLISHED: dict[str, list[Any]] = {
 def test_fields_that_change_nothing_change_nothing(model_type: str, tmp_path: Path) -> None:
     """All of them at once, with other values than the class has; and those that must have one value, with that."""
     fields = architecture_class(TYPES[model_type][0]).fields
-    names = [name for name in (*INERT, *fields.inert, *(ROTARY if fields.rotary else ())) if name not in fields.fixed]
+    known = (*INERT, *fields.inert, *(ROTARY if fields.rotary else ()))
+    names = [name for name in known if name not in {*fields.fixed, *read_by(model_type)}]
     values = {name: others(value) for name, value in written(model_type).items()} | PUBLISHED
     changed = {name: taken(model_type, name, values[name]) for name in names if name in values}
     changed.pop("return_dict")  # its own forward cannot do without
@@ -396,7 +409,9 @@ def test_each_field_changed(model_type: str, tmp_path: Path) -> None:
     are different ones and get on with each other.
     """
     fields = architecture_class(TYPES[model_type][0]).fields
-    inert = {*INERT, *fields.inert} - fields.fixed.keys()  # held above, all at once, as are accepted values of these
+    inert = (
+        {*INERT, *fields.inert} - fields.fixed.keys() - read_by(model_type)
+    )  # held above, all at once, as are accepted values of these
     values = {name: others(value) for name, value in written(model_type).items() if name != "model_type"}
     values |= PUBLISHED | {"architectures": [[name] for name in TYPES[model_type][2]]}
     refused, together = 0, list[Config]()

@@ -14,6 +14,7 @@ from ..components.position_embedding import PositionEmbedding
 from ..components.post_norm_block import PostNormBlock
 from ..components.pre_norm_block import PreNormBlock
 from ..components.token_embedding import TokenEmbedding
+from ..language.sizes import Condition, Differs
 from ..language.symbols import A, E, E_emb, H, L, P, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
@@ -48,7 +49,7 @@ class OPT(GPTLike):
             "dropout": Chance("dropout", 0.1),
             "attention_dropout": Chance("attention_dropout", 0.0),
         },
-        nullable={"projected": E_emb},
+        apart={"projected": (E_emb, E)},
         model_types=("opt",),
         classes=heads("OPT"),
         fixed={"layerdrop": (0.0,), "_remove_final_layer_norm": (False,)},
@@ -69,6 +70,11 @@ class OPT(GPTLike):
     activation: Activation = "relu"
     dropout: bool = True
     attention_dropout: bool = False
+
+    @property
+    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]  # of one width no other is told apart
+        because = "nothing makes embeddings as wide as they are; choose projected=false"
+        return (*GPTLike.constraints, *((Differs(E_emb, E, because),) if self.projected else ()))
 
     @property
     def norm(self) -> Component:

@@ -172,6 +172,25 @@ class Share(Field):
 
 
 @dataclass(frozen=True)
+class Labels(Field):
+    """Where the number of a classifier's classes stands, or a name for each of them."""
+
+    def read(self, size: Symbol, config: Config) -> int | Expr:
+        """The number of names, where there are any, which transformers counts; else as any other."""
+        number, names = self.names
+        counted = super().read(size, {name: value for name, value in config.items() if name != names})
+        if config.get(names) is None:
+            return counted
+        if not isinstance(config[names], dict) or not config[names]:
+            raise ConfigError(f"{names!r} is {shown(config[names])} in the config; it should be a name for each class")
+        if number in config and counted != len(config[names]):
+            raise ConfigError(
+                f"{number!r} is {counted} in the config, and {names!r} names {len(config[names])}; keep one"
+            )
+        return len(config[names])
+
+
+@dataclass(frozen=True)
 class Choice:
     """Where a field stands each of whose values stands for one of an option's, and what it is when left out."""
 
@@ -267,7 +286,7 @@ class Layers:
 
     def read(self, config: Config) -> Numbers:
         """How many layers there are of each kind. Raises ConfigError."""
-        listed = config.get(self.name)
+        listed = self.listed(config)
         depth = int(self.depth.read(L, config))
         if listed is None:
             whole_times, rest = divmod(depth, len(self.pattern))
@@ -286,10 +305,51 @@ class Layers:
             raise ConfigError(f"the config has no layer of the kind {none[0]!r}, and the formula is for both kinds")
         return {size: counts[kind] for kind, size in self.sizes.items()}
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every field that tells of them."""
+        return (self.name, *self.depth.names)
+
+    def listed(self, config: Config) -> Any:
+        """The kind of every layer, or None where the pattern stands for the list."""
+        return config.get(self.name)
+
     def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """The list, one kind after another: what a model stores and computes does not depend on the order."""
         listed = [kind for kind, size in self.sizes.items() for _ in range(numbers[size])]
         return {self.name: listed, self.depth.names[0]: len(listed)}
+
+
+@dataclass(frozen=True)
+class Rounds(Layers):
+    """As GPT-Neo's config has them: pieces of the list, each with how often it comes, ``[[["global", "local"], 12]]``.
+
+    Where they are left out there is the pattern, as often as in the model that was released first.
+    """
+
+    rounds: int = 12
+    whole: str = "attention_layers"  # the field in which the list may stand as well
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*super().names, self.whole)
+
+    def listed(self, config: Config) -> Any:
+        """The list that they come to. Raises ConfigError."""
+        found = []
+        given = config.get(self.name)
+        for each in [[list(self.pattern), self.rounds]] if given is None else given if isinstance(given, list) else [0]:
+            if not (isinstance(each, list) and len(each) == 2 and isinstance(each[0], list)):
+                raise ConfigError(f"{self.name!r} is {shown(given)} in the config; it should be pieces of a list")
+            found += each[0] * _whole(self.name, each[1])
+        if self.whole in config and config[self.whole] != found:
+            raise ConfigError(f"{self.whole!r} is not what {self.name!r} comes to in the config; leave it out")
+        return found
+
+    def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
+        """One piece for each kind."""
+        pieces = [[[kind], numbers[size]] for kind, size in self.sizes.items()]
+        return {self.name: pieces, self.depth.names[0]: sum(numbers[size] for size in self.sizes.values())}
 
 
 @dataclass(frozen=True)
@@ -306,6 +366,7 @@ class Fields:
     # option -> the size whose field is null without it, or says what is the default anyway where that is another size
     nullable: Mapping[str, Symbol] = field(default_factory=dict)
     apart: Mapping[str, tuple[Symbol, Symbol]] = field(default_factory=dict)  # option -> two sizes, the same without it
+    needs: Mapping[Symbol, str] = field(default_factory=dict)  # a size -> the option without which nothing is so wide
     nested: Mapping[str, Fields] = field(default_factory=dict)  # a field that holds fields, none of which is read
     model_types: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it stands for
@@ -325,6 +386,7 @@ class Fields:
         for option, size in self.nullable.items():
             options[option] = self._given(size, config)
             left_out |= set() if options[option] else {size}
+        left_out |= {size for size, option in self.needs.items() if not options[option]}
         shares = {size: place for size, place in self.sizes.items() if isinstance(place, Share)}
         left_out |= shares.keys()
         found = {size: place.read(size, config) for size, place in self.sizes.items() if size not in left_out}
@@ -367,10 +429,7 @@ class Fields:
         """Whether a config has a size that a model may be without."""
         place = self.sizes[size]
         numbers = [config[name] for name in place.names if name in config]
-        if not isinstance(place.default, Expr):
-            return any(number is not None for number in numbers) if numbers else place.default is not None
-        (other,) = place.default.free_symbols
-        return any(number not in (None, self.sizes[other].read(other, config)) for number in numbers)
+        return any(number is not None for number in numbers) if numbers else place.default is not None
 
     def _hold(self, config: Config) -> None:
         """Raise ConfigError for a field that is not known, or has a value that is not."""
@@ -401,7 +460,7 @@ class Fields:
         """Every field that is read, restates what is read, or changes nothing."""
         read = {name for place in self.sizes.values() for name in (*place.names, *place.twins)}
         read |= {place.name for place in self.options.values()} | set(self.restated) | set(self.echoes)
-        read |= {self.layers.name, *self.layers.depth.names} if self.layers else {LAYER_TYPES}
+        read |= set(self.layers.names) if self.layers else {LAYER_TYPES}
         return frozenset({*read, *READ, *QUANTISED, *INERT, *self.inert})
 
     def _alike(self, listed: Any, options: Mapping[str, Any], numbers: Numbers) -> None:

@@ -61,7 +61,7 @@ class Kind(StrEnum):
     DROPOUT = "dropout"
     ROTATE = "rotate"  # rotary positions applied to the heads
     POSITIONS = "positions"  # a fixed table of positions
-    JOIN = "join"  # two tensors side by side, along the last axis
+    JOIN = "join"  # two tensors side by side, along the last axis, or one before the other, along the sequence
     SELECT = "select"  # one position of each sequence
     ROUTE = "route"  # the best of several, with a weight for each
     EXPERTS = "experts"  # x · Wᵀ, by a matrix of its own for each expert chosen
@@ -170,6 +170,7 @@ class Scope:
     )
     handed: tuple[Tensor, ...] = ()  # what each of repeated layers reads beside its input
     stored: Expr | None = None  # of repeated layers, how many have weights of their own; None: all
+    among: Expr | None = None  # of how many layers these are some, where only what is their own stands here
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property

@@ -29,5 +29,5 @@ QUANTITY = Quantity(
     },
     ("weight", "shape"),
     weighs=True,
-    frozen="A table that is never trained counts as well where it is stored among the weights.",
+    frozen="What is never trained counts as well where it is stored among the weights.",
 )

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -28,7 +28,7 @@ from ..language.sizes import evaluate
 from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import Kind
 from .calling import unpadded
-from .measure import our_path, recipe, witness_class
+from .measure import our_path, recipe, starred, witness_class
 from .session import Run, Session, tensors_of, trainable
 from .watching import Keeper, Products
 
@@ -110,7 +110,7 @@ class Witness(Session):
         last: bool = False,
     ) -> Run:
         """What runs the class on as many new tokens, or S, its attention and its experts written out."""
-        component, numbers = self.component, {**self.numbers, S: new or self.numbers[S]}
+        component, numbers = self.component, {**self.numbers, S: new or self.numbers.get(S, 0)}
 
         def run(model: nn.Module) -> Any:
             device = next(model.parameters()).device
@@ -126,6 +126,9 @@ class Witness(Session):
             config: Any = model.config
             config._attn_implementation = implementation
             config._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
+            if S not in self.numbers:  # an image, of which the tokens follow
+                with unpadded():
+                    return model(*inputs)
             new = numbers[S]
             facts: dict[str, Any] = {}
             if masked and component.witness.masked:  # on meta no mask can be made
@@ -267,7 +270,7 @@ class Witness(Session):
         both = len(set(attends.values())) > 1
         layers: dict[str, str] = {}
         for name, module in self.model().named_modules():
-            if isinstance(place := getattr(module, "layer_idx", None), int):
+            if isinstance(place := getattr(module, "layer_idx", getattr(module, "layer_id", None)), int):
                 stack = attends.get(starred(self.ours(name)), "") if both else "layers"
                 layers[f"{stack}.{place}"] = name
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
@@ -529,12 +532,6 @@ def gives_last(component: Architecture) -> bool:
     if not any(entry.logits for _, entry in component.ledger):
         return True
     return "logits_to_keep" in inspect.signature(witness_class(component).forward).parameters
-
-
-@cache
-def starred(path: str) -> str:
-    """A path of ours, * for the number of a layer."""
-    return ".".join("*" if word.isdigit() else word for word in path.split("."))
 
 
 def _something(component: Architecture, seen: Products) -> None:

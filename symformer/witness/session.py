@@ -261,10 +261,15 @@ def _without_old_constructors() -> Iterator[None]:
 def _without_initialisation() -> Iterator[None]:
     """Filling weights with random numbers is most of the time on meta, and tells nothing."""
     kept = {name: getattr(nn.init, name) for name in dir(nn.init) if name.endswith("_") and not name.startswith("_")}
+    theirs: dict[str, Any] = getattr(sys.modules.get("transformers.initialization"), "TORCH_INIT_FUNCTIONS", {})
+    before = dict(theirs)  # which transformers took when it was imported
     for name in kept:
         setattr(nn.init, name, lambda tensor, *args, **kwargs: tensor)
+    for name in theirs:
+        theirs[name] = lambda tensor, *args, **kwargs: tensor
     try:
         yield
     finally:
         for name, function in kept.items():
             setattr(nn.init, name, function)
+        theirs.update(before)

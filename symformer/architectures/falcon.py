@@ -1,0 +1,119 @@
+"""Falcon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sympy import Expr, Integer
+
+from ..components.alibi import ALiBi
+from ..components.base import Component
+from ..components.mlp import MLP
+from ..components.parallel_block import ParallelBlock
+from ..components.pre_norm_block import PreNormBlock
+from ..components.rotary_positions import RotaryPositions
+from ..language.errors import OptionError
+from ..language.sizes import Condition, Divides
+from ..language.symbols import A, E, G, H, L, V
+from ..ledger.facts import Activation, Tensor
+from ..ledger.operations import Operations
+from .base import Choice, Field, Fields, Function, Switch, Witness
+from .bases.gpt_like import OWN_ATTENTION, GPTLike
+from .bases.hub import NO_TABLE, heads, usual
+from .bases.stacked import Names
+
+
+@dataclass(frozen=True, kw_only=True)
+class Falcon(GPTLike):
+    """Falcon, Almazrouei et al. 2023 [almazrouei2023], section 4: attention and the MLP side by side.
+
+    The 7B has one key/value head and one norm for both. The grouped form of 40B and 180B has G of them, a norm each,
+    and in transformers' class keys and values are copied to all A query heads before they are cached. Falcon-RW has
+    linear biases, biases, and one sublayer after the other.
+
+    >>> Falcon().params, Falcon(grouped=True).formula("kv-cache")
+    (2*L*E**2 + 2*L*E**2/A + 2*L*E*H + 2*L*E + V*E + 2*E, 4*B*C*L*E)
+    """
+
+    title = "Falcon"
+    names = Names(table="word_embeddings", layers="h", norm="ln_f")
+    relations = {H: 4 * E}
+    fields = Fields(
+        usual({V: 65024, L: 32, A: 71})
+        | {
+            E: Field(("hidden_size", "n_embed"), 4544),
+            H: Field(("ffn_hidden_size",), 4 * E, null=True),
+            G: Field(("num_kv_heads",), A, null=True),
+        },
+        {
+            "tied": Switch("tie_word_embeddings", True),
+            "grouped": Switch("new_decoder_architecture", False),
+            "multi_query": Switch("multi_query", True),
+            "parallel": Switch("parallel_attn", True),
+            "alibi": Switch("alibi", False),
+            "bias": Switch("bias", False),
+            "norms": Choice("num_ln_in_parallel_attn", {None: "usual", 1: "one", 2: "two"}, None),
+            "activation": Function("activation", "gelu"),
+        },
+        needs={G: "grouped"},
+        model_types=("falcon",),
+        classes=heads("Falcon"),
+        fixed={"hidden_dropout": (0.0,), "attention_dropout": (0.0,)},  # dropped where no part of a layer ends
+        rotary=True,
+        inert=(NO_TABLE, "apply_residual_connection_post_layernorm"),  # the second is read by no class
+    )
+    witness = Witness("transformers", "FalconConfig", prefix="transformer.", masked=False, unread=OWN_ATTENTION)
+    variants = (
+        {},
+        {"grouped": True},
+        {"grouped": True, "norms": "one", "tied": False},
+        {"alibi": True, "bias": True, "multi_query": False, "parallel": False},
+        {"head": "none"},
+    )
+
+    grouped: bool = False
+    multi_query: bool = True
+    parallel: bool = True
+    alibi: bool = False
+    bias: bool = False
+    norms: Literal["usual", "one", "two"] = "usual"
+    activation: Activation = "gelu"
+
+    def __post_init__(self) -> None:
+        """Refuse what transformers' class has no forward pass for. Raises OptionError."""
+        if self.grouped and not self.parallel:
+            raise OptionError("grouped=true with parallel=false is no Falcon: its grouped form is always parallel")
+        if self.norms == "two" and not self.grouped:
+            raise OptionError("norms=two with grouped=false is no Falcon: its first form has one norm for both")
+
+    @property
+    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
+        pairs = Divides(2 * A, E)  # are what rotary positions turn; the class asks for it without them too
+        return (pairs, Divides(G, A)) if self.grouped else (pairs,)
+
+    @property
+    def layer(self) -> Component:
+        kv_heads: Expr = G if self.grouped else Integer(1) if self.multi_query else A
+        attention = replace(
+            self.multi_head,
+            kv_heads=kv_heads,
+            spread=self.grouped,
+            bias=self.bias,
+            output_bias=self.bias,
+            fused="query_key_value",
+            output="dense",
+            positions=None if self.alibi else RotaryPositions(width=E / A),
+            distances=ALiBi() if self.alibi else None,
+        )
+        mlp = MLP(bias=self.bias, activation=self.activation, up="dense_h_to_4h", down="dense_4h_to_h")
+        two = {"self_attention": attention}, {"mlp": mlp}
+        if self.grouped and self.norms != "one":
+            return ParallelBlock(parts={"ln_attn": self.norm, **two[0], "ln_mlp": self.norm, **two[1]})
+        if self.parallel:
+            return ParallelBlock(parts={"input_layernorm": self.norm, **two[0], **two[1]})
+        first, second = {"input_layernorm": self.norm}, {"post_attention_layernorm": self.norm}
+        return PreNormBlock(parts={**first, **two[0], **second, **two[1]})
+
+    def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
+        return () if self.alibi else (ops.positions("rotary_emb", tokens.shape[1], E / A, "rotary"),)
