@@ -99,7 +99,7 @@ class Whisper(EncoderDecoder):
             x = ops.activation("encoder.gelu_1", ops.convolution("encoder.conv1", tokens, E, (3,), padding=1), "gelu")
             x = ops.convolution("encoder.conv2", x, E, (3,), stride=2, padding=1)
             x = ops.channels_last(ops.activation("encoder.gelu_2", x, "gelu"))
-            table = PositionEmbedding(rows=P_enc, frozen=True)
+            table = PositionEmbedding(rows=P_enc, fixed=True)
         else:
             x = ops.call(self.table, TokenEmbedding(), tokens)
             table = PositionEmbedding(sequences=B)

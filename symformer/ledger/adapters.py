@@ -74,8 +74,8 @@ def adapted(part: Part, adapters: Sequence[Adapter]) -> Ledger:
 
 
 def is_adapted(ledger: Ledger) -> bool:
-    """Whether a part of what a ledger stores stays as it is in training."""
-    return any(entry.frozen for _, entry in ledger)
+    """Whether a part of what a ledger stores stays as it is in this training, which in another could change."""
+    return any(entry.frozen and not entry.fixed for _, entry in ledger)
 
 
 class _AdaptedOperations(Operations):
