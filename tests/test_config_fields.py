@@ -28,10 +28,11 @@ from symformer.formulas.formula import Formula
 from symformer.ledger.facts import Activation
 from symformer.models.model import Model
 from symformer.witness.calling import unpadded
+from symformer.witness.models.untied_t5 import UntiedT5
 from symformer.witness.session import built
 
 Config = dict[str, Any]
-RUN = {"B": 5, "S": 8, "C": 9}
+RUN = {"B": 5, "S": 8, "S_enc": 12, "C": 9}
 # Small configs in which no two sizes are the same, nor the same as one of the run; and the classes that read them.
 TYPES: dict[str, tuple[str, Config, tuple[str, ...]]] = {
     "gpt2": (
@@ -299,6 +300,35 @@ ENCODERS = {
     "modernbert",
 }  # which are given places, and segments that they have
 IMAGES = {"vit"}  # which are given images
+TYPES |= {
+    "t5": (
+        "t5",
+        {
+            **{"vocab_size": 29, "d_model": 24, "d_ff": 7, "d_kv": 4, "num_heads": 3, "num_layers": 1},
+            **{"num_decoder_layers": 2, "relative_attention_num_buckets": 14},
+        },
+        ("T5ForConditionalGeneration", "T5Model"),
+    ),
+    "bart": (
+        "bart",
+        {
+            **{"vocab_size": 29, "max_position_embeddings": 13, "d_model": 24, "encoder_layers": 1},
+            **{"decoder_layers": 2, "encoder_ffn_dim": 7, "decoder_ffn_dim": 7},
+            **{"encoder_attention_heads": 3, "decoder_attention_heads": 3},
+        },
+        ("BartForConditionalGeneration", "BartModel"),
+    ),
+    "whisper": (
+        "whisper",
+        {
+            **{"vocab_size": 29, "max_target_positions": 13, "max_source_positions": 10, "num_mel_bins": 11},
+            **{"d_model": 24, "encoder_layers": 1, "decoder_layers": 2, "encoder_ffn_dim": 7, "decoder_ffn_dim": 7},
+            **{"encoder_attention_heads": 3, "decoder_attention_heads": 3, "pad_token_id": 0},
+        },
+        ("WhisperForConditionalGeneration", "WhisperModel"),
+    ),
+}
+TWO_TOWERS = {"t5", "bart", "whisper"}  # which are given something for each
 # Our quantities, with the conventions under which torch counts.
 ASKED: dict[str, tuple[str, Mapping[str, str]]] = {
     "params": ("params", {}),
@@ -325,7 +355,9 @@ def base(model_type: str, name: str = "") -> Config:
 def by_torch(config: Config, implementation: str = "eager", given: bool = True) -> dict[str, int]:
     """What torch counts of the class that a config names: in training, each dropout as the config has it."""
     made_by = getattr(transformers, config["architectures"][0])
-    image = config["model_type"] in IMAGES
+    image, towers = config["model_type"] in IMAGES, config["model_type"] in TWO_TOWERS
+    if made_by is transformers.T5ForConditionalGeneration and config.get("tie_word_embeddings") is False:
+        made_by = UntiedT5  # transformers ties what it makes from a config alone; from a checkpoint it reads two tables
     encoder = image or config["model_type"] in ENCODERS
     placed = encoder or "max_position_embeddings" in TYPES[config["model_type"]][1]  # tables that are looked up
     length = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
@@ -347,25 +379,46 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
         if placed and given and not image:
             facts |= {"position_ids": length[:1].clone()}
             facts |= {"token_type_ids": length.clone()} if "type_vocab_size" in config else {}
+        source = length
+        if image:
+            side = model.config.image_size
+            source = torch.zeros(RUN["B"], model.config.num_channels, side, side)
+        if towers:
+            source, facts["decoder_input_ids"] = source_of(model.config), length
+            for module in model.modules():  # each tower has a config of its own
+                if hasattr(module, "config"):
+                    module.config._attn_implementation = implementation
         counter = FlopCounterMode(display=False)
         with saved_tensors_hooks(keep, lambda tensor: tensor), counter:
-            side = model.config.image_size if image else 0
-            model(torch.zeros(RUN["B"], model.config.num_channels, side, side) if image else length, **facts)
+            model(source, **facts)
         found["flops"] = counter.get_total_flops()
         found["kept"] = sum(
             tensor.untyped_storage().nbytes() for storage, tensor in kept.items() if storage not in weights
         )
         if not encoder:
-            cache = transformers.DynamicCache(config=model.config)
             tokens = torch.zeros(RUN["B"], RUN["C"], dtype=torch.long)
+            caches = [transformers.DynamicCache(config=model.config)]
             with torch.no_grad():
-                model.eval()(tokens, use_cache=True, past_key_values=cache)
+                if towers:
+                    output = model.eval()(source, decoder_input_ids=tokens, use_cache=True)
+                    caches = [output.past_key_values.self_attention_cache, output.past_key_values.cross_attention_cache]
+                else:
+                    model.eval()(tokens, use_cache=True, past_key_values=caches[0])
             found["cache"] = sum(
                 tensor.numel() * tensor.element_size()
+                for cache in caches
                 for layer in cache.layers
+                if layer.keys is not None  # a config's depth is the encoder's
                 for tensor in (layer.keys, layer.values)
             )
     return found
+
+
+def source_of(config: Any) -> torch.Tensor:
+    """What an encoder reads: tokens, or sound, of which it reads always as much."""
+    if config.model_type == "whisper":
+        return torch.zeros(RUN["B"], config.num_mel_bins, 2 * config.max_source_positions)
+    return torch.zeros(RUN["B"], RUN["S_enc"], dtype=torch.long)
 
 
 class UntakenError(Exception):
@@ -454,7 +507,7 @@ def others(value: Any) -> list[Any]:
         case str():
             return ["relu", "x"]
         case None:
-            return [1, True, 0.5, "x"]
+            return [1, True, 0.5, "x", [1]]
         case list():
             return [value[::-1], value[:1] * len(value)]
     return [{}]
@@ -506,6 +559,7 @@ PUBLISHED: dict[str, list[Any]] = {
     "rotary_pct": [0.5, 1.0], "rotary_dim": [4], "num_ln_in_parallel_attn": [1, 2], "num_kv_heads": [1, 2],
     "word_embed_proj_dim": [5, 12], "rotary_emb_base": [500], "no_bias": [False], "expansion_ratio": [2],
     "classifier_pooling": ["mean"],
+    "decoder_layers": [1, 3],
 }  # fmt: skip
 
 
@@ -574,7 +628,7 @@ def agrees(model_type: str, changed: Config, path: Path) -> bool:
 def test_every_class_does_as_its_options_say(model_type: str, tmp_path: Path) -> None:
     """A class may ignore a field, as transformers' T5 does the tie of its head; none that is read here does."""
     fields = architecture_class(TYPES[model_type][0]).fields
-    assert set(TYPES[model_type][2]) == set(fields.classes)
+    assert set(TYPES[model_type][2]) == {name for name in fields.classes if not name.startswith("symformer")}
     default = json.loads(getattr(transformers, TYPES[model_type][2][0]).config_class().to_json_string(use_diff=False))
     other: Config = {}
     for option in fields.options.values():
@@ -593,7 +647,7 @@ def test_every_class_does_as_its_options_say(model_type: str, tmp_path: Path) ->
         )
     if model_type == "falcon":
         del other["parallel_attn"]  # which its grouped form has to be
-    for class_name in fields.classes:
+    for class_name in TYPES[model_type][2]:
         config = {**base(model_type, class_name), **other}
         assert isinstance(by_us(config, tmp_path / "config.json")["params"], int)
         assert differences(config, tmp_path / "config.json") == {}, class_name
