@@ -16,7 +16,7 @@ from ..language.errors import ShapeError
 from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line, spell
 from ..language.symbols import S
-from .facts import ONE, ZERO, Entry, Kind, Ledger, Mask, Part, Scale, Scope, Table, Tensor, Weight, equal
+from .facts import ONE, ROTARY, ZERO, Entry, Kind, Ledger, Mask, Part, Scale, Scope, Table, Tensor, Weight, equal
 from .kinds import Sharing
 
 _OWN: Mapping[str, Weight] = {}
@@ -258,13 +258,13 @@ class Operations:
         """X · y elementwise, axis by axis the same or 1."""
         return self._write(Kind.MULTIPLY, name, (x, y), self._broadcast(name, x, y))
 
-    def scale(self, name: str, x: Tensor) -> Tensor:
-        """X times a number."""
-        return self._write(Kind.MULTIPLY, name, (x,), x.shape)
+    def scale(self, name: str, x: Tensor, *, logits: bool = False) -> Tensor:
+        """X times a number that the model has: nothing is stored, and nothing kept."""
+        return self._write(Kind.MULTIPLY, name, (x,), x.shape, logits=logits)
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """A fixed table: [1, length, width] to add, or [2, length, width], cosines and sines, to rotate by."""
-        tables = Integer(2 if function == "rotary" else 1)
+        tables = Integer(2 if function in ROTARY else 1)
         return self._write(Kind.POSITIONS, name, (), (tables, length, width), function=function, module=True)
 
     def slopes(self, name: str, heads: Expr, length: Expr) -> Tensor:
