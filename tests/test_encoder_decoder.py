@@ -115,7 +115,7 @@ def test_a_table_that_is_not_trained_has_no_gradient() -> None:
     assert "What is never trained counts as well" in _stated(whisper, "params")
     assert "never trained" not in _stated(architecture("gpt2"), "params")
     with pytest.raises(SymformerError, match="not trained is not stated"):
-        whisper.formula("train-memory", implementation="none", data="zero2")
+        whisper.formula("communication", data="zero2")
 
 
 def test_what_is_counted_is_said_of_two_towers_alone() -> None:

@@ -35,6 +35,7 @@ SIZES = {
     **{"V": 1280, "V_type": 23, "P": 59, "E": 48, "H": 44, "X": 6, "X_shared": 24, "K": 5, "M": 14},
     **{"A": 8, "G": 4, "D": 10, "R_q": 12, "R_kv": 16, "D_nope": 22, "D_rope": 2, "D_v": 34, "R": 29, "W": 31},
     **{"C_local": 62, "E_emb": 46, "Z": 54, "Z_patch": 27, "N_chan": 37, "N_class": 41, "N_group": 25},
+    **{"P_enc": 36, "P_rel": 33, "N_mel": 39},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 ONE = dict.fromkeys(("N_tp", "N_cp", "N_ep", "N_dp"), 1)
@@ -205,7 +206,7 @@ def test_a_rank_has_no_more_to_do_for_being_one_of_more(name: str) -> None:
             if SYMBOLS[ranks] in free:
                 assert there(answer.formula) <= base, f"{answer} grows with {ranks}"
                 compared += 1
-    assert compared > 20
+    assert compared > (5 if name == "t5" else 20)  # how ranks share a table of distances is refused
 
 
 @pytest.mark.parametrize("name", names())
