@@ -49,6 +49,10 @@ TOTALS = [
     ("albert-large", {}, 17_683_968),
     ("albert-xlarge", {}, 58_724_864),
     ("albert-xxlarge", {}, 222_595_584),
+    ("modernbert-base", {}, 149_014_272),  # sum of numel of the released checkpoints, as is the next
+    ("modernbert-base", {"head": "mlm"}, 149_655_232),
+    # by hand: 50368*1024 + 28*(4*1024*1024 + 3*1024*2624 + 2*1024) + 1024; the paper says 395M with the head
+    ("modernbert-large", {}, 394_781_696),
     ("vit-base-patch16-224", {}, 86_567_656),  # sum of numel of the released checkpoints, as is the next
     ("vit-large-patch16-224", {}, 304_326_632),
     ("vit-base-patch32-224", {}, 88_224_232),  # of torchvision's vit_b_32, as is the next of vit_h_14
@@ -102,6 +106,38 @@ TOTALS = [
     # by hand, 13LE² + VE and, with biases, u, v and norms, 13LE + E: the paper prints 280B
     ("gopher-280b", {}, 13 * 80 * 16_384**2 + 32_000 * 16_384 + (13 * 80 + 1) * 16_384),
     ("gopher-417m", {"bias": False}, 417_202_176 + (4 * 12 + 1) * 1_536),  # without them u, v and two norms, 4LE + E
+    # sum of numel of the released checkpoints, where nothing else is said, as are those down to StarCoder 2
+    ("openai-gpt", {}, 116_534_784),
+    ("gpt-neo-125m", {}, 125_198_592),
+    ("gpt-neo-1.3b", {}, 1_315_575_808),
+    ("gpt-neo-2.7b", {}, 2_651_307_520),
+    ("gpt-j-6b", {}, 6_050_882_784),
+    ("gpt-neox-20b", {}, 20_554_567_680),  # Black et al. 2022, table 1
+    ("pythia-70m", {}, 18_915_328 + 2 * 50_304 * 512),  # Biderman et al. 2023, table 1: without the two tables, as is
+    ("pythia-410m", {}, 302_311_424 + 2 * 50_304 * 1_024),  # each of the next four
+    ("pythia-1b", {}, 805_736_448 + 2 * 50_304 * 2_048),
+    ("pythia-6.9b", {}, 6_444_163_072 + 2 * 50_432 * 4_096),
+    ("pythia-12b", {}, 11_327_027_200 + 2 * 50_688 * 5_120),
+    ("opt-125m", {}, 125_239_296),
+    ("opt-350m", {}, 331_196_416),
+    ("opt-6.7b", {}, 6_658_473_984),
+    ("bloom-560m", {}, 559_214_592),
+    ("bloom-7b1", {}, 7_069_016_064),
+    ("bloom-176b", {}, 176_247_271_424),
+    ("falcon-7b", {}, 6_921_720_704),
+    ("falcon-40b", {}, 41_303_293_952),
+    ("falcon-rw-1b", {}, 1_311_625_216),
+    ("mpt-7b", {}, 6_649_286_656),
+    # by hand: 48*(12*7168**2 + 2*7168) + 50432*7168 + 7168
+    ("mpt-30b", {}, 29_957_200_896),
+    ("phi-1.5", {}, 1_418_270_720),
+    ("phi-2", {}, 2_779_683_840),
+    ("phi-3-mini-4k", {}, 3_821_079_552),
+    ("phi-4", {}, 14_659_507_200),
+    ("stablelm-3b-4e1t", {}, 2_795_443_200),
+    ("stablelm-2-1.6b", {}, 1_644_515_328),
+    ("starcoder2-3b", {}, 3_030_371_328),
+    ("starcoder2-7b", {}, 7_173_923_840),
     ("palm-8b", {}, 8_631_877_632),  # the paper prints 8.63B
     ("palm-62b", {}, 62_495_129_600),  # 62.50B
     ("palm-540b", {}, 540_354_281_472),  # 540.35B: without norm scales

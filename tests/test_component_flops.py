@@ -160,7 +160,7 @@ CASES = [
 ]  # fmt: skip
 SILENT = {  # no matrix product: tests/test_components.py has what they store
     "token-embedding", "position-embedding", "segment-embedding", "layer-norm", "rms-norm", "dropout",
-    "sinusoidal-positions", "rotary-positions", "distance-embedding", "relative-bias",
+    "identity", "sinusoidal-positions", "rotary-positions", "distance-embedding", "relative-bias", "alibi",
 }  # fmt: skip
 
 

@@ -79,6 +79,7 @@ CASES = [
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5)),
     Case("rms-norm", {"E": 5}, 0, None, {"scale": False}),
     Case("dropout", {"E": 5}, 0, None),
+    Case("identity", {}, 0, None),
     Case("sinusoidal-positions", {"E": 5}, 0, None),
     Case("distance-embedding", {"P_rel": 7, "A": 3}, 21, lambda: nn.Embedding(7, 3)),  # 7*3
     Case("relative-bias", {"A": 3}, 0, None),
@@ -86,6 +87,7 @@ CASES = [
     Case("relative-attention", {"E": 12, "A": 3}, 744,
          lambda: _relative(XLNetRelativeAttention(XLNET)), {"bias": False}),
     Case("rotary-positions", {"A": 6, "G": 3, "D": 10}, 0, None),
+    Case("alibi", {"A": 6}, 0, None),
     # four 5x5 matrices and four biases of 5: the attention of the bare-bones transformer
     Case("self-attention", {"E": 5, "A": 1}, 120, lambda: nn.ModuleList(nn.Linear(5, 5) for _ in range(4))),
     # 4*12*12 + 4*12

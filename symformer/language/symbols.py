@@ -55,6 +55,13 @@ _TABLE = (
     Letter(
         "C_win", "tokens that attention sees: the new one and those before it", "tokens", ("sliding_window",), growth=0
     ),
+    Letter(
+        "C_local",
+        "tokens that local attention sees, half of them on each side",
+        "tokens",
+        ("local_attention",),
+        growth=0,
+    ),
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
@@ -114,7 +121,9 @@ LETTERED = tuple(LETTERS)  # before any name of somebody's code is added to them
 SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) for name in LETTERS}
 RANK: dict[Symbol, tuple[int, str]] = {symbol: (rank, "") for rank, symbol in enumerate(SYMBOLS.values())}
 
-B, S, S_enc, C, N_new, C_win = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "C_win"))
+B, S, S_enc, C, N_new, C_win, C_local = (
+    SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "C_win", "C_local")
+)
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))

@@ -131,15 +131,15 @@ class Operations:
         *,
         shared: Mapping[str, Weight] = _OWN,
         skipped: Expr = ZERO,
-        frozen: bool = False,
+        fixed: bool = False,
     ) -> Tensor:
         """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared.
 
-        Of positions, the first token's row has so many ``skipped`` ones before it. A ``frozen`` table is never trained.
+        Of positions, the first token's row has so many ``skipped`` ones before it. A ``fixed`` table is never trained.
         """
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
         facts: dict[str, Any] = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
-        facts |= {"skipped": skipped, "frozen": frozen}
+        facts |= {"skipped": skipped, "fixed": fixed}
         return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
 
     def linear(
@@ -401,7 +401,7 @@ class Operations:
     def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         path = self._path(name)
         has_weights = bool(facts.get("weights") or facts.get("shared"))
-        trained = has_weights and not facts.get("frozen") and self._trained(kind, path)
+        trained = has_weights and not facts.get("fixed") and self._trained(kind, path)
         facts = {**facts, "frozen": has_weights and not trained}
         grad = ONE if trained else max((x.grad for x in inputs), key=_share, default=ZERO)
         # What is done to scores, one by one, is done to the same pairs: softmax, dropout, an added bias.

@@ -387,6 +387,12 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
     Written out, attention reads its mask [B,1,S,S] in the model's precision; the fused kernel is told instead. A mask
     serves all layers that have its like, so each of them has its share of it.
     """
+    for _, entry in ledger:
+        if entry.kind is Kind.SCORES and entry.mask == "none" and entry.window is not None:
+            raise RuleError(
+                f"{entry.path}: what transformers hands to layers whose attention is local on both sides is not known "
+                f"with recompute={conventions['recompute']}; recompute=none is"
+            )
     masked = [(count, entry) for count, entry in ledger if entry.kind is Kind.SCORES and entry.mask != "none"]
     masks = {entry.mask: (count, entry) for count, entry in reversed(masked)}
     for count, entry in masks.values() if conventions["implementation"] == "eager" else ():
