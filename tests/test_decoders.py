@@ -113,10 +113,11 @@ def test_what_layers_of_two_kinds_share_is_counted_once(name: str) -> None:
     assert len(stored) == len(set(stored))
 
 
-def test_two_stacks_written_apart_come_to_the_same() -> None:
-    """DeepSeek-V3 with its two kinds of layer as two stacks: every quantity that is answered is the same number."""
+@pytest.mark.parametrize("name", ["gemma2", "deepseek-v3"])
+def test_two_stacks_written_apart_come_to_the_same(name: str) -> None:
+    """The same model with its two kinds of layer as two stacks: what is answered is the same polynomial."""
 
-    class Apart(architecture_class("deepseek-v3")):  # type: ignore[misc]
+    class Apart(architecture_class(name)):  # type: ignore[misc]
         totals = {}
 
         def forward(self, ops, tokens):  # type: ignore[no-untyped-def]
@@ -125,7 +126,7 @@ def test_two_stacks_written_apart_come_to_the_same() -> None:
                 x = ops.repeat(stack.name, stack.count, stack.layer, x, *context)
             return self.finish(ops, ops.call("norm", self.norm, x))
 
-    apart, whole = Apart(), component("deepseek-v3")
+    apart, whole = Apart(), component(name)
     for quantity in ("params", "flops", "train-flops", "decode-flops", "kv-cache", "active-params", "inference-memory"):
         assert apart.formula(quantity).expanded == whole.formula(quantity).expanded, quantity
 

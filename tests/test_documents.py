@@ -84,7 +84,7 @@ def test_every_step_is_proved_and_the_last_is_the_formula(model: Model, quantity
         if section.chain is not None:
             section.chain.prove(formula.relations)
     assert steps.whole.chain is not None
-    assert steps.whole.chain.steps[-1] == tree(formula.expanded)
+    assert steps.whole.chain.steps[-1] == tree(formula.written)
 
 
 def test_the_steps_of_gpt2() -> None:
