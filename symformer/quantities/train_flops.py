@@ -89,4 +89,5 @@ QUANTITY = TrainFlops(
             }
         ),
     },
+    frozen="Of a weight that stays as it is no gradient is asked for.",
 )

@@ -15,7 +15,7 @@ from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate
-from ..ledger.facts import Entry
+from ..ledger.facts import ROTARY, Entry
 from ..models.model import Model
 from .measure import Stored, starred
 from .oracles import BACKWARD, FORWARD, Found
@@ -122,7 +122,7 @@ def _parts(formula: Formula, numbers: Numbers) -> list[Part]:
             factors = [number(factor, term.label) for factor in term.factors]
             share = prod((factor for factor in factors if factor.denominator != 1), start=number(count, line.path))
             value = prod(int(factor) for factor in factors if factor.denominator == 1)
-            if line.entry is not None and line.entry.function == "rotary" and term.factors[0] == TABLES:
+            if line.entry is not None and line.entry.function in ROTARY and term.factors[0] == TABLES:
                 value, share = value // 2, 2 * share  # cosines and sines, each a tensor
             if value and share:
                 label, phase = term.label.removeprefix(line.path), BACKWARD if term.gradient else FORWARD

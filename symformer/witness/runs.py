@@ -207,7 +207,7 @@ class Runner:
             if quantity == found.quantity:
                 return whole(found)
             if quantity not in RUNS and self.lift is not None:
-                return asked(lifted(), quantity)
+                return for_quantity(lifted(), quantity)
             answerable(quantity)
             self.admit(quantity, found.model.target)
             bounded: Trace | None = None
@@ -275,7 +275,7 @@ def accepts(takes: Callable[[Point], object], point: Point) -> bool:
     return True
 
 
-def asked(lifted: Trace, quantity: str) -> Trace:
+def for_quantity(lifted: Trace, quantity: str) -> Trace:
     """The trace of recognised operations, for one quantity: with the sizes that this has. Raises RuleError."""
     model = lifted.model
     component: Any = replace(cast(Any, model.component), asked=quantity)
