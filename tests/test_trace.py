@@ -517,6 +517,25 @@ def test_a_trace_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch)
         trace(Recurrent, {"E": 24}, inputs=batches).of("flops")
 
 
+class Trains(nn.Module):
+    """Code that projects once more where it is trained."""
+
+    def __init__(self, E: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(E, E, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.project(x)
+        return self.project(x) if torch.is_grad_enabled() else x
+
+
+def test_a_run_stands_for_another_only_where_it_is_the_same() -> None:
+    """Trained: two products forward, and four gradients but that of the model's own input."""
+    found = trace(Trains, {"E": 24}, inputs=batches)
+    assert found.model.formula("train-flops").equals("10*B*S*E**2")
+    assert found.model.formula("flops").equals("2*B*S*E**2")  # asked for after the other, whose runs are known
+
+
 def test_products_at_different_places_in_the_code_are_different_rows() -> None:
     """Both products of a chunk are 1·8·8·8 here, and only the places in the code tell them apart."""
     sizes = {"E": 8, "chunk_size": 8, "B": 1, "S": 8}
