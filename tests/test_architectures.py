@@ -49,6 +49,11 @@ TOTALS = [
     ("albert-large", {}, 17_683_968),
     ("albert-xlarge", {}, 58_724_864),
     ("albert-xxlarge", {}, 222_595_584),
+    ("vit-base-patch16-224", {}, 86_567_656),  # sum of numel of the released checkpoints, as is the next
+    ("vit-large-patch16-224", {}, 304_326_632),
+    ("vit-base-patch32-224", {}, 88_224_232),  # of torchvision's vit_b_32, as is the next of vit_h_14
+    ("vit-huge-patch14-224", {}, 632_045_800),
+    ("vit-base-patch16-224", {"head": "pooler"}, 86_389_248),  # ViTModel: less 769*1000, and 768*768 + 768 more
     ("transformer-encoder-layer", {}, 3_152_384),  # torch.nn, as are the next six
     ("transformer-encoder-layer", {"bias": False}, 3_146_752),
     ("transformer-decoder-layer", {}, 4_204_032),
@@ -112,6 +117,23 @@ TOTALS = [
     ("stablelm-2-1.6b", {}, 1_644_515_328),
     ("starcoder2-3b", {}, 3_030_371_328),
     ("starcoder2-7b", {}, 7_173_923_840),
+    # transformers' classes on meta, which at these sizes hold as many as the released checkpoints
+    ("t5-small", {}, 60_506_624),
+    ("t5-base", {}, 222_903_552),
+    ("t5-3b", {}, 2_851_598_336),
+    ("t5-11b", {}, 11_307_321_344),
+    ("t5-v1.1-small", {}, 76_961_152),  # with a head of its own, as the checkpoints store it, and the next two
+    ("t5-v1.1-xl", {}, 2_849_757_184),
+    ("t5-v1.1-xxl", {}, 11_135_332_352),
+    ("t5-v1.1-xl", {"tied": True}, 2_849_757_184 - 32_128 * 2_048),
+    ("bart-base", {}, 139_420_416),
+    ("bart-large", {}, 406_291_456),
+    ("whisper-tiny", {}, 37_760_640),  # 1500*384 of them are sines
+    ("whisper-medium", {}, 763_857_920),
+    ("whisper-large-v3-turbo", {}, 808_878_080),
+    # by hand, 13LE² + VE and, with biases, u, v and norms, 13LE + E: the paper prints 280B
+    ("gopher-280b", {}, 13 * 80 * 16_384**2 + 32_000 * 16_384 + (13 * 80 + 1) * 16_384),
+    ("gopher-417m", {"bias": False}, 417_202_176 + (4 * 12 + 1) * 1_536),  # without them u, v and two norms, 4LE + E
     ("palm-8b", {}, 8_631_877_632),  # the paper prints 8.63B
     ("palm-62b", {}, 62_495_129_600),  # 62.50B
     ("palm-540b", {}, 540_354_281_472),  # 540.35B: without norm scales

@@ -11,13 +11,22 @@ import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import BertConfig, DeepseekV3Config, Gemma2Config, GPT2Config, LlamaConfig, MixtralConfig
+from transformers import (
+    BertConfig,
+    DeepseekV3Config,
+    Gemma2Config,
+    GPT2Config,
+    LlamaConfig,
+    MixtralConfig,
+    XLNetConfig,
+)
 from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead, BertPooler
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
+from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
 from symformer import component
 from symformer.components import names
@@ -99,14 +108,25 @@ def _gemma2(module: Any, x: torch.Tensor) -> Any:
     return module(x, position_embeddings=(torch.zeros(1, S, 6), torch.zeros(1, S, 6)), attention_mask=_mask())
 
 
+def _relative(module: Any, x: torch.Tensor) -> Any:
+    """Sequences last, as XLNet has them; and a column for each of S distances, which is as many as there are keys."""
+    module.rel_shift_bnij = lambda scores, klen: scores
+    return module(x.transpose(0, 1), None, None, None, torch.zeros(S, 1, 12), None)[0]
+
+
 def _memory() -> torch.Tensor:
     return torch.zeros(B, S_ENC, 12)
 
 
 CASES = [
     Case("linear", {"E": 5, "H": 7}, lambda: nn.Linear(5, 7)),
+    Case("low-rank-update", {"E": 5, "H": 7, "R": 3},
+         lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),
+    Case("bottleneck-adapter", {"E": 5, "H_adapter": 3}, lambda: nn.Sequential(nn.Linear(5, 3), nn.Linear(3, 5))),
     Case("mlp", {"E": 12, "H": 7}, lambda: GPT2MLP(7, GPT2)),
     Case("gated-mlp", {"E": 24, "H": 7}, lambda: LlamaMLP(LLAMA)),
+    Case("patch-embedding", {"E": 5, "Z": 12, "Z_patch": 4, "N_chan": 3}, lambda: nn.Conv2d(3, 5, 4, stride=4),
+         lambda module, x: module(torch.zeros(B, 3, 12, 12))),
     Case("lm-head", {"E": 5, "V": 7}, lambda: nn.Linear(5, 7, bias=False)),
     Case("masked-lm-head", {"E": 12, "V": 29}, lambda: BertOnlyMLMHead(BERT)),
     Case("head-transform", {"E": 12}, lambda: BertOnlyMLMHead(BERT).predictions.transform),
@@ -117,6 +137,8 @@ CASES = [
          lambda module, x: module(x, x, x)[0]),
     Case("cross-attention", {"E": 12, "A": 3, "S_enc": S_ENC}, lambda: nn.MultiheadAttention(12, 3, batch_first=True),
          lambda module, x: module(x, _memory(), _memory())[0]),
+    Case("relative-attention", {"E": 12, "A": 3},
+         lambda: XLNetRelativeAttention(XLNetConfig(d_model=12, n_head=3)).to("meta"), _relative, {"bias": False}),
     Case("moe", {"E": 24, "X": 5, "K": 3, "M": 7}, lambda: MixtralSparseMoeBlock(MIXTRAL)),
     Case("latent-attention", {"E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5},
          lambda: DeepseekV3Attention(DEEPSEEK, 0), _latent),
@@ -132,7 +154,7 @@ CASES = [
 ]  # fmt: skip
 SILENT = {  # no matrix product: tests/test_components.py has what they store
     "token-embedding", "position-embedding", "segment-embedding", "layer-norm", "rms-norm", "dropout",
-    "sinusoidal-positions", "rotary-positions", "alibi",
+    "sinusoidal-positions", "rotary-positions", "distance-embedding", "relative-bias", "alibi",
 }  # fmt: skip
 
 

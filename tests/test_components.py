@@ -8,13 +8,22 @@ from dataclasses import dataclass, field
 import pytest
 import torch
 from torch import nn
-from transformers import BertConfig, DeepseekV3Config, Gemma2Config, GPT2Config, LlamaConfig, MixtralConfig
+from transformers import (
+    BertConfig,
+    DeepseekV3Config,
+    Gemma2Config,
+    GPT2Config,
+    LlamaConfig,
+    MixtralConfig,
+    XLNetConfig,
+)
 from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
+from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
 from symformer import architecture, component
 from symformer.components import component_class, names
@@ -50,6 +59,7 @@ DEEPSEEK = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 
             "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 5}  # fmt: skip
 GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                       attention_bias=True)  # fmt: skip
+XLNET = XLNetConfig(d_model=12, n_head=3)
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
 BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
 
@@ -67,6 +77,11 @@ CASES = [
     Case("rms-norm", {"E": 5}, 0, None, {"scale": False}),
     Case("dropout", {"E": 5}, 0, None),
     Case("sinusoidal-positions", {"E": 5}, 0, None),
+    Case("distance-embedding", {"P_rel": 7, "A": 3}, 21, lambda: nn.Embedding(7, 3)),  # 7*3
+    Case("relative-bias", {"A": 3}, 0, None),
+    # q, k, v, r and o 12x12 each, u and v 12 each
+    Case("relative-attention", {"E": 12, "A": 3}, 744,
+         lambda: _relative(XLNetRelativeAttention(XLNET)), {"bias": False}),
     Case("rotary-positions", {"A": 6, "G": 3, "D": 10}, 0, None),
     Case("alibi", {"A": 6}, 0, None),
     # four 5x5 matrices and four biases of 5: the attention of the bare-bones transformer
@@ -102,6 +117,16 @@ CASES = [
     # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5), {"offset": True}),
+    # 5*3 + 3*7
+    Case("low-rank-update", {"E": 5, "H": 7, "R": 3}, 36,
+         lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),
+    # 5*3 + 3, 3*5 + 5
+    Case("bottleneck-adapter", {"E": 5, "H_adapter": 3}, 38,
+         lambda: nn.Sequential(nn.Linear(5, 3), nn.Linear(3, 5))),
+    # 5 rows of 3*4*4, and 5
+    Case("patch-embedding", {"E": 5, "Z": 12, "Z_patch": 4, "N_chan": 3}, 245, lambda: nn.Conv2d(3, 5, 4, stride=4)),
+    Case("patch-embedding", {"E": 5, "Z": 12, "Z_patch": 4, "N_chan": 3}, 240,
+         lambda: nn.Conv2d(3, 5, 4, stride=4, bias=False), {"bias": False}),
     Case("lm-head", {"V": 11, "E": 5}, 55, lambda: nn.Linear(5, 11, bias=False)),
     Case("lm-head", {"V": 11, "E": 5}, 66, lambda: nn.Linear(5, 11), {"bias": True}),
     Case("lm-head", {"V": 11, "E": 5}, 0, None, {"tied": True}),
@@ -126,6 +151,14 @@ def _tied(head: nn.Module) -> nn.Module:
     head.predictions.decoder.bias = head.predictions.bias
     head.predictions.decoder.weight = None
     return head
+
+
+def _relative(attention: nn.Module) -> nn.Module:
+    """XLNet's without its segments and the norm that follows it, its matrices with one axis for all heads."""
+    attention.r_s_bias = attention.seg_embed = attention.layer_norm = None
+    for name in ("q", "k", "v", "o", "r"):
+        setattr(attention, name, nn.Parameter(getattr(attention, name).flatten(1)))
+    return attention
 
 
 def _split(block: nn.Module) -> nn.Module:

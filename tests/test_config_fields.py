@@ -205,8 +205,17 @@ TYPES: dict[str, tuple[str, Config, tuple[str, ...]]] = {
         },
         ("Starcoder2ForCausalLM", "Starcoder2Model"),
     ),
+    "vit": (
+        "vit",
+        {
+            **{"image_size": 14, "patch_size": 7, "num_channels": 3, "hidden_size": 12, "num_hidden_layers": 2},
+            **{"num_attention_heads": 6, "intermediate_size": 10, "id2label": {str(each): "" for each in range(11)}},
+        },
+        ("ViTForImageClassification", "ViTModel"),
+    ),
 }
 ENCODERS = {"bert", "roberta", "distilbert", "electra", "albert"}  # which are given places, and segments that they have
+IMAGES = {"vit"}  # which are given images
 # Our quantities, with the conventions under which torch counts.
 ASKED: dict[str, tuple[str, Mapping[str, str]]] = {
     "params": ("params", {}),
@@ -233,8 +242,9 @@ def base(model_type: str, name: str = "") -> Config:
 def by_torch(config: Config, implementation: str = "eager", given: bool = True) -> dict[str, int]:
     """What torch counts of the class that a config names: in training, each dropout as the config has it."""
     made_by = getattr(transformers, config["architectures"][0])
-    encoder = config["model_type"] in ENCODERS
-    placed = encoder or "max_position_embeddings" in TYPES[config["model_type"]][1]  # tables that are looked up
+    image = config["model_type"] in IMAGES
+    encoder = image or config["model_type"] in ENCODERS
+    placed = not image and (encoder or "max_position_embeddings" in TYPES[config["model_type"]][1])  # are looked up
     length = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
     kept: dict[int, torch.Tensor] = {}
 
@@ -256,7 +266,8 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
             facts |= {"token_type_ids": length.clone()} if "type_vocab_size" in config else {}
         counter = FlopCounterMode(display=False)
         with saved_tensors_hooks(keep, lambda tensor: tensor), counter:
-            model(length, **facts)
+            side = model.config.image_size if image else 0
+            model(torch.zeros(RUN["B"], model.config.num_channels, side, side) if image else length, **facts)
         found["flops"] = counter.get_total_flops()
         found["kept"] = sum(
             tensor.untyped_storage().nbytes() for storage, tensor in kept.items() if storage not in weights
@@ -417,11 +428,8 @@ PUBLISHED: dict[str, list[Any]] = {
 def test_fields_that_change_nothing_change_nothing(model_type: str, tmp_path: Path) -> None:
     """All of them at once, with other values than the class has; and those that must have one value, with that."""
     fields = architecture_class(TYPES[model_type][0]).fields
-    names = [
-        name
-        for name in (*INERT, *fields.inert, *(ROTARY if fields.ropes == ROPES and fields.rotary else ()))
-        if name not in fields.fixed
-    ]
+    known = (*INERT, *fields.inert, *(ROTARY if fields.rotary and fields.ropes == ROPES else ()))
+    names = [name for name in known if name not in {*fields.fixed, *read_by(model_type)}]
     values = {name: others(value) for name, value in written(model_type).items()} | PUBLISHED
     changed = {name: taken(model_type, name, values[name]) for name in names if name in values}
     changed.pop("return_dict")  # its own forward cannot do without
@@ -441,7 +449,9 @@ def test_each_field_changed(model_type: str, tmp_path: Path) -> None:
     are different ones and get on with each other.
     """
     fields = architecture_class(TYPES[model_type][0]).fields
-    inert = {*INERT, *fields.inert} - fields.fixed.keys()  # held above, all at once, as are accepted values of these
+    inert = (
+        {*INERT, *fields.inert} - fields.fixed.keys() - read_by(model_type)
+    )  # held above, all at once, as are accepted values of these
     values = {name: others(value) for name, value in written(model_type).items() if name != "model_type"}
     values |= PUBLISHED | {"architectures": [[name] for name in TYPES[model_type][2]]}
     refused, together = 0, list[Config]()

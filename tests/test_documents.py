@@ -609,11 +609,14 @@ def test_each_place_is_described_as_it_is() -> None:
     assert all("global_layers" not in line for line in sliding)
     assert any(line.startswith("global_layers.*.self_attn. Grouped-query attention") for line in said)
     block = next(line for line in said if "x + norm(f(norm(x)))" in line)
-    assert block.startswith(
-        "One of L_local equal layers, local_layers.*; one of L_global equal layers, global_layers.*"
-    )
+    assert block.startswith("What all L layers have, layers.*. ")
+    kinds = [line for line in paragraphs(derivation("gemma-2-2b", "flops")) if "of their own" in line]
+    assert kinds == [
+        "What L_local of the L layers have of their own, local_layers.*; "
+        "what L_global of the L layers have of their own, global_layers.*:"
+    ]
     latent = next(line for line in paragraphs(derivation("deepseek-v3")) if "made from one latent" in line)
-    assert latent.startswith("dense_layers.*.self_attn, moe_layers.*.self_attn. ")
+    assert latent.startswith("layers.*.self_attn. ")
 
 
 def test_what_grows_fastest_says_which_sizes_grow() -> None:

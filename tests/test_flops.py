@@ -232,7 +232,7 @@ def test_cache_of_a_latent() -> None:
 
 def test_decoding_from_a_latent_expands_all_of_it() -> None:
     """The keys and values of C + 1 tokens are made again; all else runs on the new token."""
-    layer = architecture("deepseek-v3").formula("decode-flops").part("dense_layers.self_attn")
+    layer = architecture("deepseek-v3").formula("decode-flops").part("layers.self_attn")
     sizes = {"B": 2, "C": 11, "E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5}
     # queries 24*8 + 8*3*14, latent 24*13, output 15*24; 12 tokens by 9*3*15; 12 pairs by 3 heads of 14 and of 5
     once = 24 * 8 + 8 * 3 * 14 + 24 * 13 + 15 * 24

@@ -145,7 +145,8 @@ def _answers(model: Model) -> list[Answer]:
 
 
 def point(name: str, **numbers: int) -> Point:
-    return Point({**SIZES, **numbers}, sf.architecture(name, **OPTIONS.get(name, {})).relations)
+    model = sf.architecture(name, **OPTIONS.get(name, {}))
+    return Point({**SIZES, **numbers}, {**model.component.totals, **model.relations})
 
 
 @pytest.mark.parametrize("name", names())

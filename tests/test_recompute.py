@@ -109,8 +109,8 @@ def test_a_part_without_layers_has_no_updates() -> None:
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
-        ("mixtral", "experts.gate_up_proj: which of a mixture's matrices train=lora updates"),
-        ("deepseek-v3", "experts.gate_up_proj: which of a mixture's matrices train=lora updates"),
+        ("mixtral", "experts.gate_up_proj: which of a mixture's matrices have an adapter"),
+        ("deepseek-v3", "experts.gate_up_proj: which of a mixture's matrices have an adapter"),
         ("transformer", "multihead_attn.q_proj reads some rows of a matrix"),  # in_proj_weight, of three products
     ],
 )

@@ -338,12 +338,12 @@ def test_a_tree_is_not_wrapped_across_its_branches() -> None:
     lines = on_a_terminal(80, "tree", "deepseek-v3")
     assert max(map(len, lines)) <= 80
     body = lines[2:]
-    assert len(body) > 100
+    assert len(body) > 80
     # every line of it begins with the branches that go on, or with the root
     assert all(line[0] in "│├└ d" for line in body if line.strip())
     assert any(line.startswith("│  │  ├─ q_a_proj: Linear(E, R_q,") for line in body)
     whole = " ".join(word for line in body for word in re.findall(r"[\w·²]+", line))
-    assert "L_dense·E·A·D_v" in whole
+    assert "L·E·A·D_v" in whole
     for line in body:
         for word in re.findall(r"\b[A-Z]_\w+", line):
             assert word in SUBSCRIPTED, f"{word} is a piece of a symbol"
@@ -356,7 +356,7 @@ def test_a_formula_is_folded_between_its_terms() -> None:
     lines = on_a_terminal(60, "show", "deepseek-v3")
     start = next(number for number, line in enumerate(lines) if line.startswith("N = "))
     end = next(number for number, line in enumerate(lines) if "671,026,404,352" in line)
-    assert end - start >= 5
+    assert end - start >= 4
     assert max(map(len, lines[start : end + 1])) <= 60
     assert all(re.match(r"    \+ \S", line) for line in lines[start + 1 : end])
     document = json.loads(run("show", "deepseek-v3", "--json").stdout)

@@ -62,6 +62,7 @@ class _Observed:
     constraints = ()
     library = "transformers"
     unread = ""
+    totals = {}
     title = "Observed"
     name = "observed"
 

@@ -44,12 +44,14 @@ from symformer.language.symbols import (
     S,
 )
 from symformer.quantities import quantities
-from symformer.witness import ignored_at, runs, trace, tracing, values_at
+from symformer.witness import ignored_at, raised, runs, trace, values_at
 from symformer.witness.lookups import InTable
 from symformer.witness.points import Points
 from symformer.witness.runs import RUNS
+from symformer.witness.samples import Samples
 from symformer.witness.sources import letters
 from symformer.witness.traced import MEASURED
+from symformer.witness.tracing import Tracer
 
 from . import traced
 
@@ -929,8 +931,8 @@ def test_activations_of_a_factory_are_refused_at_once(monkeypatch: pytest.Monkey
 
 def test_an_error_names_no_folder_of_this_machine() -> None:
     error = ValueError("neither in <module 'a' from '/home/me/lib/site-packages/a/b.py'>\n nor there")
-    assert tracing.sentence(error) == "ValueError: neither in <module 'a' from 'a/b.py'> nor there"
-    assert tracing.sentence(error, 7) == "ValueError: neither"
+    assert raised.sentence(error) == "ValueError: neither in <module 'a' from 'a/b.py'> nor there"
+    assert raised.sentence(error, 7) == "ValueError: neither"
 
 
 def test_an_unknown_type_is_one_sentence() -> None:
@@ -1124,14 +1126,8 @@ def held(point: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
 def test_a_formula_of_what_is_held_says_where_it_is_something_else() -> None:
     """What our own formulas refuse of Mistral: heads that do not divide, one group of one sequence, a window of 1."""
     start = dict(zip(FIELDS, (12, 4, 16, 61, 2, 40), strict=True))
-    found = tracing.Tracer(
-        held,
-        start,
-        lambda names: {name: FIELDS[name] for name in names},
-        quantity="kv-cache",
-        draws={"B": (2, 3, 5), "S": (40, 56, 72)},
-        lengths=("S",),
-    ).trace("held", "Held")
+    samples = Samples(held, start, RUNS["kv-cache"].wanted, draws={"B": (2, 3, 5), "S": (40, 56, 72)}, lengths=("S",))
+    found = Tracer(samples, lambda names: {name: FIELDS[name] for name in names}).trace("held", "Held")
     formula = found.model.formula("kv-cache")
     sizes = {"A": 6, "G": 3, "D": 8, "C_win": 5, "B": 2, "S": 40}
     assert formula.value(sizes) == 2 * (2 * 6 * 40 * 8 + 5)  # 2 bytes an element

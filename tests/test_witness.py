@@ -17,6 +17,7 @@ from symformer.components.self_attention import SelfAttention
 from symformer.formulas.account import Line, Term
 from symformer.formulas.formula import Formula
 from symformer.language.errors import SymformerError
+from symformer.language.sizes import evaluate
 from symformer.language.symbols import A, D, G, H, L
 from symformer.ledger.facts import Tensor
 from symformer.ledger.operations import Operations
@@ -51,7 +52,12 @@ def test_the_stored_certificates_fit_and_hold_where_they_began(model: Model) -> 
         for claim, each in zip(check.claims, kept, strict=True):
             assert each == check.certificate(claim, seed, each.presets if each else {})
         made += check.claims
-        wrong |= check.compare_at(check.claims, seed, place=0, point=0)
+        session = check.session(seed, place=0, point=0)
+        if "params" in (claim.quantity for claim in check.claims):  # before it is run: what is trained as it is made
+            trained = sum(each.numel() for each in session.model().parameters() if each.requires_grad)
+            formula = check.model.formula("trainable-params")
+            assert evaluate(formula.expanded, session.numbers, formula.id) == trained > 0
+        wrong |= check.compare_at(check.claims, session)
     assert len(wrong) == len(made) == len(provable(model))
     assert not any(wrong.values())
 

@@ -89,11 +89,13 @@ class Node:
     label: Label = _nothing
     total: Expr = ZERO
     count: Expr = ONE
+    among: Expr | None = None  # of how many layers of several kinds
     below: dict[str, Node] = field(default_factory=dict)
 
     def title(self, spell: Callable[[Expr], str]) -> str:
         """Its name, how many copies there are, and what it is."""
-        times = f"{spell(self.count)} × " if self.count != 1 else ""
+        some = f" of {spell(self.among)}" if self.among is not None else ""
+        times = f"{spell(self.count)}{some} × " if self.count != 1 else ""
         return ": ".join(filter(None, (self.name, times + self.label(spell))))
 
     def lines(self, under: str = "", branch: str = "") -> Iterator[tuple[tuple[str, str], Node]]:
@@ -135,10 +137,14 @@ def module_tree(model: Model, formula: Formula) -> Node:
 
 
 def _grow(root: Node, line: Line, count: Expr, formula: Formula) -> None:
-    count = count * line.count.xreplace(formula.relations)
+    count = count * line.count.xreplace(formula.simplified)
     words = [word for word in line.path.split(".") if word not in ("*", "")]
     entry = line.entry
-    if entry is None or entry.module or line.each != 0:
+    if line.among is not None and not any(
+        one.each != 0 or (one.entry and one.entry.module) for _, one in line.leaves()
+    ):
+        return  # a kind of layers that has nothing of its own in this
+    if entry is None or _stands(line):
         node = root
         along = [root]
         for word in words:
@@ -147,15 +153,21 @@ def _grow(root: Node, line: Line, count: Expr, formula: Formula) -> None:
         if entry is None:
             if node.label is _nothing and line.part:
                 node.label = _class_of(line.part)
-            node.count = line.count.xreplace(formula.relations) if line.count != 1 else node.count
+            node.count = line.count.xreplace(formula.simplified) if line.count != 1 else node.count
+            node.among = line.among or node.among
         else:
             if node.label is _nothing:
                 node.label = partial(describe, entry)
-            amount = (count * line.each).xreplace(formula.relations)
+            amount = (count * line.each).xreplace(formula.simplified)
             for above in along:
                 above.total = above.total + amount
     for below in line.lines:
         _grow(root, below, count, formula)
+
+
+def _stands(line: Line) -> bool:
+    """Whether an operation has a line of its own: it counts, or it is a module in torch."""
+    return line.each != 0 or (line.entry is not None and line.entry.module)
 
 
 def describe(entry: Entry, spell: Callable[[Expr], str]) -> str:

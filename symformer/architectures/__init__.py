@@ -16,6 +16,7 @@ from ..configs.finding import reader
 from ..configs.reading import read_config
 from ..language.errors import ConfigError, TargetError, UnknownNameError
 from ..language.registry import Registry
+from ..language.sizes import Numbers
 from ..language.symbols import symbol
 from ..language.target import Kind, parse
 from ..models.model import Model
@@ -67,10 +68,9 @@ def architecture(name: str, /, **options: Any) -> Model:
         raise UnknownNameError("architecture or preset", name, [*names(), *presets()])
     base = architecture_class(facts["architecture"] if facts else name)
     chosen = base.options_from({**(facts.get("options", {}) if facts else {}), **options})
-    model = _model(name, base(**chosen))
-    sizes = facts["sizes"] if facts else {}
+    sizes = {symbol(size): number for size, number in facts["sizes"].items()} if facts else {}
     own = base(**base.options_from(facts.get("options", {}) if facts else {})).chosen
-    return _stated(model.set({symbol(size): Integer(number) for size, number in sizes.items()}), own)
+    return _stated(_model(name, base(**chosen), sizes), own)
 
 
 def from_config(path: str, /, **options: Any) -> Model:
@@ -82,8 +82,7 @@ def from_config(path: str, /, **options: Any) -> Model:
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     component = base(**base.options_from({**read, **options}))
-    model = _model(path, component).set({size: Integer(number) for size, number in numbers.items()})
-    return _stated(model, base(**base.options_from(read)).chosen)
+    return _stated(_model(path, component, numbers), base(**base.options_from(read)).chosen)
 
 
 def resolve(target: str, /, **options: Any) -> Model:
@@ -100,10 +99,13 @@ def resolve(target: str, /, **options: Any) -> Model:
     raise TargetError(named.refusal)
 
 
-def _model(target: str, component: Architecture) -> Model:
-    places = Provenance(places=_places(component.fields))
+def _model(target: str, component: Architecture, sizes: Numbers) -> Model:
+    """The component at these sizes, but those that it has with other options only: the classes of a head."""
+    places = Provenance(places=_places(component.fields) | _depths(component))
     relations = dict(component.relations)
-    return Model(target=target, component=component, relations=relations, provenance=places, read_numbers=resolve)
+    model = Model(target=target, component=component, relations=relations, provenance=places, read_numbers=resolve)
+    other = component.fields.sizes.keys() - model.settable
+    return model.set({size: Integer(number) for size, number in sizes.items() if size not in other})
 
 
 def _places(fields: Fields) -> dict[str, Place]:
@@ -115,6 +117,14 @@ def _places(fields: Fields) -> dict[str, Place]:
     if fields.layers:
         found |= {size.name: Place(fields.layers.name, counted=kind) for kind, size in fields.layers.sizes.items()}
     return found
+
+
+def _depths(component: Architecture) -> dict[str, Place]:
+    """The field that says how many layers of several kinds there are."""
+    fields = component.fields
+    names = [fields.layers.depth.names[0]] if fields.layers else []
+    names += [place.names[0] for place in fields.sizes.values() if place.beside is not None]
+    return {total.name: Place(names[0]) for total in component.totals if names}
 
 
 def _stated(model: Model, options: Mapping[str, str]) -> Model:

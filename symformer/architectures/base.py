@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 from sympy import Symbol
 
-from ..components.base import Component
-from ..configs.fields import Chance, Choice, Field, Fields, Function, Layers, Rounds, Share, Switch
+from ..components.base import Component, Names
+from ..configs.fields import Chance, Choice, Field, Fields, Function, Labels, Layers, Rounds, Share, Switch
+from ..language.errors import listed
 from ..language.sizes import Divides
+from ..ledger.adapters import CHANGES, Adapter, adapted
+from ..ledger.facts import Ledger
+from ..ledger.operations import record
 
 __all__ = [
     "Architecture",
@@ -19,12 +24,17 @@ __all__ = [
     "Field",
     "Fields",
     "Function",
+    "Labels",
     "Layers",
     "Rounds",
     "Share",
     "Switch",
     "Witness",
 ]
+
+
+LORA = "Hu et al. 2021 [hu2021], section 4.1"
+HOULSBY = "Houlsby et al. 2019 [houlsby2019], section 2.1"
 
 
 @dataclass(frozen=True)
@@ -48,11 +58,29 @@ class Witness:
 class Architecture(Component):
     """A whole model. A subclass adds how configs fill it, its witness, and the variants that are certified."""
 
+    lora: Names = ()  # the linear layers that have an update of low rank beside them, by the last words of their names
+    adapters: Names = ()  # those that have a narrow hidden layer after them
+
     role: ClassVar[str] = "model"
     fields: ClassVar[Fields]
     witness: ClassVar[Witness]
     # Each variant is a set of options; the first is the default. Every one is proved, and printed in the derivation.
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The whole model, with its adapters where it has some."""
+        given = [Adapter(name, targets) for name in CHANGES if (targets := getattr(self, name))]
+        return adapted(self, given) if given else record(self)
+
+    @property
+    def about(self) -> str:
+        """What it is, for a document, and what its adapters are."""
+        said = [super().about]
+        said += [f"Beside {listed(self.lora)} stand updates of low rank (LoRA), {LORA}."] if self.lora else []
+        said += [f"After {listed(self.adapters)} stand adapters, {HOULSBY}."] if self.adapters else []
+        said += ["These alone are trained, and the model is left as it is."] if len(said) > 1 else []
+        return " ".join(said)
 
     @property
     def library(self) -> str:

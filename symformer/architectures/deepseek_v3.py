@@ -32,7 +32,7 @@ class DeepSeekV3(LlamaLike):
     is left out, as in transformers' class.
 
     >>> DeepSeekV3().formula("kv-cache")
-    2*B*C*L_dense*R_kv + 2*B*C*L_dense*D_rope + 2*B*C*L_moe*R_kv + 2*B*C*L_moe*D_rope
+    2*B*C*L*R_kv + 2*B*C*L*D_rope
     """
 
     title = "DeepSeek-V3"

@@ -22,8 +22,8 @@ from .bases.stacked import Stack
 class Gemma2(LlamaLike):
     """Gemma 2, Gemma Team 2024 [gemma2024], section 2: layers with a sliding window, and layers without.
 
-    The two kinds of layer store the same and differ in what they look back on. They stand here in two stacks, one after
-    the other; nothing counted depends on their order. The scale of the embedding and the soft caps are elementwise.
+    The two kinds of layer store the same and differ in what they look back on; nothing counted depends on their order.
+    The scale of the embedding and the soft caps are elementwise.
 
     >>> Gemma2().formula("kv-cache")
     4*B*L_local*G*D*min(C, C_win - 1) + 4*B*C*L_global*G*D

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
+from ..components.base import Component
 from ..components.cross_attention import CrossAttention
 from ..components.distance_embedding import DistanceEmbedding
 from ..components.dropout import Dropout
@@ -15,25 +17,26 @@ from ..components.pre_norm_block import PreNormBlock
 from ..components.relative_bias import RelativeBias
 from ..components.rms_norm import RMSNorm
 from ..components.self_attention import SelfAttention
-from ..components.token_embedding import TokenEmbedding
 from ..language.symbols import A, D, E, H, L_dec, L_enc, P_rel, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Chance, Field, Fields, Switch, Witness
+from .base import Chance, Choice, Field, Fields, Switch, Witness
+from .bases.encoder_decoder import EncoderDecoder, Tower
 
 
 @dataclass(frozen=True, kw_only=True)
-class T5(Architecture):
-    """T5, Raffel et al. 2020 [raffel2020], section 2.1: a pre-norm encoder-decoder that is told distances alone.
+class T5(EncoderDecoder):
+    """T5, Raffel et al. 2020 [raffel2020], section 2.1: a pre-norm encoder-decoder that knows distances, not positions.
 
-    Its norms are RMS norms, nothing has a bias, and one table of distances serves all layers of a stack.
+    A tower has one table of distances, which all its layers read. T5 v1.1 has ``gated=true`` and ``tied=false``,
+    Shazeer 2020 [shazeer2020].
 
     >>> T5().params
-    4*L_enc*E*A*D + 8*L_dec*E*A*D + 2*L_enc*E*H + 2*L_dec*E*H + 2*L_enc*E + 3*L_dec*E + V*E + 2*P_rel*A + 2*E
+    4*L_enc*E*A*D + 2*L_enc*E*H + 8*L_dec*E*A*D + 2*L_dec*E*H + 2*L_enc*E + 3*L_dec*E + V*E + 2*P_rel*A + 2*E
     """
 
     title = "T5"
-    shapes = "source[B,S_enc], target[B,S] -> logits[B,S,V]"
+    layers = "block"
 
     fields = Fields(
         {
@@ -46,56 +49,73 @@ class T5(Architecture):
             A: Field(("num_heads",), 8),
             D: Field(("d_kv",), 64),
         },
-        {"tied": Switch("tie_word_embeddings", True), "dropout": Chance("dropout_rate", 0.1)},
+        {
+            "tied": Switch("tie_word_embeddings", True),
+            "gated": Choice("feed_forward_proj", {"relu": False, "gated-gelu": True}, "relu"),
+            "dropout": Chance("dropout_rate", 0.1),
+        },
         model_types=("t5",),
         classes={
-            "T5ForConditionalGeneration": {"head": "lm", "tied": True, "gated": False},
+            "T5ForConditionalGeneration": {"head": "lm", "tied": True},
+            "symformer.witness.models.untied_t5:UntiedT5": {"head": "lm", "tied": False},
             "T5Model": {"head": "none"},
         },
     )
-    witness = Witness("transformers", "T5Config")
-    variants = ({}, {"head": "none"})
+    witness = Witness("transformers", "T5Config", author="transformers, its head untied by symformer")
+    variants = ({}, {"head": "none"}, {"gated": True, "tied": False}, {"gated": True})
 
-    head: Literal["lm", "none"] = "lm"
     tied: bool = True
     gated: bool = False
     dropout: bool = True
 
-    def forward(self, ops: Operations, source: Tensor, target: Tensor) -> Tensor:
-        norm, dropped = RMSNorm(cast=False), "dropout" if self.dropout else ""
-        names = {"query": "q", "key": "k", "value": "v", "output": "o"}
-        facts = {"heads": A, "kv_heads": A, "head_width": D, "bias": False, "output_bias": False, "scaled": False}
-        facts |= {**names, "weight_dropout": dropped}
-        mlp = (
-            GatedMLP(activation="gelu_new", gate="wi_0", up="wi_1", act="act", down="wo")
-            if self.gated
-            else MLP(bias=False, activation="relu", up="wi", act="act", inner_dropout=dropped, down="wo")
-        )
+    @property
+    def norm(self) -> Component:
+        """A norm, wherever the model has one."""
+        return RMSNorm(cast=False)
 
-        def stack(name: str, count, causal: bool, tokens: Tensor, memory: Tensor | None) -> Tensor:
-            own = SelfAttention(**facts, causal=causal, distances=RelativeBias())
-            cross = CrossAttention(**facts)
-            sublayers = (
-                {"SelfAttention": own} | ({"EncDecAttention": cross} if memory else {}) | {"DenseReluDense": mlp}
-            )
-            parts = {}
-            for place, (part, sublayer) in enumerate(sublayers.items()):
-                parts |= {f"layer.{place}.layer_norm": norm, f"layer.{place}.{part}": sublayer}
-            x = ops.call(f"{name}.embed_tokens", TokenEmbedding(), tokens, table)
-            x = ops.call(f"{name}.dropout", Dropout(), x) if self.dropout else x
-            places = ops.index("distances", tokens.shape[1], tokens.shape[1])
-            bias = ops.call(
-                f"{name}.block.0.layer.0.SelfAttention.relative_attention_bias", DistanceEmbedding(), places
-            )
-            x = ops.repeat(
-                f"{name}.block", count, PreNormBlock(parts=parts, dropout=dropped), x, {"bias": bias, "memory": memory}
-            )
-            x = ops.call(f"{name}.final_layer_norm", norm, x)
-            return ops.call(f"{name}.dropout", Dropout(), x) if self.dropout else x
+    @property
+    def logits(self) -> tuple[str, LMHead]:
+        return "lm_head", LMHead(tied=self.tied)
 
-        table = ops.parameter("shared", weight=(V, E))["weight"]
-        memory = stack("encoder", L_enc, False, source, None)
-        y = stack("decoder", L_dec, True, target, memory)
-        if self.head == "none":
-            return y
-        return ops.call("lm_head", LMHead(tied=self.tied), y, table)
+    @property
+    def dropped(self) -> str:
+        """The name of every dropout."""
+        return "dropout" if self.dropout else ""
+
+    def layer(self, tower: Tower) -> Component:
+        facts: dict[str, Any] = {"heads": A, "kv_heads": A, "head_width": D, "bias": False, "output_bias": False}
+        facts |= {
+            "scale": "none",
+            "query": "q",
+            "key": "k",
+            "value": "v",
+            "output": "o",
+            "weight_dropout": self.dropped,
+        }
+        hidden: dict[str, Any] = {"bias": False, "act": "act", "down": "wo", "inner_dropout": self.dropped}
+        attention = SelfAttention(**facts, causal=tower == "decoder", distances=RelativeBias())
+        sublayers: dict[str, Component] = {"SelfAttention": attention}
+        if tower == "decoder":
+            sublayers["EncDecAttention"] = CrossAttention(**facts)
+        if self.gated:
+            sublayers["DenseReluDense"] = GatedMLP(activation="gelu_new", gate="wi_0", up="wi_1", **hidden)
+        else:
+            sublayers["DenseReluDense"] = MLP(activation="relu", up="wi", **hidden)
+        parts: dict[str, Component] = {}
+        for place, (name, sublayer) in enumerate(sublayers.items()):
+            parts |= {f"layer.{place}.layer_norm": self.norm, f"layer.{place}.{name}": sublayer}
+        return PreNormBlock(parts=parts, dropout=self.dropped)
+
+    def embed(self, ops: Operations, tower: Tower, tokens: Tensor) -> Tensor:
+        return self._dropped(ops, tower, super().embed(ops, tower, tokens))
+
+    def beside(self, ops: Operations, tower: Tower, tokens: Tensor) -> Mapping[str, Tensor]:
+        distances = ops.index("distances", tokens.shape[1], tokens.shape[1])
+        name = f"{tower}.block.0.layer.0.SelfAttention.relative_attention_bias"
+        return {"bias": ops.call(name, DistanceEmbedding(), distances)}
+
+    def finish(self, ops: Operations, tower: Tower, x: Tensor) -> Tensor:
+        return self._dropped(ops, tower, ops.call(f"{tower}.final_layer_norm", self.norm, x))
+
+    def _dropped(self, ops: Operations, tower: Tower, x: Tensor) -> Tensor:
+        return ops.call(f"{tower}.dropout", Dropout(), x) if self.dropout else x

@@ -35,15 +35,13 @@ def command(as_json: bool) -> None:
     rows = []
     for name in architectures.names():
         model = architectures.architecture(name)
-        rows.append(
-            [name, model.title, _brief(spell(model.params.expanded)), ", ".join(architectures.presets_of(name))]
-        )
+        rows.append([name, model.title, _brief(spell(model.params.written)), ", ".join(architectures.presets_of(name))])
     table(["name", "title", "parameters", "presets"], rows, "llll")
     say("\nComponents")
     rows = []
     for name in components.names():
         part = components.component(name)
-        rows.append([f"component:{name}", part.title, _brief(spell(part.params.expanded))])
+        rows.append([f"component:{name}", part.title, _brief(spell(part.params.written))])
     table(["name", "title", "parameters"], rows, "lll")
     say("\nQuantities")
     rows = []

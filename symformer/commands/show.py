@@ -33,6 +33,7 @@ def command(
 ) -> None:
     """Show a formula, its value and its breakdown."""
     from ..answers.summary import amount, conventions, show_json, value_of
+    from ..language.notation.text import text
 
     if every:
         _conventions(target, quantity, sets, options, as_json)
@@ -43,13 +44,15 @@ def command(
         return
     value = value_of(formula, model)
     say(f"{model.title} ({model.target}): {formula.measure.title}")
-    closed = f"{formula.measure.letter} = {spell(formula.expanded)}"
+    closed = f"{formula.measure.letter} = {spell(formula.written)}"
     if value is not None and formula.symbols:
         closed += f" = {amount(value, formula.measure.unit)}"
     say(closed)
     missing = [name for name in formula.symbols if name not in model.known]
     if model.known:
         say("with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items()))
+    for total in formula.totals & formula.written.free_symbols:
+        say(f"where {total} = {text(formula.relations[total])}")
     if missing:
         say(_unnumbered(model, missing))
     for name, choice in conventions(model, formula).items():

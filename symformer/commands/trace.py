@@ -87,7 +87,7 @@ def command(
         )
         return
     say(f"{found.model.title}: {formula.measure.title}")
-    say(f"{formula.measure.letter} = {spell(formula.expanded)}")
+    say(f"{formula.measure.letter} = {spell(formula.written)}")
     say(f"exact, row by row, at {len(found.checked)} fresh random configs ({found.builds} builds)\n")
     table(["symbol", "field"], [[name, place] for name, place in found.symbols.items()], "ll")
     for name, other in found.ties.items():
@@ -96,6 +96,8 @@ def command(
         say(f"{each.name} is kept at {each.value:,}: {each.why}" + (f" ({each.line})" if each.line else ""))
     for condition in found.conditions:
         say(f"it holds where {condition}")
+    for line in found.report:
+        say(line)
     for path, ignored in ((target, model.ignored), *((path, ignored_at(model, path)) for path in configs)):
         if ignored:
             say(f"{', '.join(ignored)} in {path}: nothing that {model.source.name} stores depends on it")

@@ -21,6 +21,7 @@ from ..ledger.placement import Cut
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
 
+Names = tuple[str, ...]  # the type of an option that takes names, with commas between them
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -28,8 +29,9 @@ _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "
 class Component(ABC):
     """A part of a model.
 
-    A subclass is a frozen dataclass with the class attributes below and a ``forward``. Its fields of type ``bool`` or
-    ``Literal`` are its options, those of type ``Expr`` are sizes, and those of type ``str`` are torch's names.
+    A subclass is a frozen dataclass with the class attributes below and a ``forward``. Its fields of type ``bool``,
+    ``Literal`` or ``Names`` are its options, those of type ``Expr`` are sizes, and those of type ``str`` are names that
+    torch has for it.
     """
 
     title: ClassVar[str]  # "Self-attention"
@@ -59,6 +61,11 @@ class Component(ABC):
     def ledger(self) -> Ledger:
         """This part alone, on inputs of the shapes its shape line names."""
         return record(self)
+
+    @property
+    def totals(self) -> Relations:
+        """Sizes that count several kinds together: of layers of two kinds, how many there are."""
+        return {}
 
     @property
     def library(self) -> str:
@@ -100,7 +107,7 @@ class Component(ABC):
 
     @classmethod
     def choices(cls) -> dict[str, tuple[Any, ...]]:
-        """Its options, each with the values it takes."""
+        """Its options, each with the values it takes; with none, where it takes names."""
         return dict(_choices(cls))
 
     @classmethod
@@ -111,6 +118,9 @@ class Component(ABC):
         for name, spelt in given.items():
             if name not in choices:
                 raise UnknownNameError("option", name, choices)
+            if not choices[name]:
+                read[name] = _names(name, spelt)
+                continue
             value = _BOOLEANS.get(str(spelt).lower(), spelt) if choices[name] == (True, False) else spelt
             if value not in choices[name]:
                 expected = " or ".join(spell_option(choice) for choice in choices[name])
@@ -120,7 +130,9 @@ class Component(ABC):
 
     def spell(self) -> str:
         """Its options for a sentence: ``head=lm, tied=true``."""
-        return ", ".join(f"{name}={spell_option(getattr(self, name))}" for name in self.choices()) or "no options"
+        chosen = {name: getattr(self, name) for name in self.choices()}
+        said = [f"{name}={spell_option(value)}" for name, value in chosen.items() if value != ()]
+        return ", ".join(said) or "no options"
 
     @property
     def chosen(self) -> dict[str, str]:
@@ -140,11 +152,23 @@ def _choices(part: type[Component]) -> Mapping[str, tuple[Any, ...]]:
             found[item.name] = (True, False)
         elif get_origin(hints[item.name]) is Literal:
             found[item.name] = get_args(hints[item.name])
-    return found
+    return {**found, **{item.name: () for item in fields(part) if hints[item.name] == Names}}
+
+
+def _names(option: str, given: object) -> Names:
+    """Names with commas between them, or apart. Raises OptionError for none, and for one that stands there twice."""
+    names = tuple(name.strip() for name in given.split(",")) if isinstance(given, str) else given
+    if not isinstance(names, tuple | list) or not all(isinstance(name, str) and name for name in names):
+        raise OptionError(f"{option}={given} is not understood; it takes names, such as {option}=q_proj,v_proj")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise OptionError(f"{option}={given} names {twice[0]} twice; keep one")
+    return tuple(names)
 
 
 def spell_option(value: object) -> str:
     """An option's value as it is written on the command line."""
+    if isinstance(value, tuple):
+        return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -9,7 +9,7 @@ from sympy import Expr
 from ..language.shapes import Shape
 from ..language.sizes import Divides
 from ..language.symbols import A, D, E, G
-from ..ledger.facts import Tensor, Weight
+from ..ledger.facts import Scale, Tensor, Weight
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component
@@ -39,7 +39,7 @@ class CrossAttention(Component):
     value: str = "v_proj"
     fused: str = ""  # the one matrix that stores all three projections, where there is one
     output: str = "o_proj"
-    scaled: bool = True
+    scale: Scale = "scores"  # what is divided by the root of D
     key_bias: bool = True  # of the key projection, where the others have one
     weight_dropout: str = ""  # dropout on the attention weights, where the model names one
     output_dropout: str = ""
@@ -63,7 +63,7 @@ class CrossAttention(Component):
         v = ops.linear(self.value, memory, keys, bias=self.bias, shared=slices[keys], module=own)
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
-        weights = ops.softmax("softmax", ops.scores("scores", q, k, "none", scaled=self.scaled))
+        weights = ops.softmax("softmax", ops.scores("scores", q, k, "none", scale=self.scale))
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
         y = ops.linear(self.output, ops.merge(ops.mix("mix", weights, v, "none")), x.width, bias=self.output_bias)

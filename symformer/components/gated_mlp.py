@@ -33,6 +33,7 @@ class GatedMLP(Component):
     act: str = "act_fn"
     down: str = "down_proj"
     fused: str = ""  # the one matrix that gives the gate and what it opens together, where there is one
+    inner_dropout: str = ""  # dropout on the hidden layer, where the model names one
     dropout: str = ""
 
     @property
@@ -54,5 +55,8 @@ class GatedMLP(Component):
         else:
             gate = ops.activation(self.act, ops.linear(self.gate, x, self.hidden, bias=self.bias), self.activation)
             up = ops.linear(self.up, x, self.hidden, bias=self.bias)
-        y = ops.linear(self.down, ops.multiply("product", gate, up), x.width, bias=self.bias)
+        hidden = ops.multiply("product", gate, up)
+        if self.inner_dropout:
+            hidden = ops.dropout(self.inner_dropout, hidden)
+        y = ops.linear(self.down, hidden, x.width, bias=self.bias)
         return ops.dropout(self.dropout, y) if self.dropout else y

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from ..language.symbols import E, P
-from ..ledger.facts import ZERO, Tensor
+from ..ledger.facts import ONE, ZERO, Tensor
 from ..ledger.operations import Operations
 from .base import Component
 
 
 @dataclass(frozen=True, kw_only=True)
 class PositionEmbedding(Component):
-    """One learned row of E elements a position, Gehring et al. 2017 [gehring2017], section 3.1; the batch shares it.
+    """One learned row of E elements a position, Gehring et al. 2017 [gehring2017], section 3.1.
 
     >>> PositionEmbedding().params
     P*E
@@ -22,11 +22,15 @@ class PositionEmbedding(Component):
 
     title = "Learned position embedding"
     role = "embeddings"
-    shapes = "positions[1,S] -> x[1,S,E]"
-
     rows: Expr = P
     width: Expr = E
     skipped: Expr = ZERO  # rows before the first position's, which no position reads
+    frozen: bool = False  # whether it is stored and not trained, as fixed sines are where they are a weight
+    sequences: Expr = ONE  # for how many they are looked up: for one, which the batch shares, or for each of B
+
+    @property
+    def shapes(self) -> str:  # type: ignore[override]  # as often as they are looked up
+        return f"positions[{self.sequences},S] -> x[{self.sequences},S,E]"
 
     def forward(self, ops: Operations, positions: Tensor) -> Tensor:
-        return ops.lookup("", positions, self.rows, self.width, "positions", skipped=self.skipped)
+        return ops.lookup("", positions, self.rows, self.width, "positions", skipped=self.skipped, frozen=self.frozen)

@@ -8,7 +8,7 @@ from sympy import Expr
 
 from ..language.sizes import Divides
 from ..language.symbols import A, D, E, G
-from ..ledger.facts import Mask, Tensor
+from ..ledger.facts import Mask, Scale, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component, beside, read_by
@@ -44,7 +44,7 @@ class SelfAttention(Component):
     spread: bool = False  # whether keys and values are copied to every head of their group before they are cached
     positions: RotaryPositions | None = None  # applied to queries and keys, by head
     distances: Component | None = None  # what is added to the scores for how far apart two tokens are
-    scaled: bool = True  # whether the scores are divided by the root of D
+    scale: Scale = "scores"  # what is divided by the root of D
     key_bias: bool = True  # of the key projection, where the others have one
     joint_norm: Component | None = None  # of queries and keys, over all heads together
     head_norm: Component | None = None  # of queries and keys, over each head alone, before their positions
@@ -107,7 +107,7 @@ class SelfAttention(Component):
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         mask: Mask = "causal" if self.causal else "none"
-        scores = ops.scores("scores", q, k, mask, self.window, scaled=self.scaled, whole=self.whole)
+        scores = ops.scores("scores", q, k, mask, self.window, scale=self.scale, whole=self.whole)
         if self.distances is not None:
             scores = ops.call("distances", self.distances, *read_by(self.distances, scores, angles))
         weights = ops.softmax("softmax", scores, self.softmax)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -97,6 +97,7 @@ class Field:
     default: int | Expr | None = None
     beside: Symbol | None = None  # another size, where the field holds the sum of the two
     null: bool = False  # whether the class takes null, and then does as if the field were left out
+    twins: tuple[str, ...] = ()  # fields of the same size in another part, with a like default; all have to agree
 
     @property
     def part_of(self) -> str:
@@ -105,6 +106,16 @@ class Field:
 
     def read(self, size: Symbol, config: Config) -> int | Expr:
         """The number, or an expression over other sizes. Raises ConfigError naming the field and its value."""
+        number = self._read(size, config)
+        for twin in self.twins:
+            if (other := replace(self, names=(twin,), twins=()).read(size, config)) != number:
+                raise ConfigError(
+                    f"in the config {self.names[0]!r} is {number} and {twin!r} is {other}; only one "
+                    f"{size} ({letter(size).meaning}) for both is known"
+                )
+        return number
+
+    def _read(self, size: Symbol, config: Config) -> int | Expr:
         found = {name: config[name] for name in self.names if name in config}
         for name in [name for name, value in found.items() if value is None]:
             if not self.null:
@@ -158,6 +169,25 @@ class Share(Field):
         whole = evaluate(self.of, numbers, self.names[0])
         exact = number / whole
         return exact if int(whole * exact) == number else (number + 0.5) / whole
+
+
+@dataclass(frozen=True)
+class Labels(Field):
+    """Where the number of a classifier's classes stands, or a name for each of them."""
+
+    def read(self, size: Symbol, config: Config) -> int | Expr:
+        """The number of names, where there are any, which transformers counts; else as any other."""
+        number, names = self.names
+        counted = super().read(size, {name: value for name, value in config.items() if name != names})
+        if config.get(names) is None:
+            return counted
+        if not isinstance(config[names], dict) or not config[names]:
+            raise ConfigError(f"{names!r} is {shown(config[names])} in the config; it should be a name for each class")
+        if number in config and counted != len(config[names]):
+            raise ConfigError(
+                f"{number!r} is {counted} in the config, and {names!r} names {len(config[names])}; keep one"
+            )
+        return len(config[names])
 
 
 @dataclass(frozen=True)
@@ -333,7 +363,8 @@ class Fields:
     sizes: Mapping[Symbol, Field]
     options: Mapping[str, Switch | Function | Chance | Choice] = field(default_factory=dict)
     layers: Layers | None = None  # where a model's layers are of several kinds, mixed
-    nullable: Mapping[str, Symbol] = field(default_factory=dict)  # option -> the size whose field is null without it
+    # option -> the size whose field is null without it, or says what is the default anyway where that is another size
+    nullable: Mapping[str, Symbol] = field(default_factory=dict)
     apart: Mapping[str, tuple[Symbol, Symbol]] = field(default_factory=dict)  # option -> two sizes, the same without it
     needs: Mapping[Symbol, str] = field(default_factory=dict)  # a size -> the option without which nothing is so wide
     nested: Mapping[str, Fields] = field(default_factory=dict)  # a field that holds fields, none of which is read
@@ -420,7 +451,7 @@ class Fields:
     @cached_property
     def known(self) -> frozenset[str]:
         """Every field that is read, restates what is read, or changes nothing."""
-        read = {name for place in self.sizes.values() for name in place.names}
+        read = {name for place in self.sizes.values() for name in (*place.names, *place.twins)}
         read |= {place.name for place in self.options.values()} | set(self.restated)
         read |= set(self.layers.names) if self.layers else {LAYER_TYPES}
         return frozenset({*read, *READ, *QUANTISED, *INERT, *self.inert})
@@ -450,9 +481,10 @@ class Fields:
     def write(self, component: Component, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """The config of a component at given sizes: the inverse of read."""
         config: dict[str, Any] = {
-            place.names[0]: numbers[size] + (numbers[place.beside] if place.beside else 0)
+            name: numbers[size] + (numbers[place.beside] if place.beside else 0)
             for size, place in self.sizes.items()
             if size in numbers and not isinstance(place, Share)
+            for name in (place.names[0], *place.twins)
         }
         config |= {
             place.names[0]: place.written(numbers[size], numbers)

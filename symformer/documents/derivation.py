@@ -147,7 +147,7 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
         raise RuleError(f"{formula.id} is no number: its {below.measure.title} are 0")
     quotient = Chain((_label(formula),), (Quotient(_label(above), _label(below)),))
     result: list[Block] = [Equation(quotient, key=True)]
-    result += [Equation(Chain((_label(side),), (tree(side.expanded),))) for side in (above, below)]
+    result += [Equation(Chain((_label(side),), (tree(side.written),))) for side in (above, below)]
     known = subject.model.known
     if numbered_:
         value = number(formula.value(dict(known)))
@@ -200,11 +200,11 @@ def with_numbers(model: Model) -> Model:
 
 
 def _label(formula: Formula) -> Label:
-    return Label(formula.measure.letter, "", formula.expanded)
+    return Label(formula.measure.letter, "", formula.written)
 
 
 def _result(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]:
-    blocks: list[Block] = [Equation(Chain((_label(formula),), (tree(formula.expanded),)), key=True)]
+    blocks: list[Block] = [Equation(Chain((_label(formula),), (tree(formula.written),)), key=True)]
     if numbered_:
         value = formula.value(dict(subject.model.known))
         blocks.append(
@@ -296,9 +296,9 @@ def _concerns(constraint: Condition, formula: Formula) -> bool:
 
 def _about(line: AccountLine, formula: Formula) -> list[Piece]:
     """What a part is, with the sizes that it has where it stands for those that its class has by itself."""
-    if not isinstance(line.part, Component):
+    if not isinstance(line.part, Component) or line.among is not None:
         return []
-    part = line.part.under(formula.relations)
+    part = line.part.under(formula.simplified)
     sizes: dict[Symbol, Expr] = {}
     for each in fields(part):
         if isinstance(each.default, Symbol):
@@ -341,7 +341,7 @@ def _parts(model: Model, formula: Formula) -> list[Block]:
 
 def _title(line: AccountLine) -> Piece:
     """What a section is called: a part by its title, a module that nobody composed by its own name."""
-    return line.part.title if isinstance(line.part, Component) else Code(line.name)
+    return line.part.title if isinstance(line.part, Component) and line.among is None else Code(line.name)
 
 
 def _part(formula: Formula, section: Section, columns: tuple[str, str]) -> list[Block]:
@@ -367,13 +367,23 @@ def _places(section: Section, formula: Formula) -> list[Block]:
     for about, lines in said:
         where: list[Piece] = []
         for line in lines:
-            one: Line = [f"{'one' if where else 'One'} of ", Math.of(line.count), " equal layers, "]
+            one = _layers(line, formula, first=not where)
             path = Code(line.path or line.name)
             where += [*_maybe(where, ", " if line.count == 1 else "; "), *_maybe(line.count != 1, *one), path]
             if not isinstance(line.part, Component) and (apart := _apart(line, formula)):
                 where += [" without ", *listed(*([Code(other)] for other in apart))]
         blocks.append(Paragraph([*where, *([". ", *about] if about else [":"])]))
     return blocks
+
+
+def _layers(line: AccountLine, formula: Formula, first: bool) -> Line:
+    """Which layers these are: all of one kind, or what those of several kinds share, or what some have beside that."""
+    if line.among is not None:
+        count, among = Math.of(line.count), Math.of(line.among)
+        return ["What " if first else "what ", count, " of the ", among, " layers have of their own, "]
+    if line.count in formula.totals:
+        return ["What all " if first else "what all ", Math.of(line.count), " layers have, "]
+    return ["One of " if first else "one of ", Math.of(line.count), " equal layers, "]
 
 
 def _apart(line: AccountLine, formula: Formula) -> list[str]:
@@ -429,7 +439,7 @@ def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]
     if leading.rest == 0:
         return []
     several = isinstance(leading.expr, Add)
-    held = sorted((size for size in formula.expanded.free_symbols if not letter(size).growth), key=RANK.__getitem__)
+    held = sorted((size for size in formula.written.free_symbols if not letter(size).growth), key=RANK.__getitem__)
     but: Line = _maybe(held, " but ", *listed(*([Math.of(size)] for size in held)))
     grow = "terms that grow" if several else "term that grows"
     line: list[Piece] = [f"The {grow} fastest when all sizes", *but, f" grow alike {'are' if several else 'is'} "]
@@ -454,7 +464,7 @@ def _other_preset(shown: Model, formula: Formula) -> Model | None:
 
 
 def _numbers(formula: Formula, subject: Subject) -> list[Block]:
-    chain = substitution(formula.expanded, subject.model.known)
+    chain = substitution(formula.written, subject.model.known)
     return [
         Heading(1, ["The numbers", *_maybe(not subject.changed, " of ", Code(subject.name))]),
         Equation(Chain((_label(formula),), chain.steps)),
@@ -513,7 +523,7 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
         amount = [f"{sibling.value(_asked(sibling, example.known)):,}"] if example else []
         if example and example.target != shown.target:
             amount.append(f" ({example.target})")
-        others.append([[Code(spelt)], [Math.of(sibling.expanded)], amount])
+        others.append([[Code(spelt)], [Math.of(sibling.written)], amount])
     if others:
         counted = any(row[-1] for row in others)
         head = [["Variant"], ["Formula"], *([[subject.column]] if counted else [])]

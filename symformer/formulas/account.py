@@ -54,6 +54,7 @@ class Line:
     entry: Entry | None = None
     terms: tuple[Term, ...] = ()
     lines: tuple[Line, ...] = ()
+    among: Expr | None = None  # of how many layers these are some, where only what is their own stands here
 
     @cached_property
     def each(self) -> Expr:

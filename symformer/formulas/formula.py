@@ -92,6 +92,7 @@ class Formula:
     measure: Measure
     root: Line
     relations: Relations = field(default_factory=dict)
+    totals: frozenset[Symbol] = frozenset()  # of these, the sizes that it is written with all the same: L of all layers
     conventions: Mapping[str, str] = field(default_factory=dict)
     constraints: tuple[Condition, ...] = ()
     source: Source | None = None
@@ -119,6 +120,16 @@ class Formula:
     def expanded(self) -> Expr:
         """The polynomial."""
         return expand(self.expr)
+
+    @property
+    def simplified(self) -> Relations:
+        """The relations that are put in where it is written out: all but those that totals are given by."""
+        return {target: value for target, value in self.relations.items() if target not in self.totals}
+
+    @cached_property
+    def written(self) -> Expr:
+        """The polynomial as it is printed, in which a total stands for its sum: L for L_dense + L_moe."""
+        return expand(self.root.each.xreplace(self.simplified)) if self.totals else self.expanded
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -155,7 +166,7 @@ class Formula:
         """The steps from the shapes to the polynomial, each proved equal to the next."""
         from .derivation import derive
 
-        return derive(self.root, self.measure, self.relations)
+        return derive(self.root, self.measure, self.simplified)
 
     @property
     def rows(self) -> list[Row]:
@@ -164,10 +175,10 @@ class Formula:
         for count, line in self.root.leaves():
             if line.each == 0 and not (line.entry and line.entry.module):
                 continue
-            each = expand(line.each.xreplace(self.relations))
+            each = expand(line.each.xreplace(self.simplified))
             if line.path in found:  # a module used twice, such as one dropout for two residuals
                 each += found[line.path].each
-            found[line.path] = Row(line.path, count.xreplace(self.relations), each)
+            found[line.path] = Row(line.path, count.xreplace(self.simplified), each)
         return list(found.values())
 
     def of_row(self, row: Row, numbers: Numbers) -> int | Fraction:
@@ -181,7 +192,7 @@ class Formula:
         >>> sf.architecture("gpt2").params.leading()
         12*L*E**2
         """
-        return Leading.of(self.expanded)
+        return Leading.of(self.written)
 
     def value(self, spec: object = None, **numbers: int) -> int:
         """The exact integer at a preset, a dict, a path to a ``config.json``, or the model's own numbers.
@@ -249,6 +260,8 @@ class Formula:
         relations = dict(self.relations)
         for name, given in values.items():
             target = self._taken(name)
+            if target in self.totals:
+                raise SizeError(f"{target} is {text(self.relations[target])} in {self.id}; give those")
             relations[target] = sized(target, given)
             if relations[target] == target:  # D="D": free again
                 del relations[target]
@@ -292,21 +305,21 @@ class Formula:
 
     def latex(self) -> str:
         """LaTeX mathematics, in house order."""
-        return latex(self.expanded)
+        return latex(self.written)
 
     def typst(self) -> str:
         """Typst mathematics, in house order."""
         from ..language.notation.typst import typst
 
-        return typst(self.expanded)
+        return typst(self.written)
 
     def text(self) -> str:
         """Unicode for people: ``12LE² + 13LE``."""
-        return text(self.expanded)
+        return text(self.written)
 
     def code(self) -> str:
         """Plain arithmetic over the alphabet."""
-        return code(self.expanded)
+        return code(self.written)
 
     def __repr__(self) -> str:
         return self.code() if self._short else f"<{self.id}: {self._extent}; code() has it whole>"
@@ -321,7 +334,7 @@ class Formula:
     @property
     def _extent(self) -> str:
         leading = code(self.leading().expr)
-        terms = f"{len(Add.make_args(self.expanded))} terms"
+        terms = f"{len(Add.make_args(self.written))} terms"
         return f"{terms}, led by {leading}" if len(leading) <= MAX_REPR // 2 else terms
 
     def __eq__(self, other: object) -> Any:
@@ -360,6 +373,11 @@ class Ratio(Formula):
     def expanded(self) -> Expr:
         """The quotient."""
         return self.expr
+
+    @cached_property
+    def written(self) -> Expr:
+        """The quotient as it is printed."""
+        return lowest(expand(self.root.each.xreplace(self.simplified)), self.over.written)
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:

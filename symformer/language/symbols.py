@@ -68,6 +68,7 @@ _TABLE = (
     Letter("P", "learned position rows", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
     Letter("P_enc", "position rows of the encoder", "rows", ("max_source_positions",)),
     Letter("P_rel", "buckets of distances", "rows", ("relative_attention_num_buckets",), growth=0),
+    Letter("N_mel", "mel frequencies of the sound", "elements", ("num_mel_bins",), growth=0),
     Letter("E_emb", "width of the embeddings, where the layers have another", "elements", ("embedding_size",)),
     Letter("E", "embedding (model) width", "elements", ("hidden_size", "n_embd", "d_model")),
     Letter("H", "hidden width of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
@@ -85,8 +86,10 @@ _TABLE = (
     Letter("D_v", "width of one head's values", "elements", ("v_head_dim",), growth=0),
     Letter("Z", "side of the image", "pixels", ("image_size",), growth=0),
     Letter("Z_patch", "side of a patch", "pixels", ("patch_size",), growth=0),
+    Letter("N_class", "classes of a classifier", "classes", ("num_labels",)),
     Letter("N_chan", "channels of the image", "channels", ("num_channels",), growth=0),
     Letter("R", "rank of a low-rank update", "elements", growth=0, run=True),
+    Letter("H_adapter", "hidden width of an adapter", "elements", growth=0, run=True),
     Letter("W", "bytes of one element", "bytes", growth=0, run=True),
     Letter("N_tp", "tensor-parallel ranks", "ranks", growth=0, run=True, ranks=True),
     Letter("N_pp", "pipeline stages", "stages", growth=0, run=True, ranks=True),
@@ -109,9 +112,10 @@ B, S, S_enc, C, N_new, C_win = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
-Z, Z_patch, N_chan, N_group = (SYMBOLS[name] for name in ("Z", "Z_patch", "N_chan", "N_group"))
+Z, Z_patch, N_chan, N_class = (SYMBOLS[name] for name in ("Z", "Z_patch", "N_chan", "N_class"))
+N_group, N_mel = SYMBOLS["N_group"], SYMBOLS["N_mel"]
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
-A, G, D, R, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "W"))
+A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_adapter", "W"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))
 N_dp, N_cp, N_ep = (SYMBOLS[name] for name in ("N_dp", "N_cp", "N_ep"))

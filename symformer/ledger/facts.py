@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .operations import Operations
 
 Mask = Literal["none", "causal"]
+Scale = Literal["scores", "queries", "none"]  # what is divided by the root of a head's width
 Table = Literal["tokens", "positions", "segments", "distances"]  # what the rows of a stored table stand for
-UNSCALED = "unscaled"  # scores that are not divided by the root of a head's width
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights of their own, by the names of transformers.
 Activation = Literal[
@@ -61,7 +61,7 @@ class Kind(StrEnum):
     DROPOUT = "dropout"
     ROTATE = "rotate"  # rotary positions applied to the heads
     POSITIONS = "positions"  # a fixed table of positions
-    JOIN = "join"  # two tensors side by side, along the last axis
+    JOIN = "join"  # two tensors side by side, along the last axis, or one before the other, along the sequence
     SELECT = "select"  # one position of each sequence
     ROUTE = "route"  # the best of several, with a weight for each
     EXPERTS = "experts"  # x · Wᵀ, by a matrix of its own for each expert chosen
@@ -129,7 +129,9 @@ class Entry:
     whole: bool = False  # whether a cache keeps every token nevertheless, and a new one is held against all of them
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
     skipped: Expr = ZERO  # of a table of positions, the rows that stand before the first token's
-    recalled: bool = False  # whether it runs over what a cache keeps, every token of it, and not over the new ones only
+    frozen: bool = False  # whether its weights are stored as such, and never trained
+    # Whether it runs over all tokens in a cache, and not over the new ones only; of scores, whether their keys do.
+    recalled: bool = False
     logits: bool = False  # whether its output is one number for each token of the vocabulary
     module: bool = False  # whether it is a module of its own in torch's print(model)
     measured: str = ""  # the one quantity that it was read off torch for; an operation answers every quantity
@@ -168,6 +170,7 @@ class Scope:
     )
     handed: tuple[Tensor, ...] = ()  # what each of repeated layers reads beside its input
     stored: Expr | None = None  # of repeated layers, how many have weights of their own; None: all
+    among: Expr | None = None  # of how many layers these are some, where only what is their own stands here
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property

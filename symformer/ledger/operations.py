@@ -7,6 +7,7 @@ sizes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sympy import Expr, Integer, Mul, cancel, floor, sympify
@@ -15,7 +16,8 @@ from ..language.errors import ShapeError
 from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line, spell
 from ..language.symbols import S
-from .facts import ONE, UNSCALED, ZERO, Entry, Kind, Ledger, Mask, Part, Scope, Table, Tensor, Weight, equal
+from .facts import ONE, ZERO, Entry, Kind, Ledger, Mask, Part, Scale, Scope, Table, Tensor, Weight, equal
+from .kinds import Sharing
 
 _OWN: Mapping[str, Weight] = {}
 Trained = Callable[[Kind, str], bool]  # whether an operation that has weights trains any, by its kind and path
@@ -24,9 +26,13 @@ Trained = Callable[[Kind, str], bool]  # whether an operation that has weights t
 def record(part: Part, trained: Trained = lambda kind, path: True) -> Ledger:
     """The ledger of a part, run on inputs of the shapes that its own shape line names."""
     ops = Operations(part, trained)
-    inputs = [given(axes.name, axes.example) for axes in shape_line(part.shapes).inputs]
-    output = ops.run(part, inputs)
+    output = ops.run(part, inputs_of(part))
     return Ledger(ops.root, output)
+
+
+def inputs_of(part: Part) -> list[Tensor]:
+    """What a part is given by itself, of the shapes that its shape line names."""
+    return [given(axes.name, axes.example) for axes in shape_line(part.shapes).inputs]
 
 
 def given(name: str, shape: Shape) -> Tensor:
@@ -68,6 +74,26 @@ class Operations:
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
 
+    def mix_layers(
+        self, name: str, total: Expr, kinds: Mapping[str, tuple[Expr, Part]], x: Tensor, *context: Any
+    ) -> Tensor:
+        """Run layers of several kinds, in any order but that the first is of the first, each kind under its own name.
+
+        What all kinds have alike is written once, for ``total`` layers under ``name``; the last kind stands for it.
+        """
+        place, y = len(self._scopes[-1].items), x
+        for kind, (count, part) in kinds.items():
+            y = self.repeat(kind, count, part, y, *context)
+        scopes = [scope for scope in self._scopes[-1].items[place:] if isinstance(scope, Scope)]
+        paths = [self._path(scope.name) for scope in scopes]
+        sharing = Sharing(scopes, paths, self._path(f"{name}.*"), total)
+        whole, rest = sharing.split(Scope(f"{name}.*", scopes[-1].part, total))
+        self._scopes[-1].items[place:] = [*([whole] if whole.items else []), *rest]
+        for _, entry in Ledger(whole, None):
+            for weight in entry.weights:
+                self._weights[weight.path] = weight
+        return sharing.now(y)
+
     def run(self, part: Part, inputs: Sequence[Any]) -> Any:
         """Run a part in the scope that is open, and hold it to its shape line."""
         output = part.forward(self, *inputs)
@@ -85,6 +111,10 @@ class Operations:
             raise ShapeError(f"{self._path('')}: no weight {path!r} is stored yet to tie to")
         return self._weights[path]
 
+    def read(self, weight: Weight, *shape: Expr | int) -> Tensor:
+        """A stored weight as elementwise operations read it, with axes of 1 to fit theirs: no entry."""
+        return replace(self.index(weight.path, *shape), grad=ONE)
+
     def index(self, name: str, *shape: Expr | int) -> Tensor:
         """Whole numbers that a model makes for itself, such as position ids: no entry, nothing computed."""
         return given(name, tuple(Integer(dim) if isinstance(dim, int) else dim for dim in shape))
@@ -101,14 +131,16 @@ class Operations:
         *,
         shared: Mapping[str, Weight] = _OWN,
         skipped: Expr = ZERO,
+        frozen: bool = False,
     ) -> Tensor:
         """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared.
 
-        Of positions, the first token's row has so many ``skipped`` ones before it.
+        Of positions, the first token's row has so many ``skipped`` ones before it. A ``frozen`` table is never trained.
         """
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
         facts: dict[str, Any] = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
-        return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts, skipped=skipped)
+        facts |= {"skipped": skipped, "frozen": frozen}
+        return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
 
     def linear(
         self,
@@ -182,9 +214,25 @@ class Operations:
         stored = {part: self._store(name, part, shape) for part, shape in shapes.items()}
         nowhere = Tensor(self._path(name), ())
         self._scopes[-1].items.append(
-            Entry(Kind.PARAMETER, nowhere.name, (), nowhere, weights=tuple(stored.values()), module=True)
+            Entry(
+                Kind.PARAMETER,
+                nowhere.name,
+                (),
+                nowhere,
+                weights=tuple(stored.values()),
+                frozen=not self._trained(Kind.PARAMETER, nowhere.name),
+                module=True,
+            )
         )
         return stored
+
+    def learned(self, name: str, *shape: Expr) -> Tensor:
+        """A weight of this shape, read as it stands: a class token, or positions that are no table."""
+        weight = self._store(name, "", shape)
+        x = Tensor(weight.path, shape, None, ONE)
+        entry = Entry(Kind.PARAMETER, weight.path, (), x, weights=(weight,), module=True)
+        self._scopes[-1].items.append(entry)
+        return x
 
     def norm(self, name: str, x: Tensor, function: str, *, scale: bool = True, bias: bool = True) -> Tensor:
         """x[…, E] -> y[…, E]: normalised over the last axis; a scale ``[E]`` and a bias ``[E]`` if they are stored."""
@@ -210,6 +258,10 @@ class Operations:
         """X · y elementwise, axis by axis the same or 1."""
         return self._write(Kind.MULTIPLY, name, (x, y), self._broadcast(name, x, y))
 
+    def scale(self, name: str, x: Tensor) -> Tensor:
+        """X times a number."""
+        return self._write(Kind.MULTIPLY, name, (x,), x.shape)
+
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """A fixed table: [1, length, width] to add, or [2, length, width], cosines and sines, to rotate by."""
         tables = Integer(2 if function == "rotary" else 1)
@@ -227,6 +279,12 @@ class Operations:
         """x[…, a], y[…, b] -> z[…, a+b], the axes before the same or 1."""
         ones = [Tensor(each.name, (*each.shape[:-1], ONE)) for each in (x, y)]
         return self._write(Kind.JOIN, name, (x, y), (*self._broadcast(name, *ones)[:-1], x.width + y.width))
+
+    def precede(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x[B,a,E], y[B,b,E] -> z[B,a+b,E]: tokens before others, the other axes the same or 1."""
+        ones = [Tensor(each.name, (each.shape[0], ONE, each.width)) for each in (x, y)]
+        batch, _, width = self._broadcast(name, *ones)
+        return self._write(Kind.JOIN, name, (x, y), (batch, x.shape[1] + y.shape[1], width), function="tokens")
 
     def select(self, name: str, x: Tensor) -> Tensor:
         """x[B,S,E] -> y[B,E]: one position of each sequence."""
@@ -252,13 +310,14 @@ class Operations:
         window: Expr | None = None,
         *,
         latent: tuple[Tensor, ...] = (),
-        scaled: bool = True,
+        scale: Scale = "scores",
+        recalled: bool = False,
         whole: bool = False,
     ) -> Tensor:
-        """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head, over the root of D if scaled."""
+        """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head, and over the root of D."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
         facts = {"mask": mask, "window": window, "whole": whole, "latent": latent}
-        facts["function"] = "" if scaled else UNSCALED
+        facts |= {"function": scale, "recalled": recalled}
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "") -> Tensor:
@@ -341,7 +400,9 @@ class Operations:
 
     def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         path = self._path(name)
-        trained = bool(facts.get("weights") or facts.get("shared")) and self._trained(kind, path)
+        has_weights = bool(facts.get("weights") or facts.get("shared"))
+        trained = has_weights and not facts.get("frozen") and self._trained(kind, path)
+        facts = {**facts, "frozen": has_weights and not trained}
         grad = ONE if trained else max((x.grad for x in inputs), key=_share, default=ZERO)
         # What is done to scores, one by one, is done to the same pairs: softmax, dropout, an added bias.
         like = next((x for x in inputs if x.mask != "none" and x.shape == shape), None)

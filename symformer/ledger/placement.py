@@ -225,6 +225,16 @@ class _RankOperations(Operations):
         count = count if self.placement.pipeline == "off" else count / N_pp
         return super().repeat(name, count, part, x, *context, stored=stored)
 
+    def mix_layers(
+        self, name: str, total: Expr, kinds: Mapping[str, tuple[Expr, Part]], x: Tensor, *context: Any
+    ) -> Tensor:
+        """Layers of several kinds, all of them: which of them a stage has is not known."""
+        if self.placement.pipeline != "off":
+            raise RuleError(
+                f"{self.root.part.title} has layers of {len(kinds)} kinds; stages are known for layers of one kind only"
+            )
+        return super().mix_layers(name, total, kinds, x, *context)
+
     def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, **facts: Any) -> Tensor:
         """A rank looks up the rows it has; the sum over the ranks is the embedding."""
         if table == "distances" and (self.placement.tensor != "off" or self.placement.context != "off"):
@@ -291,8 +301,16 @@ class _RankOperations(Operations):
             raise RuleError(f"{self._path(name)}: latent attention is not known with tensor=sequence; tensor=on is")
         return super().join(name, x, y)
 
+    def precede(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """Before tokens of which a rank has its share there is no place for others."""
+        if self.sequence or self.placement.context == "on":
+            raise RuleError(f"{self._path(name)}: tokens before others are not known where the sequence is divided")
+        return super().precede(name, x, y)
+
     def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask, window: Expr | None = None, **facts: Any) -> Tensor:
         """A rank's queries with the keys of all ranks."""
+        if facts.get("recalled") and (self.sequence or self.placement.context == "on"):
+            raise RuleError(f"{self._path(name)}: keys of distances are not known where ranks divide the sequence")
         if window is not None and self.placement.context == "on":
             raise RuleError(f"{self._path(name)}: a window is not known with context=on, which divides the sequence")
         if self.sequence and q.shape[1].has(N_tp) != k.shape[1].has(N_tp):

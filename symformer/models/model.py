@@ -12,7 +12,7 @@ from ..components.base import Component
 from ..formulas.formula import Formula
 from ..language.errors import SizeError, UnknownNameError
 from ..language.notation.text import text
-from ..language.sizes import Condition, Numbers, Relations, at, close, put_in, shown, sized, whole
+from ..language.sizes import Condition, Equals, Numbers, Relations, at, close, put_in, shown, sized, whole
 from ..language.symbols import RANK, SYMBOLS, letter, symbol
 from ..ledger.facts import Ledger, sizes_of
 from ..quantities import quantity as find_quantity
@@ -53,7 +53,8 @@ class Model:
     @property
     def constraints(self) -> tuple[Condition, ...]:
         """The conditions under which its formulas hold."""
-        return self.component.constraints
+        totals = self.component.totals.items()
+        return (*self.component.constraints, *(Equals(size, value, "set those it counts") for size, value in totals))
 
     @cached_property
     def sizes(self) -> tuple[Symbol, ...]:
@@ -79,7 +80,7 @@ class Model:
     def known(self) -> Numbers:
         """Its numbers, with those that a relation fixes."""
         numbers = dict(self.numbers)
-        for target, value in self.relations.items():
+        for target, value in close({**self.component.totals, **self.relations}).items():
             if target not in numbers and value.free_symbols <= numbers.keys():
                 numbers[target] = at(target, value, numbers)
         return {name: numbers[name] for name in sorted(numbers, key=RANK.__getitem__)}
@@ -165,4 +166,4 @@ class Model:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}={number}" for name, number in self.known.items())
-        return f"{self.title}({sizes}): {text(self.params.expanded)}"
+        return f"{self.title}({sizes}): {text(self.params.written)}"

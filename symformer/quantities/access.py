@@ -67,6 +67,15 @@ def mix(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return _terms(entry, conventions, reads, _run(entry, entry.output, conventions))
 
 
+def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Tokens before others are read and written again."""
+    if entry.function != "tokens":
+        raise RuleError(
+            f"{entry.path}: what is read to set two tensors side by side, as latent attention does, is not stated"
+        )
+    return whole(entry, conventions)
+
+
 def softmax(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """A score in and a weight out, for each pair."""
     return () if _fused(conventions) else whole(entry, conventions)
@@ -123,6 +132,8 @@ def _once(rule: Rule) -> Rule:
         if entry.output.encoded and conventions["phase"] == "decode":
             alone(entry, conventions)
             return ()
+        if entry.recalled and conventions["phase"] == "decode":
+            raise RuleError(f"{entry.path}: what is read to make keys of all tokens in the cache again is not stated")
         return rule(entry, conventions)
 
     return terms
@@ -137,7 +148,7 @@ _RULES: Mapping[Kind, Rule] = {
     Kind.SOFTMAX: softmax,
     Kind.MIX: mix,
     **rows(nothing, Kind.PARAMETER, *ARRANGING),
-    Kind.JOIN: refused("what is read to set two tensors side by side, as latent attention does, is not stated"),
+    Kind.JOIN: join,
     **rows(
         refused(
             "which experts' weights are read depends on where the tokens of a batch go, so this has no closed form"

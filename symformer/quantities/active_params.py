@@ -29,4 +29,5 @@ QUANTITY = Quantity(
     },
     ("weight", "shape"),
     weighs=True,
+    frozen="What is never trained counts as well where it is stored among the weights.",
 )

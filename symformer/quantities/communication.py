@@ -8,10 +8,12 @@ from typing import cast
 
 from sympy import Expr, Integer
 
-from ..formulas.account import Measure, Term
+from ..formulas.account import Line, Measure, Term
+from ..language.errors import RuleError
 from ..language.shapes import Shape
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import N_cp, N_ep, N_tp
+from ..ledger.adapters import is_adapted
 from ..ledger.facts import ONE, STORING, WEIGHTLESS, Entry, Kind, Ledger, Weight
 from ..ledger.placement import Placement, evenly, replicas
 from .generation import DTYPE, SIZES
@@ -93,6 +95,8 @@ def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
                 found.append(Collective(path, what, tensor.shape, ranks, share))
     for weight in entry.weights:
         pairs = _weight(entry.kind, weight, conventions)
+        if pairs and entry.frozen:
+            raise RuleError(f"{entry.path}: what ranks move of a table that is not trained is not stated")
         found += [Collective(weight.path, what, weight.shape, ranks, weight.share) for what, ranks in pairs]
     return found
 
@@ -117,6 +121,12 @@ def _weight(kind: Kind, weight: Weight, conventions: Conventions) -> list[tuple[
 @dataclass(frozen=True)
 class Communication(Quantity):
     """A quantity of what is moved, whatever computes it."""
+
+    def account(self, ledger: Ledger, conventions: Conventions) -> Line:
+        """What every entry moves. Raises RuleError for a model of which only a part is trained."""
+        if is_adapted(ledger):
+            raise RuleError("what ranks move of a model of which only the adapters are trained is not stated")
+        return super().account(ledger, conventions)
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Weights are shared evenly; and there are ranks to share with, where a count does not show it."""

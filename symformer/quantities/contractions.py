@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sympy import Expr, Integer
 
 from ..formulas.account import Term
-from ..ledger.facts import ARRANGING, POINTWISE, ROUTING, Entry, Kind
+from ..ledger.facts import ARRANGING, ONE, POINTWISE, ROUTING, ZERO, Entry, Kind
 from .elementwise import at_the_last, elements, elementwise
 from .quantity import Convention, Conventions, Rule, measured, rows, total, unseen
 
@@ -71,7 +71,7 @@ def lookup(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     if entry.function != "tokens" or conventions["embedding"] == "lookup":
         return ()
     factors = (TWO, *entry.inputs[0].shape, rows, width)
-    return (Contraction(factors, (("the input", Integer(0)), ("the weight", Integer(1)))),)
+    return (Contraction(factors, (("the input", Integer(0)), ("the weight", ZERO if entry.frozen else ONE))),)
 
 
 def linear(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
@@ -81,7 +81,7 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     if at_the_last(entry, conventions):
         positions = []
     factors = (TWO, batch, *positions, x.width, out)
-    return (Contraction(factors, (("the input", x.grad), ("the weight", Integer(1)))),)
+    return (Contraction(factors, (("the input", x.grad), ("the weight", ZERO if entry.frozen else ONE))),)
 
 
 def convolution(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
@@ -91,7 +91,7 @@ def convolution(entry: Entry, conventions: Conventions) -> tuple[Contraction, ..
     """
     x, weight = entry.inputs[0], entry.weights[0]
     factors = (TWO, *entry.output.shape, *weight.shape[1:])
-    return (Contraction(factors, (("the input", x.grad), ("the weight", Integer(1)))),)
+    return (Contraction(factors, (("the input", x.grad), ("the weight", ZERO if entry.frozen else ONE))),)
 
 
 def experts(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
@@ -99,7 +99,7 @@ def experts(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     x = entry.inputs[0]
     *positions, out = entry.output.shape
     factors = (TWO, *positions, x.width, out)
-    return (Contraction(factors, (("the input", x.grad), ("the weight", Integer(1)))),)
+    return (Contraction(factors, (("the input", x.grad), ("the weight", ZERO if entry.frozen else ONE))),)
 
 
 def scores(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:

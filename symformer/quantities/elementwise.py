@@ -16,7 +16,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.shapes import Shape
 from ..language.symbols import C
-from ..ledger.facts import ARRANGING, ROUTING, UNSCALED, Entry, Kind, Weight
+from ..ledger.facts import ARRANGING, ROUTING, Entry, Kind, Weight
 from .quantity import Conventions, Rule, nothing, refused, rows, total, unseen
 
 
@@ -50,7 +50,7 @@ EACH: Mapping[Kind, Count] = {
 }
 BIAS = Count(1, "a sum")
 SCALE = Count(1, "of a norm, a product")
-ROOT = Count(1, "of a score, a product by one over the root of a head's width")
+ROOT = Count(1, "of a score, or of a query, a product by one over the root of a head's width")
 MASK = Count(1, "of a score, a sum, where masked pairs are computed at all")
 
 
@@ -105,8 +105,12 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The scale, and the mask where masked pairs are computed at all."""
     shape = elements(entry.output.shape, entry, conventions)
-    scale = () if entry.function == UNSCALED else (_times(entry, " (scale)", ROOT.flops, shape),)
-    if entry.mask != "causal" or conventions["attention"] != "full":
+    scales: dict[str, Shape | None] = {"scores": shape, "queries": entry.inputs[0].shape, "none": None}
+    if entry.function not in scales:
+        raise RuleError(f"{entry.path}: whether the scores are scaled is not known")
+    scaled = scales[entry.function]
+    scale = (_times(entry, " (scale)", ROOT.flops, scaled),) if scaled else ()
+    if entry.mask != "causal" or conventions["attention"] != "full" or entry.recalled:  # one sum of scores, one mask
         return scale
     return (*scale, _times(entry, " (mask)", MASK.flops, shape))
 

@@ -53,7 +53,7 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
     What a decoder attends to of an encoder it keeps whole. Where ranks divide the sequence, each keeps its share.
     """
     cached(entry)
-    if entry.output.encoded:  # an encoder's own attention runs once
+    if entry.output.encoded or entry.recalled:  # an encoder's own attention runs once; such keys are made again
         return []
     if conventions.get("tokens") == "one":
         alone(entry, conventions, ("context",))
@@ -72,7 +72,9 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
 
 
 def convolved(entry: Entry, conventions: Conventions) -> Any:
-    """The rule of a convolution, of which a cache would have to keep places. Raises RuleError."""
+    """The rule of a convolution, of which a cache has to keep places, but not in an encoder. Raises RuleError."""
+    if entry.output.encoded:
+        return ()
     raise RuleError(f"{entry.path}: what a cache keeps of the places that a convolution reads again is not stated")
 
 

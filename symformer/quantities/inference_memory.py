@@ -29,6 +29,11 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return (*weights(entry, conventions), Term(f"{entry.path} (logits)", (*one, SIZES[conventions["logits"]])))
 
 
+def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Its weights, where no token goes on from it."""
+    return (*convolved(entry, conventions), *weights(entry, conventions))
+
+
 def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """What attention keeps of C tokens."""
     return tuple(keys_and_values(entry, SIZES[conventions["cache"]], conventions))
@@ -41,7 +46,7 @@ QUANTITY = Quantity(
     {
         **rows(weights, *STORING),
         Kind.LINEAR: linear,
-        Kind.CONVOLUTION: convolved,
+        Kind.CONVOLUTION: convolution,
         **rows(nothing, *WEIGHTLESS),
         **rows(cached, *ATTENDING),
         Kind.OBSERVED: unseen,

@@ -16,6 +16,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Excludes
 from ..language.symbols import B, S, W
+from ..ledger.adapters import is_adapted
 from ..ledger.facts import ATTENDING, ONE, ROUTING, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..ledger.placement import CHOICES, in_flight
 from .quantity import Convention, Conventions, Counted, refused, rows, unseen
@@ -94,7 +95,8 @@ def activation(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def multiply(entry: Entry, conventions: Conventions) -> Saves:
-    return Saves(entry.inputs)
+    """Both sides; a number is none."""
+    return Saves(entry.inputs if len(entry.inputs) > 1 else ())
 
 
 def dropout(entry: Entry, conventions: Conventions) -> Saves:
@@ -103,6 +105,16 @@ def dropout(entry: Entry, conventions: Conventions) -> Saves:
         return Saves()
     size = ONE if conventions["implementation"] == "megatron" else _SIZES[conventions["dtype"]]
     return Saves(makes=(Term(f"{entry.path} (noise)", (*entry.output.shape, size)),))
+
+
+def join(entry: Entry, conventions: Conventions) -> Saves:
+    """Tokens before others are copied there, and nothing of them is kept."""
+    if entry.function != "tokens":
+        raise RuleError(
+            f"{entry.path}: what transformers keeps of two tensors side by side, as latent attention has them, is not "
+            "known"
+        )
+    return Saves()
 
 
 def rotate(entry: Entry, conventions: Conventions) -> Saves:
@@ -159,9 +171,7 @@ _COMMON: dict[Kind, Saver] = {
     Kind.DROPOUT: dropout,
     Kind.ROTATE: rotate,
     **rows(none, Kind.ADD, Kind.POSITIONS, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
-    Kind.JOIN: refused(
-        "what transformers keeps of two tensors side by side, as latent attention has them, is not known"
-    ),
+    Kind.JOIN: join,
     **rows(refused("what transformers keeps of experts is not known"), Kind.EXPERTS, *ROUTING),
     Kind.OBSERVED: unseen,
 }
@@ -286,6 +296,11 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
             f"{shared[0]}={conventions[shared[0]]} and implementation={implementation}: what one rank of many keeps is "
             "known for implementation=megatron only"
         )
+    if is_adapted(ledger):
+        raise RuleError(
+            "what is kept for the backward pass of a model of which only the adapters are trained is not stated; "
+            "train-memory without activations is known, with implementation=none"
+        )
     makers = {id(entry.output): entry for _, entry in ledger}
     if implementation != "megatron":
         _plain(ledger, makers, conventions)
@@ -330,12 +345,15 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
 
 
 def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions) -> None:
-    """Raise RuleError where scores have a trained bias added to them, and what is kept of that is not known."""
+    """Raise RuleError where what is kept of attention is not known: of some with a trained bias or scaled queries."""
+    sdpa = conventions["implementation"] == "sdpa"
     for _, entry in ledger:
+        if entry.kind is Kind.SCORES and entry.function == "queries" and sdpa:
+            raise RuleError(f"{entry.path}: what torch's fused attention keeps of scaled queries is not known")
         maker = makers.get(id(entry.inputs[0])) if entry.kind is Kind.ADD else None
         if maker is None or maker.kind is not Kind.SCORES or entry.inputs[1].grad == 0:
             continue
-        if conventions["implementation"] == "sdpa":
+        if sdpa:
             raise RuleError(f"{entry.path}: what torch's fused attention keeps where a bias is added is not known")
         if conventions["recompute"] != "none":
             raise RuleError(f"{entry.path}: what torch's checkpoint holds of a bias that layers share is not known")

@@ -15,8 +15,9 @@ from sympy import Expr
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, Source
 from ..language.errors import OptionError, RuleError, UnknownNameError
-from ..language.sizes import Condition, Divides, Relations
+from ..language.sizes import Condition, Divides, Relations, close
 from ..language.symbols import C, N_cp, S
+from ..ledger.adapters import is_adapted
 from ..ledger.facts import ONE, Entry, Kind, Ledger, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from .lengths import within
@@ -103,6 +104,9 @@ class Counted(Divisible, Protocol):
     def constraints(self) -> tuple[Condition, ...]: ...
 
     @property
+    def totals(self) -> Relations: ...
+
+    @property
     def library(self) -> str: ...
 
     @property
@@ -123,6 +127,7 @@ class Quantity:
     checked: str = ""  # how it is checked, where torch counts no such thing and there is no certificate
     weighs: bool = False  # whether it counts what is stored, and not what runs: layers may share their weights
     after: int = 1  # how many tokens run after those in a cache
+    frozen: str = ""  # what there is to add to the statement where a weight is stored that is never trained
     encoder: str = ""  # what there is to add to the statement where a decoder attends to an encoder
 
     def __post_init__(self) -> None:
@@ -175,6 +180,9 @@ class Quantity:
         placement = Placement.of(chosen)
         ledger = part.ledger
         if placement != WHOLE:
+            if is_adapted(ledger):
+                options = ", ".join(f"{name}={chosen[name]}" for name in PLACEMENT if name in chosen)
+                raise RuleError(f"what one of several ranks has of adapters is not stated; leave out {options}")
             ledger = place(part, placement)
             constraints = (*constraints, *conditions(ledger, placement, constraints))
             if placement.context == "on" and chosen.get("attention") == "causal":
@@ -187,7 +195,8 @@ class Quantity:
             id=f"{stem}.{self.measure.name}",
             measure=self.measure,
             root=root,
-            relations=relations,
+            relations=close({**part.totals, **relations}),
+            totals=frozenset(part.totals),
             conventions=chosen,
             constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
             source=source,
@@ -196,8 +205,12 @@ class Quantity:
     def states(self, formula: Formula) -> str:
         """What is counted by a formula, in words."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
-        attends = any(each.kind is Kind.SCORES and _crosses(each) for each in entries)
-        return f"{self.statement} {self.encoder}".strip() if attends else self.statement
+        said = [self.statement]
+        if any(each.frozen for each in entries):
+            said.append(self.frozen)
+        if any(each.kind is Kind.SCORES and _crosses(each) for each in entries):
+            said.append(self.encoder)
+        return " ".join(filter(None, said))
 
     def check(self, part: Counted, given: Mapping[str, str]) -> None:
         """Raise RuleError where the conventions ask for an implementation that a model's library does not have."""
@@ -232,7 +245,7 @@ def tally(
         else:
             lines.append(Line(item.path, own, ONE, entry=item, terms=terms_of(item)))
     count = scope.stored if weighs and scope.stored is not None else scope.count
-    return Line(path, key, count, part=scope.part, lines=tuple(lines))
+    return Line(path, key, count, part=scope.part, lines=tuple(lines), among=scope.among)
 
 
 def _called(item: Scope | Entry) -> str:

@@ -2,57 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-from sympy import Integer
+from dataclasses import dataclass
 
 from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
-from ..language.symbols import R
+from ..ledger.adapters import Adapter, adapted, is_adapted
 from ..ledger.facts import Entry, Kind, Ledger
 from ..ledger.operations import record
 from ..ledger.placement import CHOICES
-from .contractions import ATTENTION, EMBEDDING, TWO, Contraction, contractions, rules
+from .contractions import ATTENTION, EMBEDDING, contractions, rules
 from .quantity import Convention, Conventions, Quantity, tally
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Forward, a gradient for each side that needs one, and the forward again where it is recomputed."""
-    products = [(entry.path, product) for product in contractions(entry, conventions)]
-    if conventions["train"] == "lora":
-        products = [(path, _frozen(product)) for path, product in products] + _updates(entry)
     terms: list[Term] = []
-    for path, product in products:
-        terms += [product.forward(path), *product.backward(path)]
+    for product in contractions(entry, conventions):
+        terms += [product.forward(entry.path), *product.backward(entry.path)]
         if _again(entry, conventions["recompute"]):
-            terms.append(Term(f"{path} (again)", product.factors))
+            terms.append(Term(f"{entry.path} (again)", product.factors))
     return tuple(terms)
-
-
-def _frozen(product: Contraction) -> Contraction:
-    """The product without a gradient of its weight."""
-    return replace(product, sides=tuple(side for side in product.sides if side[0] != "the weight"))
-
-
-def _updates(entry: Entry) -> list[tuple[str, Contraction]]:
-    """The two products beside a linear layer, x[..., in] -> [..., R] -> y[..., out]: Hu et al. 2021, section 4.1.
-
-    Raises RuleError for matrices that are stored together, of which nobody says what one update is.
-    """
-    if entry.kind is Kind.EXPERTS:
-        raise RuleError(f"{entry.path}: which of a mixture's matrices train=lora updates, and how, is not stated")
-    if not _adapted(entry.kind, entry.path):
-        return []
-    if entry.shared and not entry.module:
-        raise RuleError(f"{entry.path} reads some rows of a matrix, and what train=lora has beside those is not stated")
-    x, y, weight = entry.inputs[0], entry.output, ("the weight", Integer(1))
-    down = Contraction((TWO, *x.shape, R), (("the input", x.grad), weight))
-    up = Contraction((TWO, *y.shape[:-1], R, y.width), (("the input", Integer(1)), weight))
-    return [(f"{entry.path} (lora A)", down), (f"{entry.path} (lora B)", up)]
-
-
-def _adapted(kind: Kind, path: str) -> bool:
-    return kind is Kind.LINEAR and "*" in path.split(".")
 
 
 @dataclass(frozen=True)
@@ -68,10 +37,13 @@ class TrainFlops(Quantity):
                 f"train={conventions['train']} is known for a whole model, not with "
                 f"{shared[0]}={conventions[shared[0]]}"
             )
+        if is_adapted(ledger):
+            raise RuleError(f"train={conventions['train']} is known for a model without adapters; this one has some")
         if conventions["train"] == "lora":
-            if not any(_adapted(entry.kind, entry.path) for _, entry in ledger):
+            whole = Adapter("lora")
+            if not any(entry.kind is Kind.LINEAR and whole.wanted(entry.path) for _, entry in ledger):
                 raise RuleError("train=lora updates the linear layers inside repeated layers, and there are none here")
-            return super().account(record(ledger.root.part, _adapted), conventions)
+            return super().account(adapted(ledger.root.part, [whole]), conventions)
         part = record(ledger.root.part, lambda kind, path: kind is not Kind.LOOKUP)
         tables = {
             weight for _, entry in part if entry.kind is Kind.LOOKUP for weight in (*entry.weights, *entry.shared)

@@ -19,7 +19,8 @@ from .quantity import Convention, Conventions, Counted, Quantity, nothing, rows,
 BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements to a scale, and of the smallest weight that is quantised
 STEP = Integer(4)  # bytes in which torch counts the steps, for each weight apart
 
-# The bytes of one parameter: its weight, its gradient, and a master copy in single precision where there is one.
+# The bytes of one parameter: its weight, which is all that a frozen one has; its gradient; and a master copy in single
+# precision where there is one.
 RECIPES: dict[str, tuple[tuple[str, int], ...]] = {
     "fp32": (("weight", 4), ("gradient", 4)),
     "bf16": (("weight", 2), ("gradient", 2), ("master weight", 4)),
@@ -90,7 +91,7 @@ UNDIVIDED: dict[str, str] = {
 
 
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The bytes that the weights stored in an entry need while they are trained."""
+    """The bytes that the weights stored in an entry need while they are trained, or while they stay as they are."""
     divided, optimizer = DIVIDED[conventions["data"]], conventions["optimizer"]
     if "state" in divided and optimizer in UNDIVIDED:
         raise RuleError(
@@ -100,10 +101,10 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     ranks = replicas(entry.kind, Placement.of(conventions), data=True)
     terms: list[Term] = []
     for weight in entry.weights:
-        for what, size in RECIPES[conventions["recipe"]]:
+        for what, size in RECIPES[conventions["recipe"]][: 1 if entry.frozen else None]:
             share = (*((1 / ranks,) if what in divided else ()), *shared(weight))
             terms.append(Term(f"{weight.path} ({what})", (*weight.shape, Integer(size), *share)))
-        for what, factors in OPTIMIZERS[optimizer](weight):
+        for what, factors in () if entry.frozen else OPTIMIZERS[optimizer](weight):
             share = (*((1 / ranks,) if "state" in divided and what != "step" else ()), *shared(weight))
             terms.append(Term(f"{weight.path} ({what})", (*factors, *share)))
     return tuple(terms)
@@ -196,4 +197,5 @@ QUANTITY = TrainMemory(
             }
         ),
     },
+    frozen="Of what is never trained there is the weight alone.",
 )

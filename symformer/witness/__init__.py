@@ -16,7 +16,7 @@ from ..models.model import Model
 
 if TYPE_CHECKING:
     from .certify import Verdict
-    from .tracing import Trace
+    from .results import Trace
 
 Task = tuple[Model, str, Mapping[str, str]]  # a model, a quantity, and the way it is counted
 

@@ -24,8 +24,8 @@ from ..quantities import quantity as find_quantity
 from .classes import config_class, of_head, types
 from .crew import Lost, crew
 from .drawing import ENTRY, usual
+from .results import UnbuiltError
 from .sources import PLACES, trace_type, whole_numbers
-from .tracing import UnbuiltError
 
 OURS = json.dumps(
     {"kept by": "symformer census", "until": "all its results are there"}

@@ -14,10 +14,11 @@ from ..formulas.formula import Formula
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Divides, evaluate
 from ..language.symbols import C, N_new, S
+from ..ledger.adapters import is_adapted
 from ..models.model import Model
 from ..quantities import quantities
 from .measure import build, class_path, stored_rows, versions
-from .oracles import ORACLES, Witness, keeps_cache
+from .oracles import ORACLES, Witness, gives_last, keeps_cache
 from .planning import Plan, new_tokens, plan, sides_of
 from .rows import Mismatch, compare_parts, compare_rows
 
@@ -82,7 +83,7 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
     for name, oracle in ORACLES.items():
         if (oracle.cached and not keeps_cache(component)) or oracle.library not in ("", library):
             continue
-        if oracle.once and component.chosen:
+        if (oracle.once and component.chosen) or (oracle.last and not gives_last(component)):
             continue
         if (oracle.needs and oracle.needs not in kinds) or not _answers(model, name, counted_by(name, {})):
             continue
@@ -128,6 +129,10 @@ def verify_many(model: Model, asked: Sequence[tuple[str, Way]], seed: int | None
         )
     if not isinstance(component, Architecture):
         raise WitnessError(f"{model.target} has no torch model of its own; verify an architecture or a preset")
+    if is_adapted(model.ledger):
+        raise WitnessError(
+            f"{model.target} has adapters, whose numbers are held against peft's in the tests; verify the model without"
+        )
     known = provable(model)
     for quantity, way in asked:
         if (quantity, dict(way)) not in known:
@@ -188,15 +193,18 @@ class Check:
         for place in range(len(self.planned.places)):
             for point in range(max(points.values(), default=0)):
                 left = [claim for claim in claims if not wrong[claim.key] and point < points[claim.key]]
-                wrong |= self.compare_at(left, seed, place, point)
+                wrong |= self.compare_at(left, self.session(seed, place, point))
         return [(claim, wrong[claim.key]) for claim in claims]
 
-    def compare_at(self, claims: Sequence[Claim], seed: int, place: int, point: int) -> dict[Key, list[Mismatch]]:
-        """The rows of each claim that differ at one point of a place."""
+    def session(self, seed: int, place: int, point: int) -> Witness:
+        """The torch class at one point of a place."""
         numbers = self.planned.draw(random.Random(f"{seed} {place} {point}"), self.planned.places[place])
         component = self.model.component
         assert isinstance(component, Architecture)
-        witness = Witness(component, numbers, twice=point == 0)
+        return Witness(component, numbers, twice=point == 0)
+
+    def compare_at(self, claims: Sequence[Claim], witness: Witness) -> dict[Key, list[Mismatch]]:
+        """The rows of each claim that differ at a point."""
         return {claim.key: _differences(self.model, claim, witness) for claim in claims}
 
     def certificate(self, claim: Claim, seed: int, presets: Mapping[str, int]) -> Certificate:

@@ -14,8 +14,9 @@ import torch
 from torch import nn
 
 from ..language.errors import ConfigError, UnknownNameError, WitnessError
+from .raised import sentence
+from .results import UnbuiltError
 from .session import Session, silence
-from .tracing import UnbuiltError, sentence
 from .watching import Rows
 
 HEADS = {

@@ -16,6 +16,7 @@ PLAIN = 64  # the largest denominator of a coefficient that is no fluke of the p
 MANY = 1000  # products are not tried
 POWERS = (64, 128, 256, 2, 4, 8, 16, 32)  # what a block's size is where no config names it
 LONGEST = 100  # terms
+PRIME = 2**61 - 1  # larger than any denominator of a coefficient, and than nearly any size
 SPARE = 3  # points a fit has to agree with beyond those that settle it
 
 Point = Mapping[str, int]
@@ -121,6 +122,9 @@ def _sum(
         empty = {f for f in factors if any(_value(f, point) == 0 for point, _ in points)}
         if any(power < 0 and factor in empty for each in basis for factor, power in each):
             continue
+        values = [{factor: _value(factor, point) for factor in factors} for point, _ in points]
+        if not _solvable(basis, values, [number for _, number in points]):
+            continue
         table = [[monomial(each, point) for each in basis] for point, _ in points]
         solution = _solve(table, [number for _, number in points])
         if solution is not None and all(c.denominator <= PLAIN for c in solution):
@@ -214,3 +218,32 @@ def _solve(table: Sequence[Sequence[Fraction]], values: Sequence[int]) -> list[F
     if any(row[-1] for row in rows[width:]):
         return None
     return [rows[column][-1] for column in range(width)]
+
+
+def _solvable(basis: Sequence[Monomial], values: Sequence[Mapping[Factor, int]], numbers: Sequence[int]) -> bool:
+    """Whether the equations have a solution modulo a prime: if not, none in coefficients that are no fluke.
+
+    It says so in a small part of the time that fractions take; where it cannot say, they have to.
+    """
+    if any(value % PRIME == 0 for each in values for value in each.values() if value):
+        return True
+    left = []
+    for at, number in zip(values, numbers, strict=True):
+        row = []
+        for each in basis:
+            term = 1
+            for factor, power in each:
+                term = term * pow(at[factor], power, PRIME) % PRIME
+            row.append(term)
+        left.append([*row, number % PRIME])
+    for column in range(len(basis)):
+        place = next((r for r in range(column, len(left)) if left[r][column]), None)
+        if place is None:
+            return True
+        left[column], left[place] = left[place], left[column]
+        inverse = pow(left[column][column], -1, PRIME)
+        top = [each * inverse % PRIME for each in left[column]]
+        for r in range(column + 1, len(left)):
+            if factor_of := left[r][column]:
+                left[r] = [(a - factor_of * b) % PRIME for a, b in zip(left[r], top, strict=True)]
+    return not any(row[-1] for row in left[len(basis) :])

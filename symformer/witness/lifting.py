@@ -5,7 +5,7 @@ A lift is believed only as far as those rules then give, row by row, what torch 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,8 +25,9 @@ from .roles import Chosen, Key, Linear, Mix, Roles, Scores
 from .traced import Class, Traced, _Tree
 
 T = TypeVar("T")
-# What follows from the stored weights alone, once every one of them is a row.
+# What follows from the stored weights alone: products that nobody recognised store nothing.
 FOLLOWS = ("train-memory", "communication")
+STORED = ("params", "active-params", *FOLLOWS)
 LAST = {
     "decode-flops": C + 1,
     "kv-cache": C,
@@ -64,6 +65,7 @@ class Lifted(Component):
     maker: str = ""
     refusals: Mapping[str, str] = field(default_factory=dict, hash=False)  # what it does not answer, and why
     confirmed: Mapping[str, int] = field(default_factory=dict, hash=False)  # at how many points, by quantity
+    asked: str = ""  # the quantity that its conditions are said for
     role = "model"
     shapes = "tokens[B,S] -> nothing[B,S]"
 
@@ -73,7 +75,8 @@ class Lifted(Component):
 
     @property
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
-        return self.conditions
+        last = LAST.get(self.asked, S)
+        return tuple(dict.fromkeys(_moved(each, last) for each in self.conditions))
 
     @property
     def library(self) -> str:
@@ -90,15 +93,26 @@ class Lifted(Component):
         """Itself, for what torch was seen to count alike, under conventions that ask for nothing that nobody saw."""
         name = question.measure.name
         chosen = question.choose(given)
-        if why := self.refusals.get(name) or self._unseen(name, chosen):
+        usual = {convention: question.choices[convention].default for convention in chosen}
+        if why := self.refusals.get(name) or self._unseen(name, chosen, usual):
             raise RuleError(f"{self.stem}: {why}")
-        last = LAST.get(name)
-        if last is None:
-            return self
-        moved = (_moved(each, last) for each in self.conditions)
-        return replace(self, conditions=tuple(dict.fromkeys(moved)))
+        rows = tuple(row for row in self.rows if name not in STORED or row[1].kind is not Kind.OBSERVED)
+        return replace(self, asked=name, rows=rows)
 
-    def _unseen(self, quantity: str, chosen: Mapping[str, str]) -> str:
+    def report(self) -> list[str]:
+        """What was recognised, and what torch counts alike."""
+        kinds = Counter(entry.kind.value for _, entry in self.rows)
+        seen = [entry.path for _, entry in self.rows if entry.kind is Kind.OBSERVED]
+        lines = [f"{len(self.rows) - len(seen)} rows of its code are operations: "]
+        lines[0] += ", ".join(f"{times} {kind}" for kind, times in kinds.items() if kind != Kind.OBSERVED)
+        if seen:
+            lines.append(f"{len(seen)} stay as they were seen, for one quantity each: {', '.join(seen)}")
+        for points in sorted({*self.confirmed.values()}):
+            names = ", ".join(name for name, at in self.confirmed.items() if at == points)
+            lines.append(f"torch counts the same, row by row, at {points} fresh random configs: {names}")
+        return [*lines, *(f"{name} is refused: {why}" for name, why in self.refusals.items())]
+
+    def _unseen(self, quantity: str, chosen: Mapping[str, str], usual: Mapping[str, str]) -> str:
         """What these conventions ask for beside what was recognised; "" for nothing."""
         if quantity not in (*self.confirmed, *FOLLOWS):
             return (
@@ -109,6 +123,9 @@ class Lifted(Component):
                 return f"{convention}={value}: how a model is divided among ranks is not read off its code"
             if (convention, value) in UNSEEN:
                 return f"{convention}={value}: {UNSEEN[convention, value]}"
+        seen = next((entry.path for _, entry in self.rows if entry.kind is Kind.OBSERVED), "")
+        if seen and chosen != usual and quantity not in STORED:
+            return f"{seen} was not recognised, and is known under the usual conventions only"
         kinds = [(entry.kind, entry.function, entry.logits) for _, entry in self.rows]
         if chosen.get("logits") == "last" and not any(logits for _, _, logits in kinds):
             return "logits=last: which product gives the logits was not recognised"
@@ -422,7 +439,10 @@ class Reader:
         counts = self.products.counts[scores]
         if len(known) == 1:
             return [(counts, mask, window) for window, mask in known.items()]
-        return [((self._layers(window, known),), mask, window) for window, mask in known.items()] if known else []
+        layers = {window: self._layers(window, known) for window in known}
+        if not known or len(counts) != 1 or cancel(Add(*layers.values()) - counts[0]) != 0 or 0 in layers.values():
+            return []  # a cache that keeps the same of both does not tell how many there are of each
+        return [((layers[window],), mask, window) for window, mask in known.items()]
 
     def _layers(self, window: Expr | None, others: Iterable[Expr | None]) -> Expr:
         """The number of layers whose caches keep no more than a window does, and less than the others."""

@@ -16,27 +16,34 @@ from torch import Tensor, nn
 
 from ..language.errors import SizeError, SymformerError, WitnessError
 from ..language.sizes import Condition
-from ..language.symbols import SYMBOLS, C, S
+from ..language.symbols import SYMBOLS, B, C, N_new, S
 from ..models.model import Model
 from .drawing import DEEP
 from .fitting import Point
 from .lifting import Lifted, Reader, Sight, star
 from .oracles import BACKWARD, FORWARD, Found
-from .points import Build
-from .roles import Roles
+from .points import Build, session
+from .raised import sentence
+from .results import Trace
+from .roles import Chosen, Roles
 from .rows import compare_parts
 from .runs import RUNS, Runner
 from .session import Run, Session, ends, silence, tensors_of
 from .traced import Traced
-from .tracing import Trace, sentence, whole_conditions
+from .tracing import whole_conditions
 from .watching import Products, Unmasked
 
 FEW = 11  # tokens of a run with numbers
 SMALL = 5  # keys in a window of such a run
 PARAMETERS = 60_000_000  # that such a run has at most
 # What is held to torch: each by a run, or by tensors, of its own.
-CHECKED = ("params", "flops", "train-flops", "prefill-flops", "decode-flops", "kv-cache", "inference-memory")
-CACHED = ("kv-cache", "decode-flops", "inference-memory")
+CHECKED = (
+    *("params", "active-params", "flops", "train-flops", "prefill-flops", "decode-flops", "kv-cache"),
+    *("inference-memory", "generation-flops"),
+)
+CACHED = ("kv-cache", "decode-flops", "inference-memory", "generation-flops")
+NEW = 3  # tokens that are generated
+ADDED = ("generation-flops",)  # a term of these is what a module comes to over all passes
 FAR = 100_003  # tokens, beyond every window and chunk that a config has by default
 CACHES = (23, 41, 62)  # tokens in a cache, on both sides of WINDOWS
 WINDOWS = (17, 71, 29)
@@ -82,13 +89,19 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
         for point, c, w in zip(products.checked, CACHES, WINDOWS, strict=True)
     ]
     check = Check(model, runs, points, letters)
+    for sight in sights:
+        check.hold("active-params", sight.numbers, partial(_active, sight))
     said = check.said
-    if said.get("kv-cache") == "" and not all(check.reaches(point, letters) for point in products.checked[:1]):
-        said |= dict.fromkeys(CACHED, f"after {FAR:,} tokens the cache holds something else")
+    if said.get("kv-cache") == "":
+        shallow = {name: size for name, size in products.checked[0].items() if DEEP.search(name)}
+        if why := check.beyond({**runner.start, **_deep(shallow, whole, letters)}, letters):
+            said |= dict.fromkeys(CACHED, why)
     confirmed = {name: len(points) for name, why in said.items() if not why}
     refusals = {name: why for name, why in said.items() if why}
     lifted = replace(lifted, confirmed=confirmed, refusals=refusals)
-    return replace(products, model=replace(products.model, component=lifted))
+    named = {name: str(size) for name, size in letters.items()} | ({"C": "C"} if runs.cached else {})
+    model = replace(products.model, component=lifted)
+    return replace(products, model=model, checked=tuple(points), letters={**products.letters, **named})
 
 
 class Check:
@@ -110,7 +123,7 @@ class Check:
         try:
             formula = self.model.formula(quantity, **ways)
             found = count()
-            differences = compare_parts(formula, dict(numbers), found)
+            differences = compare_parts(formula, dict(numbers), found, added=quantity in ADDED)
             if not found.total:
                 raise WitnessError("torch counted nothing")
             why = f"torch counts otherwise: {differences[0]}" if differences else ""
@@ -125,7 +138,7 @@ class Check:
 
     def at(self, point: Point, numbers: dict[Symbol, int]) -> None:
         """One more point."""
-        at = Session(partial(self.runs.build, point))
+        at = session(self.runs.build, point)
 
         def run(**facts: Any) -> Run:
             return lambda model: self.runs.call(model, point, **facts)
@@ -163,19 +176,50 @@ class Check:
             memory += Counter(4 * each.numel() for each in ends(outputs[-1]))
             self.hold("inference-memory", numbers, lambda: _found(memory))
 
-    def reaches(self, point: Point, letters: Mapping[str, Symbol]) -> bool:
-        """Whether the cache is as predicted far beyond every window that the config has by default."""
+        def generated() -> Found:
+            whole = cached(logits_to_keep=1)
+            for _ in range(NEW - 1):
+                whole += cached(past=outputs[-1].past_key_values)
+            return whole
+
+        self.hold("generation-flops", {**prompt, N_new: NEW}, generated)
+
+    def beyond(self, point: Point, letters: Mapping[str, Symbol]) -> str:
+        """What a cache holds otherwise far beyond every window that the config has by default; "" for nothing."""
         far = {**point, "C": FAR, "B": 1}
+        assert self.runs.cached is not None
         try:
-            assert self.runs.cached is not None
-            held = Session(partial(self.runs.build, far)).cached(partial(self.runs.cached, point=far))
-            formula = self.model.formula("kv-cache", dtype="bf16")
-            sizes = Counter(2 * prod(shape) for shape in held.values())
-            return not compare_parts(formula, {**_numbers(far, letters), C: FAR}, _found(sizes))
+            held = session(self.runs.build, far).cached(partial(self.runs.cached, point=far))
         except KeyboardInterrupt:
             raise
-        except BaseException:  # whatever somebody's code raises
-            return False
+        except BaseException as error:  # whatever somebody's code raises
+            return f"a cache of {FAR:,} tokens cannot be looked at: {sentence(error)}"
+        sizes = Counter(2 * prod(shape) for shape in held.values())
+        formula = self.model.formula("kv-cache", dtype="bf16")
+        differences = compare_parts(formula, {**_numbers(far, letters), C: FAR}, _found(sizes))
+        return f"after {FAR:,} tokens torch keeps something else: {differences[0]}" if differences else ""
+
+
+def _active(sight: Sight) -> Found:
+    """The weights that a token meets: of the tables that matrices are chosen from, as many as each token chooses.
+
+    Raises WitnessError for experts that are not chosen so.
+    """
+    seen = sight.seen
+    tokens = sight.numbers[B] * sight.numbers[S]
+    parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+    some: dict[str, int] = {}
+    for (_, _, factors), roles in seen.roles.items():
+        for role in roles:
+            if isinstance(role, Chosen):
+                some[role.weight] = prod(factors) // tokens  # each matrix is multiplied with one token
+    for path, weight in seen.stored.items():
+        if path not in some and re.search("expert", path) and not re.search("shared", path):
+            raise WitnessError(f"which rows of {path} a token meets was not seen")
+        module = path if path in some else path.rpartition(".")[0]
+        parts[star(module.rpartition(".")[0] if path in some else module), FORWARD][some.get(path, weight.numel())] += 1
+    total = sum(value * times for each in parts.values() for value, times in each.items())
+    return Found(total, parts, frozenset({"", *(star(name) for name in seen.where.modules)}))
 
 
 def _stored(at: Session) -> Found:
@@ -194,10 +238,9 @@ def _counted(at: Session, run: Run, backward: bool = False) -> Found:
     parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     for phase, tally in ((FORWARD, seen.forward), (BACKWARD, seen.backward)):
         for path, sites in tally.times.items():
-            module = star(path.rpartition(".")[0])
             for each in sites.values():
                 for factors, times in each.items():
-                    parts[module, phase][2 * prod(factors)] += times
+                    parts[star(path.rpartition(".")[0]), phase][2 * prod(factors)] += times
     return Found(total, parts, frozenset(star(name) for name in seen.where.ran))
 
 
@@ -231,7 +274,7 @@ def _numbers(point: Point, letters: Mapping[str, Symbol]) -> dict[Symbol, int]:
 
 
 def _sight(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Sight:
-    at = Session(partial(runs.build, point))
+    at = session(runs.build, point)
     seen = Roles(at.model(), {})
     at.run(lambda model: runs.call(model, point), seen)
     return Sight(seen, _numbers(point, letters))
@@ -240,11 +283,11 @@ def _sight(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Sight:
 def _real(runs: Runs, trace: Trace, letters: Mapping[str, Symbol], windows: Mapping[str, Symbol]) -> Sight | None:
     """A run with numbers, at sizes as small as the code takes."""
     point = _small(runs, trace, windows)
-    if sum(each.numel() for each in Session(partial(runs.build, point)).model().parameters()) > PARAMETERS:
+    if sum(each.numel() for each in session(runs.build, point).model().parameters()) > PARAMETERS:
         return None
     with torch.random.fork_rng(), silence(), torch.no_grad():
         torch.manual_seed(0)
-        model = Session(partial(runs.build, point)).model("cpu").eval()
+        model = session(runs.build, point).model("cpu").eval()
         for parameter in model.parameters():
             wide = parameter.dim() > 1
             parameter.normal_(0, parameter.shape[-1] ** -0.5) if wide else parameter.uniform_(0.5, 1.5)
@@ -289,7 +332,7 @@ def _small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
 
     def takes(at: Point) -> bool:
         try:
-            tried = Session(partial(runs.build, at))
+            tried = session(runs.build, at)
             tried.run(lambda model: runs.call(model, at), Unmasked())  # type: ignore[no-untyped-call]
         except KeyboardInterrupt:
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
@@ -69,25 +70,40 @@ def stored_rows(component: Architecture, model: nn.Module, numbers: Mapping[Symb
     ]
 
 
+@cache
+def starred(path: str) -> str:
+    """A path of ours, * for the number of a layer."""
+    return ".".join("*" if word.isdigit() else word for word in path.split("."))
+
+
 def our_path(component: Architecture, name: str, numbers: Mapping[Symbol, int]) -> str:
     """Our name for what torch calls so, a parameter or a module."""
     path = f"{name}.".removeprefix(component.witness.prefix).rstrip(".")
     for theirs, ours in component.witness.rename.items():
         path = path.replace(theirs, ours)
-    return _in_its_stack(path, component.witness.stacks, numbers)
+    return _in_its_stack(path, component, numbers)
 
 
-def _in_its_stack(path: str, stacks: Mapping[str, Symbol], numbers: Mapping[Symbol, int]) -> str:
-    """Torch keeps all layers in one list; ours stand in a stack for each kind of layer, one after another."""
-    number, _, rest = path.partition(".")[2].partition(".")
-    if not stacks or not number.isdigit():
+def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, int]) -> str:
+    """Torch keeps all layers in one list; what a kind has of its own stands in a stack of ours, in that order."""
+    place, _, inside = path.partition(".")[2].partition(".")
+    if not component.witness.stacks or not place.isdigit():
         return path
     first = 0
-    for stack, size in stacks.items():
-        if int(number) < first + numbers[size]:
-            return ".".join(filter(None, (stack, number, rest)))
+    for stack, size in component.witness.stacks.items():
+        if int(place) < first + numbers[size]:
+            own = ".".join(filter(None, (stack, place, inside)))
+            return own if starred(own) in _named(component) else path
         first += numbers[size]
     return path
+
+
+@cache
+def _named(component: Architecture) -> frozenset[str]:
+    """Every path of its ledger: of an operation or a weight, or of what stands around one."""
+    paths = [path for _, entry in component.ledger for path in (entry.path, *(each.path for each in entry.weights))]
+    words = [path.split(".") for path in paths]
+    return frozenset(".".join(some[:length]) for some in words for length in range(1, len(some) + 1))
 
 
 def versions(component: Architecture) -> dict[str, str]:

@@ -6,11 +6,12 @@ asserts that it counted what it is asked about.
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -27,8 +28,8 @@ from ..language.sizes import evaluate
 from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import Kind
 from .calling import unpadded
-from .measure import our_path, recipe
-from .session import Run, Session, tensors_of
+from .measure import our_path, recipe, starred, witness_class
+from .session import Run, Session, tensors_of, trainable
 from .watching import Keeper, Products
 
 Numbers = Mapping[Symbol, int]
@@ -67,6 +68,7 @@ class Oracle:
     cached: bool = False  # whether it needs a class that keeps a cache
     needs: Kind | None = None  # an operation without which there is nothing to settle
     library: str = ""  # whether it counts what this library's code does, and no other's
+    last: bool = False  # whether it needs a class that can be asked for the logits of the last position alone
     added: bool = False  # whether a module's parts are compared by their sum
     rows: str = ""  # what is compared row by row, in words; nothing where only the whole can be
     length: Symbol = S  # the tokens it is told of: those that are read, or those in a cache
@@ -92,8 +94,9 @@ class Witness(Session):
         self.twice = twice  # whether FLOPs are counted by torch's FlopCounterMode too
         self._prompts: dict[int, Prompted] = {}
         self._kept: dict[tuple[str, ...], Found] = {}
+        self._memory: Tensor | None = None  # what the encoder gave
         self._chances: dict[tuple[int, str], float] = {}  # of dropout, in each module of a model that is held here
-        self._states: dict[tuple[str, str, bool], tuple[int, int, int]] = {}
+        self._states: dict[tuple[str, str, bool], tuple[int, int, int, int]] = {}
 
     # -- how it is called ----------------------------------------------------------------------------------------
 
@@ -107,14 +110,14 @@ class Witness(Session):
         last: bool = False,
     ) -> Run:
         """What runs the class on as many new tokens, or S, its attention and its experts written out."""
-        component, numbers = self.component, {**self.numbers, S: new or self.numbers[S]}
+        component, numbers = self.component, {**self.numbers, S: new or self.numbers.get(S, 0)}
 
         def run(model: nn.Module) -> Any:
             device = next(model.parameters()).device
             inputs = []
             for axes in shape_line(component.shapes).inputs:
                 shape = [evaluate(dim, numbers, axes.name) for dim in axes.dims]
-                dtype = torch.long if len(shape) == 2 else torch.float32
+                dtype = torch.long if len(shape) == 2 else next(model.parameters()).dtype
                 inputs.append(torch.zeros(shape, dtype=dtype, device=device))
             if component.witness.library != "transformers":
                 return model(*inputs)
@@ -123,6 +126,9 @@ class Witness(Session):
             config: Any = model.config
             config._attn_implementation = implementation
             config._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
+            if S not in self.numbers:  # an image, of which the tokens follow
+                with unpadded():
+                    return model(*inputs)
             new = numbers[S]
             facts: dict[str, Any] = {}
             if masked and component.witness.masked:  # on meta no mask can be made
@@ -165,7 +171,7 @@ class Witness(Session):
             facts["encoder_outputs"] = (self._memory,)
         else:
             facts[model.main_input_name] = source  # type: ignore[index]
-        with unpadded():
+        with unpadded(), nullcontext() if masked else _of_ones():
             output = model(**facts)
         self._memory = output.encoder_last_hidden_state
         return output
@@ -314,16 +320,18 @@ class Witness(Session):
             self._kept[key] = Found(total, {("", FORWARD): values}, frozenset([""]))
         return self._kept[key]
 
-    def states(self, optimizer: str, single: bool, device: str = "meta") -> tuple[int, int, int]:
-        """The bytes of the parameters, of their master copies and of a real optimizer's state after a real step.
+    def states(self, optimizer: str, single: bool, device: str = "meta") -> tuple[int, int, int, int]:
+        """The bytes of the parameters, of their gradients, master copies and of an optimizer's state after a real step.
 
         In half precision the step is made on a master copy of the parameters, in single precision.
         """
         key = (optimizer, device, single)
         if key not in self._states:
-            model = Session(self._build).model(device).requires_grad_(True)
+            model = Session(self._build).model(device)
+            trainable(model)
             parameters = list(model.to(torch.float32 if single else torch.bfloat16).parameters())
-            masters = parameters if single else [parameter.detach().to(torch.float32) for parameter in parameters]
+            trained = [parameter for parameter in parameters if parameter.requires_grad]
+            masters = trained if single else [parameter.detach().to(torch.float32) for parameter in trained]
             for master in masters:
                 master.grad = torch.zeros_like(master)
             makes: dict[str, Callable[[], Any]] = {
@@ -337,7 +345,8 @@ class Witness(Session):
             state = [value for each in stepped.state.values() for value in each.values() if isinstance(value, Tensor)]
             if optimizer != "sgd" and not state:
                 raise WitnessError(f"{optimizer} keeps no state for {self.component.name}: nothing was counted")
-            self._states[key] = (_bytes(parameters), 0 if single else _bytes(masters), _bytes(state))
+            gradients = _bytes(trained)
+            self._states[key] = (_bytes(parameters), gradients, 0 if single else _bytes(masters), _bytes(state))
         return self._states[key]
 
 
@@ -373,6 +382,20 @@ def train_flops(
     with set_checkpoint_early_stop(early_stop), core:
         counter = witness.flops(witness.call(), backward=True, train=True, prepare=checkpointed)
     return int(counter.get_total_flops())
+
+
+@contextmanager
+def _of_ones() -> Iterator[None]:
+    """The mask of ones that a decoder makes for itself is found to be that, as on a CPU: a fake one has no numbers."""
+    from transformers import masking_utils
+
+    module: Any = masking_utils
+    before = module.is_tracing, module.fast_all
+    module.is_tracing, module.fast_all = lambda *args: False, lambda mask: True
+    try:
+        yield
+    finally:
+        module.is_tracing, module.fast_all = before
 
 
 @contextmanager
@@ -450,8 +473,9 @@ def train_memory(
     device: str = "meta",
 ) -> Found:
     single = recipe == "fp32"
-    parameters, masters, state = witness.states(optimizer, single, device)
-    gradients = parameters if single or recipe == "bf16" else masters
+    parameters, gradients, masters, state = witness.states(optimizer, single, device)
+    if recipe == "bf16-fp32-gradients":
+        gradients = masters
     total = parameters + masters + gradients + state
     if implementation != "none":
         dtype, where = "fp32" if single else "bf16", "fake" if device == "meta" else device
@@ -491,23 +515,23 @@ def active_elements(witness: Witness) -> Found:
     return Found(total)
 
 
-def trainable(model: nn.Module) -> None:
-    """Every weight may have a gradient."""
-    model.requires_grad_(True)
-
-
 def keeps_cache(component: Architecture) -> bool:
     """Whether the witness has a cache of its own and attention that can use one."""
+    if component.witness.library != "transformers" or not component.witness.cached:
+        return False
     attention = [entry for _, entry in component.ledger if entry.kind in (Kind.SCORES, Kind.MIX)]
     back = any(entry.mask == "causal" for entry in attention)
-    kept = all(entry.mask == "causal" or entry.inputs[1].encoded for entry in attention)
-    return component.witness.library == "transformers" and component.witness.cached and back and kept
+    return back and all(entry.mask == "causal" or entry.inputs[1].encoded for entry in attention)
 
 
-@cache
-def starred(path: str) -> str:
-    """A path of ours, * for the number of a layer."""
-    return ".".join("*" if word.isdigit() else word for word in path.split("."))
+def gives_last(component: Architecture) -> bool:
+    """Whether the witness can be asked for the logits of the last position alone; one without logits gives all it has.
+
+    The classes of encoder-decoders cannot: what they are given to go on from is one token.
+    """
+    if not any(entry.logits for _, entry in component.ledger):
+        return True
+    return "logits_to_keep" in inspect.signature(witness_class(component).forward).parameters
 
 
 def _something(component: Architecture, seen: Products) -> None:
@@ -559,6 +583,7 @@ ORACLES: dict[str, Oracle] = {
         {**_PRODUCTS, "attention": "full"},
         once=True,
         cached=True,
+        last=True,
         added=True,
         rows="the products of each module, added up over the passes",
     ),

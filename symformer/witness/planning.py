@@ -16,7 +16,7 @@ from sympy import Expr, Integer, Min, Mul, Poly, Symbol, expand, fraction
 from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
-from ..language.sizes import AtMost, Divides, Numbers
+from ..language.sizes import AtMost, Divides, Numbers, Relations, at
 from ..language.symbols import RANK, C, N_new, P, S
 from ..ledger.facts import Kind
 from ..models.model import Model
@@ -56,6 +56,7 @@ class Plan:
     distinct: Fraction  # the probability that all sizes differ is no less: a draw in which two coincide is thrown away
     degrees: Mapping[str, int]  # of each formula, by its digest
     passes: bool  # whether new tokens are among the sizes
+    totals: Relations  # of layers of several kinds
 
     def once(self, formula: Formula) -> Fraction:
         """The probability that a formula which differs passes one point by luck."""
@@ -86,6 +87,7 @@ class Plan:
             if len({*numbers.values()} - {*new} | {*place.depth.values()}) == len(numbers):
                 if C in numbers:
                     numbers[S] = numbers[C]
+                numbers |= {size: at(size, value, numbers) for size, value in self.totals.items()}
                 return {size: numbers[size] for size in sorted(numbers, key=RANK.__getitem__)}
 
 
@@ -101,7 +103,8 @@ def sides_of(formula: Formula) -> tuple[tuple[AtMost, ...], ...]:
 
 def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | AtMost, ...]) -> Plan:
     """One plan for formulas that are on the same sides. The model runs: its batch, lengths and activations count."""
-    entries = list(model.ledger)
+    totals = model.component.totals
+    entries = [(count.xreplace(totals), entry) for count, entry in model.ledger]
     # What costs time to run, layers and passes, takes a few small values that settle it; the rest is drawn.
     counts = [*(count for count, _ in entries), *(count for count, _ in model.ledger.weights)]
     depths = sorted({name for count in counts for name in count.free_symbols}, key=RANK.__getitem__)
@@ -118,7 +121,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         needed -= {S}  # they are the same tokens
         tensors = [tuple(dim.xreplace({S: C}) for dim in shape) for shape in tensors]
         products = [tuple(dim.xreplace({S: C}) for dim in factors) for factors in products]
-    widths = sorted(needed - {*depths, N_new}, key=RANK.__getitem__)
+    widths = sorted(needed - {*depths, *totals, N_new}, key=RANK.__getitem__)
     fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
     sides = _sides(products)
     drawn = [_parametrise(fresh, (*conditions, *side)) for side in sides]
@@ -140,7 +143,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     }
     grid = _grid(depths)
     places = tuple(Place(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid)
-    return Plan(places, tuple(fresh.values()), largest, 1 - apart, degrees, passes)
+    return Plan(places, tuple(fresh.values()), largest, 1 - apart, degrees, passes, totals)
 
 
 def _apart(degrees: Sequence[int], constants: int, largest: int) -> Fraction:

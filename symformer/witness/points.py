@@ -32,6 +32,16 @@ class Told(Enum):
     CACHED = auto()  # the cache that a model fills by itself
 
 
+def session(build: Build, point: Point) -> Session:
+    """The session of a build at a point."""
+    return Session(lambda: build(point))
+
+
+def stored(build: Build) -> Callable[[Point], Rows]:
+    """What a build stores at a point: the shape of every unique parameter, by its path."""
+    return lambda point: session(build, point).stored()
+
+
 class Points:
     """One model, called in one way, at many points. A run is watched for all that it can tell."""
 
@@ -61,51 +71,48 @@ class Points:
         """The same with fake tensors, which go where a CPU's would."""
 
         def rows() -> Rows:
-            return self._session(point).kept(lambda model: self.call(model, point)).tally.rows
+            return session(self.build, point).kept(lambda model: self.call(model, point)).tally.rows
 
         return self._once(Told.REALLY_KEPT, point, rows)
 
     def cached(self, point: Point) -> Rows:
         """The shape of every tensor of the cache that a model fills by itself."""
         return self._once(
-            Told.CACHED, point, lambda: self._session(point).cached(lambda model: self.call(model, point))
+            Told.CACHED, point, lambda: session(self.build, point).cached(lambda model: self.call(model, point))
         )
 
     def counted(self, point: Point, backward: bool = False) -> tuple[Rows, int]:
         """The products of a run of its own, and what torch's own counter, which watches the same one, says of them."""
-        session = self._session(point)
-        seen = Products(session.model())
-        counter = session.flops(lambda model: self.call(model, point), seen, backward=backward)
+        at = session(self.build, point)
+        seen = Products(at.model())
+        counter = at.flops(lambda model: self.call(model, point), seen, backward=backward)
         return seen.rows, int(counter.get_total_flops())
 
     def dispatched(self, point: Point) -> int:
         """How many operations of any kind a run has."""
-        return self._session(point).operations(lambda model: self.call(model, point))
+        return session(self.build, point).operations(lambda model: self.call(model, point))
 
     def apart(self) -> bool:
         """Let no run stand for another from here on; whether one did."""
-        did = any(self.stands.values())
-        self.stands = dict.fromkeys((Told.WHILE_TRAINED, Told.KEPT), False)
+        if did := any(self.stands.values()):
+            self.stands = dict.fromkeys(self.stands, False)
         return did
 
-    def _session(self, point: Point) -> Session:
-        return Session(lambda: self.build(point))
-
     def _run(self, point: Point, backward: bool = False) -> Rows:
-        session = self._session(point)
-        seen = Products(session.model())
+        at = session(self.build, point)
+        seen = Products(at.model())
         with ExitStack() as entered:
-            keeper = entered.enter_context(keeping(session.model())) if backward else None
-            session.run(lambda model: self.call(model, point), seen, backward=backward)
+            keeper = entered.enter_context(keeping(at.model())) if backward else None
+            at.run(lambda model: self.call(model, point), seen, backward=backward)
         if keeper:
             self.told[Told.KEPT, frozen(point)] = keeper.tally.rows
             self.told[Told.WHILE_TRAINED, frozen(point)] = seen.forward.rows
         return seen.rows
 
     def _kept(self, point: Point) -> Rows:
-        session = self._session(point)
-        with keeping(session.model()) as keeper:
-            session.run(lambda model: self.call(model, point), Remembering(), grad=True)  # type: ignore[no-untyped-call]
+        at = session(self.build, point)
+        with keeping(at.model()) as keeper:
+            at.run(lambda model: self.call(model, point), Remembering(), grad=True)  # type: ignore[no-untyped-call]
         return keeper.tally.rows
 
     def _once(self, told: Told, point: Point, make: Callable[[], Rows]) -> Rows:

@@ -18,7 +18,7 @@ from torch.nn.modules.module import register_module_forward_hook
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..ledger.facts import Mask
-from .watching import Factors, Products, Site, Tally
+from .watching import Factors, Products, Site
 
 aten = torch.ops.aten
 Key = tuple[str, Site, Factors]  # of a product, as a tally has it
@@ -159,9 +159,9 @@ class Roles(Products):  # type: ignore[no-untyped-call]
 
     # -- products ------------------------------------------------------------------------------------------------
 
-    def saw(self, tally: Tally, module: str, name: str, factors: Factors, site: Site, args: Any, out: Any) -> None:
+    def saw(self, module: str, name: str, factors: Factors, site: Site, args: Any, out: Any) -> None:
         """Also its role, where that is known."""
-        super().saw(tally, module, name, factors, site, args, out)
+        super().saw(module, name, factors, site, args, out)
         key = (f"{module}.{name}" if module else name, site, factors)
         if not isinstance(out, Tensor):
             return
@@ -232,9 +232,11 @@ def _norm(module: nn.Module, x: Tensor, y: Tensor, own: Sequence[Tensor]) -> str
     for eps in (*said, *EPSILONS):
         for name, each in (("layer", centred), ("rms", x)):
             unit = each * torch.rsqrt(each.square().mean(-1, keepdim=True) + eps)
-            scaled = [unit * own[0], unit * (1 + own[0])] if len(own) == 1 else [unit * own[0] + own[1]]
-            if len(own) < 3 and any(torch.allclose(one, y, rtol=1e-4, atol=1e-5) for one in scaled):
-                return name
+            offset = [(f"{name}_offset", unit * (1 + own[0]))] if len(own) == 1 else []
+            plain = [(name, unit * own[0] + (own[1] if len(own) > 1 else 0))] if len(own) < 3 else []
+            for said_so, one in (*plain, *offset):
+                if torch.allclose(one, y, rtol=1e-4, atol=1e-5):
+                    return said_so
     return ""
 
 

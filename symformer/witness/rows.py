@@ -17,8 +17,8 @@ from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate
 from ..ledger.facts import Entry
 from ..models.model import Model
-from .measure import Stored
-from .oracles import BACKWARD, FORWARD, Found, starred
+from .measure import Stored, starred
+from .oracles import BACKWARD, FORWARD, Found
 
 Key = tuple[str, str]  # a module and a pass
 TABLES = Integer(2)

@@ -12,14 +12,17 @@ from typing import Any, cast
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Differs
+from ..models.provenance import Place
 from ..quantities import quantity as find_quantity
 from .drawing import BLOCK, DEEP, POSITIONS
 from .fitting import Point
 from .lookups import in_tables
 from .measure import releases
 from .points import Build, Call, Points
+from .results import UP_TO, OutOfTimeError, Trace, UnbuiltError
+from .samples import Decided, Samples, Wanted
 from .traced import Traced, answerable
-from .tracing import DEPTHS, UP_TO, Letters, OutOfTimeError, Trace, Tracer, UnbuiltError
+from .tracing import DEPTHS, Letters, Tracer
 from .watching import Rows
 
 LIMIT = 240  # seconds of this process, for each set of lengths
@@ -33,13 +36,11 @@ BLOCKS = (512, 1024, 1536, 2560, 3584, 5632)  # for code that reads tokens by th
 PAST = (400_009, 34, 94, 400_009, 1009, 62, 20_011)  # on both sides of every window
 
 
-Decided = tuple[Rows, int | None]  # the rows of a run made for nothing else, and what torch says of their sum
-
-
 @dataclass(frozen=True)
 class Run:
     """How a quantity is read off a run, and how the model is called for it."""
 
+    wanted: Wanted
     each: int  # what one unit of a row's product comes to
     rows: Callable[[Points, Point], Rows]
     decided: Callable[[Points, Point], Decided]
@@ -52,14 +53,36 @@ class Run:
         return self.each * sum(map(prod, self.decided(points, point)[0].values()))
 
 
-RUNS: Mapping[str, Run] = {
-    "flops": Run(2, Points.forward, Points.counted),
-    "train-flops": Run(2, Points.trained, partial(Points.counted, backward=True)),
-    "activations": Run(1, Points.kept, lambda points, point: (points.really_kept(point), None)),
-    "kv-cache": Run(
-        2, Points.cached, lambda points, point: (points.cached(point), None), "C", (PAST, SHORT), cache=True
-    ),  # in bf16
-}
+def _as_they_are(rows: Callable[[Points, Point], Rows]) -> Callable[[Points, Point], Decided]:
+    """Rows of which torch itself gives no sum."""
+    return lambda points, point: (rows(points, point), None)
+
+
+_RUNS = (
+    Run(Wanted("flops", "matrix product", tallied=True), 2, Points.forward, Points.counted),
+    Run(
+        Wanted("train-flops", "matrix product", tallied=True),
+        2,
+        Points.trained,
+        partial(Points.counted, backward=True),
+    ),
+    Run(
+        Wanted("activations", "tensor that is kept", tallied=True, held=True),
+        1,
+        Points.kept,
+        _as_they_are(Points.really_kept),
+    ),
+    Run(
+        Wanted("kv-cache", "tensor in a cache", held=True),
+        2,  # bytes, in bf16
+        Points.cached,
+        _as_they_are(Points.cached),
+        length="C",
+        lengths=(PAST, SHORT),
+        cache=True,
+    ),
+)
+RUNS: Mapping[str, Run] = {run.wanted.quantity: run for run in _RUNS}
 
 
 @dataclass(frozen=True)
@@ -107,18 +130,24 @@ class Runner:
             warnings.simplefilter("ignore")
             goes = Points(self.build, in_tables((self.unaided or self.calls)(run))).dispatched
             begin |= self.room(goes, begin, drawn)
-            traced = Tracer(
+            samples = Samples(
                 partial(run.rows, points),
                 begin,
-                lambda names: self.letters(list(dict.fromkeys([*found.letters, *names]))),
-                quantity=quantity,
+                run.wanted,
                 draws=draws,
                 lengths=tuple(drawn),
                 decides=partial(run.decided, points),
-                depths=(found.depth,) if len(stacks) > 1 else (SHALLOW, *DEPTHS),
-                limit=LIMIT,
-                stored=found,
                 takes=goes,
+                ties=found.ties,  # what has to be what for weights has to be that for a run
+                limit=LIMIT,
+            )
+            moving = {*found.symbols.values(), *found.ties, *(each.name for each in found.pinned), *drawn, *draws}
+            traced = Tracer(
+                samples,
+                lambda names: self.letters(list(dict.fromkeys([*found.letters, *names]))),
+                depths=(found.depth,) if len(stacks) > 1 else (SHALLOW, *DEPTHS),
+                fixed=found.pinned,
+                idle=[name for name in begin if name not in moving],
             ).trace(found.model.target, found.model.title)
         apart = [
             each
@@ -178,15 +207,15 @@ class Runner:
             if quantity == found.quantity:
                 return whole(found)
             if quantity not in RUNS and self.lift is not None:
-                return lifted()
+                return asked(lifted(), quantity)
             answerable(quantity)
             self.admit(quantity, found.model.target)
             bounded: Trace | None = None
             refusal: WitnessError | None = None
-            asked = RUNS[quantity]
-            for lengths in (FEW,) if loops(asked.cache) else asked.lengths:
+            way = RUNS[quantity]
+            for lengths in (FEW,) if loops(way.cache) else way.lengths:
                 try:
-                    traced = self.trace(found, quantity, lengths, points(asked.cache))
+                    traced = self.trace(found, quantity, lengths, points(way.cache))
                 except WitnessError as error:
                     refusal = refusal or error
                     if isinstance(error, OutOfTimeError):
@@ -244,6 +273,17 @@ def runs(takes: Callable[[Point], object], point: Point) -> bool:
     except BaseException:  # whatever somebody's code raises, it does not
         return False
     return True
+
+
+def asked(lifted: Trace, quantity: str) -> Trace:
+    """The trace of recognised operations, for one quantity: with the sizes that this has. Raises RuleError."""
+    model = lifted.model
+    component: Any = replace(cast(Any, model.component), asked=quantity)
+    sizes = {str(size) for size in model.formula(quantity).asks}
+    symbols = {letter: name for name, letter in lifted.letters.items() if letter in sizes}
+    places = {letter: Place(name) for letter, name in symbols.items()}
+    provenance = replace(model.provenance, places=places)
+    return replace(lifted, model=replace(model, component=component, provenance=provenance), symbols=symbols)
 
 
 def with_facts(found: Trace, **facts: Any) -> Trace:

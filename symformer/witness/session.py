@@ -81,7 +81,8 @@ class Session:
     ) -> Any:
         """The output of a run on meta, under modes that watch it, ready for a backward pass or with one."""
         grad = grad or backward
-        model = self.model().train(train).requires_grad_(grad)
+        model = self.model().train(train)
+        trainable(model, grad)
         prepare(model)
         # The fused attention kernels are read by no counter in silence; the plain one is asked for.
         plain = sdpa_kernel(SDPBackend.MATH)
@@ -136,7 +137,16 @@ def built(build: Callable[[], nn.Module], device: str = "meta") -> nn.Module:
         model = build()
         if hasattr(model, "tie_weights"):
             cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
+    for parameter in model.parameters():
+        if not parameter.requires_grad:
+            cast(Any, parameter).untrained = True
     return model
+
+
+def trainable(model: nn.Module, wanted: bool = True) -> None:
+    """Every weight has a gradient or none has; those that the class itself does not train never do."""
+    for parameter in model.parameters():
+        parameter.requires_grad_(wanted and not hasattr(parameter, "untrained"))
 
 
 def ends(output: Any) -> list[Tensor]:
@@ -251,10 +261,15 @@ def _without_old_constructors() -> Iterator[None]:
 def _without_initialisation() -> Iterator[None]:
     """Filling weights with random numbers is most of the time on meta, and tells nothing."""
     kept = {name: getattr(nn.init, name) for name in dir(nn.init) if name.endswith("_") and not name.startswith("_")}
+    theirs: dict[str, Any] = getattr(sys.modules.get("transformers.initialization"), "TORCH_INIT_FUNCTIONS", {})
+    before = dict(theirs)  # which transformers took when it was imported
     for name in kept:
         setattr(nn.init, name, lambda tensor, *args, **kwargs: tensor)
+    for name in theirs:
+        theirs[name] = lambda tensor, *args, **kwargs: tensor
     try:
         yield
     finally:
         for name, function in kept.items():
             setattr(nn.init, name, function)
+        theirs.update(before)

@@ -36,10 +36,13 @@ from .classes import Source, ignored, near_type, of_config, of_head
 from .drawing import DEEP, ENTRY
 from .fitting import Point
 from .lifts import lift
-from .points import Build, Points
+from .points import Build, Points, session, stored
+from .raised import sentence
+from .results import Trace, UnbuiltError
 from .runs import RUNS, Runner
-from .session import Session, silence
-from .tracing import Measure, Trace, Tracer, UnbuiltError, sentence
+from .samples import Samples
+from .session import silence
+from .tracing import Tracer
 
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
 STAGES = 6  # a list of more numbers is one of layers
@@ -115,10 +118,10 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
             return source.build(arguments)
 
         try:
-            Session(lambda: build({})).model()
+            session(build, {}).model()
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}") from None
-        traced = Tracer(_stored(build), start, letters).trace(target, f"{source.name} of transformers, traced")
+        traced = Tracer(Samples(stored(build), start), letters).trace(target, f"{source.name} of transformers, traced")
         return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
 
 
@@ -171,7 +174,7 @@ def trace(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = Tracer(_stored(at), start, letters, fixed=kept).trace(name, title)
+            found = Tracer(Samples(stored(at), start), letters, fixed=kept).trace(name, title)
         except WitnessError as error:
             error.args = (f"{error}{hint}",)
             raise
@@ -300,14 +303,9 @@ def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
         raise ConfigError(f"{path} is not a config that transformers reads: {sentence(error)}") from None
 
 
-def _stored(build: Build) -> Measure:
-    """The measure of a build: the shape of every unique parameter, by its path."""
-    return lambda point: Session(lambda: build(point)).stored()
-
-
 def _counted(quantity: str, head: str, build: Build, point: Point) -> int:
     if quantity == "params":
-        return sum(map(prod, _stored(build)(point).values()))
+        return sum(map(prod, stored(build)(point).values()))
     return RUNS[quantity].count(Points(build, calling(head, RUNS[quantity])), point)
 
 

@@ -169,6 +169,7 @@ class Products(Remembering):
     def __init__(self, model: nn.Module) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.where, self.forward, self.backward = Where(model), Tally(), Tally()
+        self.now = self.forward  # of the pass that is running
         self.flops = 0  # by the formulas of torch's own counter
         # The number that torch gives an operation's gradient -> the module it ran in, and the places that led to it.
         self.makers: dict[int, tuple[str, Site]] = {}
@@ -196,15 +197,14 @@ class Products(Remembering):
                 module, site = self.makers[torch._C._autograd._get_sequence_nr() - 1] = self.where.now, _site()
             else:
                 module, site = self.makers.get(node._sequence_nr(), ("", ()))
-            tally, ending = (self.forward, "") if node is None else (self.backward, "_backward")
+            self.now, ending = (self.forward, "") if node is None else (self.backward, "_backward")
             for factors in FACTORS[packet](args, out):
-                name = str(packet).removeprefix("aten.") + ending
-                self.saw(tally, module, name, factors, site, args, out)
+                self.saw(module, str(packet).removeprefix("aten.") + ending, factors, site, args, out)
         return out
 
-    def saw(self, tally: Tally, module: str, name: str, factors: Factors, site: Site, args: Any, out: Any) -> None:
+    def saw(self, module: str, name: str, factors: Factors, site: Site, args: Any, out: Any) -> None:
         """One product, of what and what it gave."""
-        tally.add(module, name, factors, site)
+        self.now.add(module, name, factors, site)
 
     @property
     def rows(self) -> Rows:

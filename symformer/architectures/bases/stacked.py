@@ -6,11 +6,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sympy import Expr
+from sympy import Add, Expr
 
 from ...components.base import Component
 from ...components.position_embedding import PositionEmbedding
 from ...components.token_embedding import TokenEmbedding
+from ...language.sizes import Relations
 from ...language.symbols import L
 from ...ledger.facts import Tensor
 from ...ledger.operations import Operations
@@ -54,6 +55,10 @@ class Stacked(Architecture):
         return (Stack(self.names.layers, L, self.layer),)
 
     @property
+    def totals(self) -> Relations:
+        return {L: Add(*(stack.count for stack in self.stacks))} if len(self.stacks) > 1 else {}
+
+    @property
     def final_norm(self) -> Component | None:
         """What follows the layers; None where nothing does."""
         return None
@@ -73,17 +78,20 @@ class Stacked(Architecture):
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor | tuple[Tensor, ...]:
         x = self.embed(ops, tokens)
         context = self.context(ops, tokens)
-        x = run_stacks(ops, self.stacks, x, *context)
+        x = run_stacks(ops, self.names.layers, self.stacks, x, *context)
         if self.final_norm is not None:
             x = ops.call(self.names.norm, self.final_norm, x)
         return self.finish(ops, x)
 
 
-def run_stacks(ops: Operations, stacks: tuple[Stack, ...], x: Tensor, *context: Tensor) -> Tensor:
-    """Layers in the order they run, each of which reads the context beside its input."""
-    for stack in stacks:
-        x = ops.repeat(stack.name, stack.count, stack.layer, x, *context, stored=stack.stored)
-    return x
+def run_stacks(
+    ops: Operations, name: str, stacks: tuple[Stack, ...], x: Tensor, *context: Tensor, total: Expr = L
+) -> Tensor:
+    """Layers that read the context beside their input; those of several kinds stand in one list, ``total`` of them."""
+    if len(stacks) > 1:
+        return ops.mix_layers(name, total, {each.name: (each.count, each.layer) for each in stacks}, x, *context)
+    (only,) = stacks
+    return ops.repeat(only.name, only.count, only.layer, x, *context, stored=only.stored)
 
 
 def with_positions(

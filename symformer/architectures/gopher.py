@@ -1,0 +1,60 @@
+"""Gopher."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..components.base import Component
+from ..components.mlp import MLP
+from ..components.pre_norm_block import PreNormBlock
+from ..components.relative_attention import RelativeAttention
+from ..language.sizes import Divides
+from ..language.symbols import A, E, H, L, V
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
+from .base import Field, Fields, Switch, Witness
+from .bases.decoder import Decoder
+from .bases.stacked import Names
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gopher(Decoder):
+    """Gopher, Rae et al. 2021 [rae2021], section 2.1, and Chinchilla, Hoffmann et al. 2022 [hoffmann2022]: GPT-2 with
+    RMS norms and with the relative positions of Dai et al. 2019 [dai2019].
+
+    The papers print no formula; their counts are 13LE² + VE as far as they are printed. That leaves open whether the
+    linear layers have biases, as GPT-2 has them, and which ``bias=false`` takes away.
+
+    >>> Gopher().params
+    13*L*E**2 + 13*L*E + V*E + E
+    """
+
+    title = "Gopher"
+    names = Names(table="embedding", head="head")
+    relations = {H: 4 * E}
+    constraints = (Divides(A, E),)
+
+    fields = Fields(
+        {
+            V: Field(("vocabulary",)),
+            E: Field(("width",)),
+            H: Field(("hidden",), 4 * E),
+            L: Field(("layers",)),
+            A: Field(("heads",)),
+        },
+        {"bias": Switch("bias", True)},
+        classes={"Gopher": {}},
+    )
+    witness = Witness("symformer.witness.models.gopher", author="a small torch module of symformer's own")
+    variants = ({}, {"bias": False})
+
+    bias: bool = True
+
+    @property
+    def layer(self) -> Component:
+        attention = RelativeAttention(head_width=E / A, bias=self.bias)
+        mlp = MLP(bias=self.bias, act="act")
+        return PreNormBlock(parts={"norm_1": self.norm, "attention": attention, "norm_2": self.norm, "mlp": mlp})
+
+    def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
+        return (ops.positions("distances", tokens.shape[1], E, "sinusoidal"),)

@@ -1,0 +1,63 @@
+"""Relative attention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sympy import Expr
+
+from ..language.sizes import Divides
+from ..language.symbols import A, D, E
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
+from ..ledger.placement import Cut
+from .base import Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelativeAttention(Component):
+    """Attention whose keys are of two kinds, of tokens and of distances; Dai et al. 2019 [dai2019], section 3.3.
+
+    A score is (q + u)·k + (q + v)·r, with k a token's key and r a distance's, made from sines by a matrix of its own;
+    u and v are biases of each head. Keys of distances are the same for all sequences. No cache keeps them: with every
+    new token they are made again.
+
+    >>> RelativeAttention().params
+    5*E**2 + 6*E
+    """
+
+    title = "Relative attention"
+    role = "attention"
+    shapes = "x[B,S,E], distances[1,S,E] -> y[B,S,E]"
+    relations = {D: E / A}
+    constraints = (Divides(A, E),)
+
+    heads: Expr = A
+    head_width: Expr = D
+    bias: bool = True  # of the four projections of tokens
+    query: str = "q_proj"
+    key: str = "k_proj"
+    value: str = "v_proj"
+    distance: str = "r_proj"
+    output: str = "o_proj"
+
+    def split(self, cut: Cut) -> RelativeAttention:
+        return replace(self, heads=cut.share(self.heads))
+
+    def forward(self, ops: Operations, x: Tensor, distances: Tensor) -> Tensor:
+        width = self.heads * self.head_width
+        q, k, v = (ops.linear(name, x, width, bias=self.bias) for name in (self.query, self.key, self.value))
+        r = ops.linear(self.distance, distances, width, bias=False, recalled=True)
+        q, k, v, r = (ops.heads(each, self.heads, self.head_width) for each in (q, k, v, r))
+        biases = ops.parameter("", u=(self.heads, self.head_width), v=(self.heads, self.head_width))
+        per_token, per_distance = (
+            ops.add(f"query_{name}", q, ops.read(weight, 1, self.heads, 1, self.head_width))
+            for name, weight in biases.items()
+        )
+        scores = ops.add(
+            "sum",
+            ops.scores("scores", per_token, k, "causal"),
+            ops.scores("distance_scores", per_distance, r, "causal", scale="none", recalled=True),
+        )
+        y = ops.merge(ops.mix("mix", ops.softmax("softmax", scores), v, "causal"))
+        return ops.linear(self.output, y, x.width, bias=self.bias)

@@ -1,0 +1,119 @@
+"""Adapters: small parts beside the linear layers of a model, which alone are trained; the model itself stays as it is.
+
+They are written by the writer of operations, wherever a part asks it for a linear layer that one is wanted for: no part
+and no architecture knows of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Expr
+
+from ..language.errors import OptionError, RuleError, listed
+from ..language.symbols import H_adapter, R
+from .facts import Ledger, Part, Tensor
+from .operations import Operations, inputs_of
+
+
+def low_rank(ops: Operations, name: str, x: Tensor, out: Expr) -> Tensor:
+    """x[…, in] -> B·A·x[…, out], scaled by a number: Hu et al. 2021, eq. 3."""
+    inner = ops.linear(_in(name, "lora_A"), x, R, bias=False)
+    return ops.scale(_in(name, "scaling"), ops.linear(_in(name, "lora_B"), inner, out, bias=False))
+
+
+def bottleneck(ops: Operations, name: str, x: Tensor) -> Tensor:
+    """x[…, E] -> y[…, E]: a narrow hidden layer with a skip connection; Houlsby et al. 2019, figure 2."""
+    inner = ops.activation(_in(name, "act"), ops.linear(_in(name, "down"), x, H_adapter), "gelu")
+    return ops.add(_in(name, "residual"), x, ops.linear(_in(name, "up"), inner, x.width))
+
+
+def _in(name: str, part: str) -> str:
+    return f"{name}.{part}" if name else part
+
+
+Change = Callable[[Operations, str, Tensor, Tensor], Tensor]  # of what goes into a linear layer, and what comes out
+# The options that ask for one, each with what it makes of a linear layer's output.
+CHANGES: dict[str, Change] = {
+    "lora": lambda ops, name, x, y: ops.add(f"{name}.sum", y, low_rank(ops, name, x, y.width)),
+    "adapters": lambda ops, name, x, y: bottleneck(ops, f"{name}.adapter", y),
+}
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """One kind of adapter, and the linear layers that have it."""
+
+    option: str
+    targets: tuple[str, ...] = ()  # the last words of their names; none: every linear layer inside repeated layers
+
+    def wanted(self, path: str) -> bool:
+        """Whether the linear layer of this path has it."""
+        words = path.split(".")
+        return words[-1] in self.targets if self.targets else "*" in words
+
+    def __str__(self) -> str:
+        return f"{self.option}={','.join(self.targets) or 'all'}"
+
+
+def adapted(part: Part, adapters: Sequence[Adapter]) -> Ledger:
+    """The ledger of a part with adapters, trained apart from all else.
+
+    Raises OptionError for a name that no linear layer has, RuleError for one that cannot have an adapter.
+    """
+    ops = _AdaptedOperations(part, adapters)
+    ledger = Ledger(ops.root, ops.run(part, inputs_of(part)))
+    for adapter in adapters:
+        for target in adapter.targets:
+            if target not in ops.names:
+                known = listed(sorted(ops.names)) or "none at all"
+                raise OptionError(f"{adapter}: {part.title} has no linear layer called {target!r}; it has {known}")
+    return ledger
+
+
+def is_adapted(ledger: Ledger) -> bool:
+    """Whether a part of what a ledger stores stays as it is in training."""
+    return any(entry.frozen for _, entry in ledger)
+
+
+class _AdaptedOperations(Operations):
+    """The same operations, each linear layer with the adapters that are wanted for it."""
+
+    def __init__(self, part: Part, adapters: Sequence[Adapter]) -> None:
+        super().__init__(part, lambda kind, path: self._within)
+        self.names: set[str] = set()  # that linear layers have
+        self._adapters = adapters
+        self._within = False  # whether what is being written is an adapter
+        self._recalled = False  # and the linear layer that it is for runs over what a cache keeps
+
+    def linear(self, name: str, x: Tensor, out: Expr, **facts: Any) -> Tensor:
+        """The linear layer as it is, and what its adapters make of what it gives."""
+        if self._within:
+            return super().linear(name, x, out, **{**facts, "module": True, "recalled": self._recalled})
+        y = super().linear(name, x, out, **facts)
+        path = self._path(name)
+        if not facts.get("logits"):
+            self.names.add(path.rpartition(".")[2])
+        for adapter in self._adapters:
+            if not adapter.wanted(path):
+                continue
+            if facts.get("logits"):
+                raise OptionError(f"{adapter}: {path} makes the logits, and an adapter of a head is not stated")
+            if facts.get("shared"):
+                raise RuleError(
+                    f"{adapter}: {path} reads some rows of a matrix, or all, that is stored elsewhere, and what stands "
+                    "beside those is not stated"
+                )
+            self._within, self._recalled = True, bool(facts.get("recalled"))
+            y = CHANGES[adapter.option](self, name, x, y)
+            self._within = False
+        return y
+
+    def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr) -> Tensor:
+        """Experts as they are: which of their matrices have an adapter is nowhere stated."""
+        path = self._path(name)
+        if any(adapter.wanted(path) for adapter in self._adapters):
+            raise RuleError(f"{path}: which of a mixture's matrices have an adapter, and how, is not stated")
+        return super().experts(name, x, chosen, rows, out)

@@ -1,0 +1,28 @@
+"""Trainable parameters: the elements of the weights that training changes."""
+
+from __future__ import annotations
+
+from ..formulas.account import Measure, Term
+from ..ledger.facts import STORING, WEIGHTLESS, Entry, Kind
+from .quantity import Conventions, Quantity, nothing, rows, stored, unseen
+
+
+def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """The weights an entry stores, unless they stay as they are."""
+    return () if entry.frozen else stored(entry, conventions)
+
+
+QUANTITY = Quantity(
+    Measure("trainable-params", "trainable parameters", "N_train", "elements"),
+    "Every element of every weight that training changes is counted: of a model with adapters theirs alone, and else "
+    "all of them. A weight that is used in two places counts once.",
+    {
+        **rows(trained, *STORING),
+        **rows(nothing, *WEIGHTLESS),
+        Kind.OBSERVED: unseen,
+    },
+    ("weight", "shape"),
+    weighs=True,
+    checked="What requires a gradient of the torch class, and of peft's models where there are adapters, is compared "
+    "with this formula in the tests.",
+)

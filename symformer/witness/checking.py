@@ -1,0 +1,282 @@
+"""The last word on a formula: fresh random points that played no part in it, and where it stops to hold."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from math import prod
+from time import process_time
+
+from sympy import Add, Expr, Integer, Mul, Symbol
+
+from ..language.errors import SizeError, WitnessError
+from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes
+from .drawing import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN
+from .fitting import Point
+from .moving import Sizes
+from .points import frozen
+from .results import FROM, UP_TO, Bound
+from .samples import Samples
+from .settling import TRIES, star
+from .traced import Traced
+from .watching import Rows
+
+FRESH = 3  # random points that play no part in the fit and decide
+# How much more than a multiple: the least that is none, and such as pairs and blocks of four or eight still divide.
+OFF = (1, 2, 3, 4, 8, 12)
+FAR = (64, 16, 4)  # how many times as long as the longest drawn: the first that there is time for
+SHARE = 8  # a longest length is found by halves, in some runs as long as this one: they have an eighth of what is left
+NEAR = (512, 64, 8, 2, 1)  # lengths below all that are drawn, down to a single token
+# A length is so many times a size and so much more: blocks of a table, and the rows that it keeps for padding.
+MOST_TIMES, MOST_MORE = 64, 8
+BEYOND = (12, 60)  # by how much a size is larger where its bound is tried again
+REFUSES = "the code takes no more"
+BATCH = "B"
+
+
+class Checking:
+    """A formula, held to the model at points."""
+
+    def __init__(self, samples: Samples, sizes: Sizes, first: Point, letters: Mapping[str, Symbol]) -> None:
+        self.samples, self.sizes, self.letters = samples, sizes, letters
+        self.first = first  # of the points that it was fitted to
+
+    def agrees(self, component: Traced, point: Point, rows: Rows | None = None) -> bool:
+        """Whether every row, by path and shape and number of copies, is as predicted."""
+        numbers = self._numbers(point)
+        expected: dict[tuple[str, tuple[object, ...]], object] = defaultdict(int)
+        for (path, shape), counts in component.counts.items():
+            copies = counts[-1].xreplace(numbers) if counts else 1
+            if copies != 0 and not (self.samples.wanted.tallied and shape and shape[0].xreplace(numbers) == 0):
+                expected[path, tuple(dim.xreplace(numbers) for dim in shape)] += copies  # type: ignore[operator]
+        actual: dict[tuple[str, tuple[object, ...]], object] = defaultdict(int)
+        for name, shape in (self.samples.seen_rows(point) if rows is None else rows).items():
+            actual[star(name), tuple(map(Integer, shape))] += 1  # type: ignore[operator]
+        return dict(expected) == dict(actual) and bool(actual)
+
+    def _numbers(self, point: Point) -> dict[Symbol, Expr]:
+        return {self.letters[name]: Integer(value) for name, value in point.items() if name in self.letters}
+
+    def _predicted(self, component: Traced, point: Point) -> Expr:
+        """What the rows come to at a point, by the formula."""
+        numbers = self._numbers(point)
+        each = (Mul(*shape, *counts[-1:]).xreplace(numbers) for (_, shape), counts in component.counts.items())
+        return Add(*each)
+
+    def fresh(self, component: Traced) -> list[Point]:
+        """Random points at which every row is as predicted. Raises WitnessError where one is not, or too few build."""
+        widths, counts, first = self.sizes.widths, self.sizes.counts, self.first
+        used = set(self.samples.seen)
+        checked: list[Point] = []
+        for turn in range(FRESH * TRIES):
+            # Values that played no part; heads and groups as before where the code refuses those.
+            by = UNSEEN_RUN if self.samples.lengths else UNSEEN
+            if turn >= FRESH * TRIES // 2:
+                by = replace(by, groups=SETTLING.groups, heads=SETTLING.heads)
+            drawn = self.samples.draw(self.samples.origin(first), widths, by)
+            point = {**first, **{name: drawn[name] for name in widths}, **self.samples.reach(turn)}
+            for name in counts:
+                more = (
+                    first[name] * self.samples.random.choice((0, 2, 4, 5))
+                    if DEEP.search(name)
+                    else self.samples.random.choice((0, 1))
+                )
+                point[name] = first[name] + more
+            if (
+                self._coincides(point, widths)
+                or frozen(point) in used
+                or not self._holds(component, point)
+                or (decided := self.samples.decided(point)) is None
+            ):
+                continue
+            used.add(frozen(point))
+            rows, total = decided
+            if not self.agrees(component, point, rows):
+                raise WitnessError(f"the formula found does not hold at {dict(point)}, so it is not shown")
+            if total is not None and total != (summed := sum(2 * prod(row) for row in rows.values())):
+                raise WitnessError(f"torch counts {total:,} at {dict(point)}, and the rows come to {summed:,}")
+            checked.append(point)
+            if len(checked) == FRESH:
+                return checked
+        if widths or counts:
+            raise WitnessError(
+                f"only {len(checked)} fresh configs could be built to check the formula: {self.samples.last}"
+            )
+        return checked
+
+    def _coincides(self, point: Point, widths: Sequence[str]) -> bool:
+        """Whether two sizes that can differ happen not to: the code may ask."""
+        start = self.samples.start
+        return any(point[a] == point[b] for a, b in combinations(widths, 2) if start[a] != start[b])
+
+    def _holds(self, component: Traced, point: Point) -> bool:
+        """Whether a point keeps to all conditions that are known."""
+        numbers = {self.letters[name]: value for name, value in point.items() if name in self.letters}
+        try:
+            for condition in component.conditions:
+                condition.check(numbers)
+        except SizeError:
+            return False
+        return True
+
+    def probe(self, component: Traced) -> list[Condition]:
+        """Each size a little off the multiples drawn so far; where that differs, what it must be a multiple of."""
+        first, widths, letters = self.first, [*self.sizes.widths, *self.sizes.counts], self.letters
+        found: list[Condition] = []
+
+        def agrees(name: str, step: int) -> bool | None:
+            """None where the point breaks a condition already known, or the code refuses it."""
+            point = {**first, name: first[name] + step}
+            held = replace(component, conditions=(*component.conditions, *found))
+            if not self._holds(held, point) or self.samples.rows(point) is None:
+                return None
+            return self.agrees(component, point)
+
+        for name in widths:
+            heads = [n for n in widths if "head" in n and n in first and n != name and first[n] < first[name]]
+            steps = [*OFF, *sorted(first[n] for n in heads)]
+            if next((each for step in steps if (each := agrees(name, step)) is not None), True):
+                continue
+            divisor = next((letters[n] for n in heads if agrees(name, first[n])), Integer(self.sizes.base[name]))
+            found.append(Divides(divisor, letters[name], "the trace was checked at those only"))
+        if self.samples.lengths:  # found for what is stored; shapes of a run meet by chance, and its sum is the same
+            return found
+        repeats = {size for counts in component.counts.values() for count in counts for size in count.free_symbols}
+        for left, right in combinations([name for name in widths if letters[name] not in repeats], 2):
+            step = first[left] - first[right]
+            if step and agrees(right, step) is False:
+                found.append(
+                    Differs(letters[left], letters[right], "where they are the same the code does something else")
+                )
+        return found
+
+    def edges(self, component: Traced) -> list[Condition]:
+        """Where what a run holds is another thing: off the multiples that the code asks for, and where a size is 1."""
+        if not self.samples.wanted.held:
+            return []
+        first, letters = self.first, self.letters
+        sizes = [name for name in letters if name in first and name not in (*self.samples.lengths, BATCH)]
+        found: list[Condition] = []
+
+        def runs(**changed: int) -> bool:
+            return self.samples.rows({**first, **changed}) is not None
+
+        def asks(name: str, heads: str) -> bool:
+            """Whether it may be any multiple of the heads, and of twice as many heads no odd multiple of the half."""
+            one = first[heads]
+            twice, odd = {heads: 2 * one}, one * (first[name] // one // 2 * 2 + 1)
+            some = runs(**{name: first[name] + one}) and runs(**twice, **{name: 4 * one})
+            return some and not runs(**twice, **{name: odd})
+
+        def holds(point: Point) -> bool:
+            return self._holds(replace(component, conditions=(*component.conditions, *found)), point)
+
+        def differs(**changed: int) -> bool:
+            point = {**first, **changed}
+            if not holds(point) or (rows := at(point)) is None:
+                return False
+            return bool(self._predicted(component, point) != sum(map(prod, rows.values())))
+
+        refused = [name for name in sizes if not runs(**{name: first[name] + 1})]
+        for name in refused:
+            heads = (n for n in sizes if "head" in n and n != name and first[name] % first[n] == 0)
+            if holds({**first, name: first[name] + 1}) and (divisor := next((n for n in heads if asks(name, n)), "")):
+                found.append(Divides(letters[divisor], letters[name], "the code runs with no other"))
+        for name in refused:
+            even = first[name] % 2 == 0 and runs(**{name: first[name] + 2})
+            if even and holds({**first, name: first[name] + 1}):
+                found.append(Divides(Integer(2), letters[name], "the code runs with no other"))
+        # One run at which every size is 1 that can be: if it is what the real one is, so are those with fewer.
+        ones = dict.fromkeys([BATCH] * (BATCH in letters) + [name for name in sizes if runs(**{name: 1})], 1)
+        everywhere = self.samples.decided({**first, **ones})
+        alike = everywhere is not None and everywhere[0] == self.samples.rows({**first, **ones})
+        at = self.samples.rows if alike else self.samples.really
+        single = {BATCH: 1} if BATCH in letters and not differs(**{BATCH: 1}) else {}
+        for name in sizes:
+            if differs(**{name: 1}):
+                found.append(AtMost(Integer(2), letters[name], FROM))
+            elif single and differs(**single, **{name: 1}):
+                found.append(Excludes((letters[BATCH], letters[name]), "the code then holds something else"))
+        return found
+
+    def bounds(self, component: Traced) -> list[Bound]:
+        """How far the lengths of a run go, where windows, blocks and tables begin to tell, and a batch of one."""
+        if not self.samples.wanted.runs:
+            return []
+        first, letters = self.first, self.letters
+        found: list[Bound] = []
+
+        def agrees(point: Point) -> bool:
+            return self.samples.rows(point) is not None and self.agrees(component, point)
+
+        def differs(point: Point) -> bool:
+            """As it may where a size is 1, and where what stands for another run would not say so."""
+            rows = (self.samples.really if self.samples.wanted.held else self.samples.rows)(point)
+            return rows is not None and not self.agrees(component, point, rows)
+
+        begun = process_time()
+        agrees({**first, BATCH: 3 * first[BATCH]} if BATCH in first else first)
+        patience = (self.samples.until - begun) / max(process_time() - begun, 1e-3) / SHARE
+        times = next((each for each in FAR if each < patience), 1)  # code may loop over every token
+        for name in [name for name in self.samples.lengths if name in letters]:
+            found += self._longest(name, times * max(self.samples.draws[name]), agrees)
+            if times < FAR[0] and not any(each.size == name for each in found):
+                found.append(Bound(name, "", 0, times * max(self.samples.draws[name]), UP_TO))
+        runs = [name for name in self.samples.lengths if name in letters]
+        least = min((value for name in runs for value in self.samples.draws[name]), default=0)
+        for size in [each for each in NEAR if each < least]:
+            near = {**first, **dict.fromkeys(self.samples.lengths, size)}
+            if self._holds(component, near) and differs(near):
+                break
+            least = size
+        found += [Bound(name, "", 0, least, FROM) for name in runs if least > 1]
+        single = {**first, BATCH: 1}
+        if BATCH in letters and BATCH in self.samples.draws and differs(single):
+            found.append(Bound(BATCH, "", 0, min(self.samples.draws[BATCH]), FROM))
+        return found
+
+    def _longest(self, length: str, far: int, agrees: Callable[[Point], bool]) -> list[Bound]:
+        """The longest that a length can be: what a size says, or else a number; nothing where it goes as far as asked.
+
+        A size bounds a length if the length goes just so far as that size says, at other values of it too.
+        """
+        first, least = self.first, min(self.samples.draws[length])
+        asked = any(self.samples.goes({**first, length: size}) for size in (least, 1))  # else it refuses something else
+
+        def goes(point: Point) -> bool:
+            return (not asked or self.samples.goes(point)) and agrees(point)
+
+        def limit(point: Point) -> int:
+            """Between what it takes and what it does not: 0 where it takes none."""
+            low = next((size for size in (least, 1) if goes({**point, length: size})), 0)
+            high = far if low == least else least if low else 1
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if goes({**point, length: middle}) else (low, middle)
+            return low
+
+        if goes({**first, length: far}):
+            return []
+        rows = (size for name, size in first.items() if POSITIONS.search(name) and size < far)
+        most = next(
+            (n for n in rows if not self.samples.goes({**first, length: n + 1}) and goes({**first, length: n})), 0
+        )
+        most = most or limit(first)
+        beyond = {**first, length: most + 1}
+        refused = self.samples.rows(beyond) is None or (asked and not self.samples.goes(beyond))
+        why = f"{REFUSES}: {self.samples.last}" if refused else UP_TO
+        for name, value in sorted(first.items(), key=lambda each: (not POSITIONS.search(each[0]), each[1] != most)):
+            if name in {*self.samples.lengths, BATCH, *self.samples.ties} or DEEP.search(name) or not most:
+                continue
+            times, more = (most // value, 0) if most % value == 0 else (1, most - value)
+            if times > MOST_TIMES or abs(more) > MOST_MORE:
+                continue
+            if all(
+                goes({**first, name: other, length: times * other + more})
+                and not goes({**first, name: other, length: times * other + more + 1})
+                for other in (value + each for each in BEYOND)
+            ):
+                return [Bound(length, name, times, more, why.partition(":")[0])]
+        return [Bound(length, "", 0, most, why)]

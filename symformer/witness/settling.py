@@ -1,0 +1,208 @@
+"""The rows of a model in symbols: every dimension, and how often each row stands there, fitted to points enough."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+
+from sympy import Expr, Integer, Symbol
+
+from ..language.errors import WitnessError
+from ..models.provenance import Pinned
+from .drawing import BLOCK, DEEP
+from .fitting import SPARE, Point, UnfitError, fit
+from .moving import Sizes
+from .points import frozen
+from .results import UncountedError
+from .samples import Samples
+from .traced import Class
+
+STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone: up first, as most code takes that
+TRIES = 6  # draws before a point that the code refuses is given up
+
+
+def first_points(samples: Samples, sizes: Sizes) -> list[dict[str, int]]:
+    """A first random point and one with each width changed alone; a width that cannot be changed is pinned."""
+    base, widths = sizes.base, sizes.widths
+    first = next((p for p in (samples.draw(base, widths) for _ in range(TRIES)) if samples.rows(p)), None)
+    if first is None:  # something refuses to move with the rest: let each size join alone
+        first = dict(base)
+        joined: list[str] = []
+        for name in widths:
+            trial = next(
+                (
+                    p
+                    for p in (
+                        {**first, **samples.draw(base, [name]), **{n: first[n] for n in joined}} for _ in range(3)
+                    )
+                    if samples.rows(p)
+                ),
+                None,
+            )
+            if trial is not None:
+                first = trial
+                joined.append(name)
+    longest = {**first, **{name: max(samples.draws[name]) for name in samples.lengths}}
+    if samples.lengths and samples.rows(longest):
+        first = longest
+    points = [first]
+    moved = []
+    for name in widths:
+        for factor in STEPS:
+            point = {**first, name: int(first[name] * factor)}
+            if (rows := samples.rows(point)) and rows.keys() == samples.seen_rows(first).keys():
+                points.append(point)
+                moved.append(name)
+                break
+        else:
+            sizes.pinned.append(Pinned(name, first[name], samples.last, samples.line))
+    sizes.widths = moved
+    return points
+
+
+class Settling:
+    """The rows at a first point and those around it, fitted one by one."""
+
+    def __init__(
+        self, samples: Samples, sizes: Sizes, points: list[dict[str, int]], letters: Mapping[str, Symbol]
+    ) -> None:
+        self.samples, self.sizes, self.points, self.letters = samples, sizes, points, letters
+
+    def shapes(self) -> dict[str, tuple[Expr, ...]]:
+        """Each dimension of each row; outside the layers, how many there are may be in it as well."""
+        points, widths, counts, letters = self.points, self.sizes.widths, self.sizes.counts, self.letters
+        alone = dict(zip(widths, points[1:], strict=True))
+        deeper = {name: self.samples.rows({**points[0], name: 2 * points[0][name]}) or {} for name in counts}
+        shallow, outside = [*points], [*points]
+        known: dict[tuple[object, ...], Expr] = {}
+
+        def more(sample: list[dict[str, int]], wanted: int, moves: Sequence[str]) -> None:
+            for turn in range(3 * wanted if moves else 0):
+                if len({tuple(point[name] for name in moves) for point in sample}) >= wanted:
+                    return
+                drawn = self.samples.draw(self.samples.origin(points[0]), widths)
+                some = {name: points[0][name] * self.samples.random.choice((1, 2, 3, 4)) for name in moves}
+                if turn % 2:  # the sizes that matter alone, where the code refuses to move all of them at once
+                    drawn = some
+                free = {name: drawn[name] for name in widths if name in drawn}
+                depths = {name: some[name] for name in counts if name in some}
+                point = {**points[0], **free, **depths, **self.samples.reach(turn)}
+                if point not in sample and self.samples.rows(point) is not None:
+                    sample.append(point)
+
+        more(shallow, len(points) + SPARE, widths)
+        found = {}
+        for name, shape in self.samples.seen_rows(points[0]).items():
+            dims = []
+            for axis, size in enumerate(shape):
+                depths = [n for n in counts if "*" not in star(name) and deeper[n].get(name, shape)[axis] != size]
+                column = [self._dim(point, name, axis) for point in shallow]
+                key = (*depths, *column[: len(points) + SPARE])
+                if key not in known:
+                    moves = [w for w in widths if self._dim(alone[w], name, axis) != size]
+                    sample = outside if depths else shallow
+                    known[key] = fit(
+                        f"axis {axis} of {name}",
+                        [*moves, *depths],
+                        sample,
+                        letters,
+                        partial(self._dim, name=name, axis=axis),
+                        more=partial(more, sample),
+                        lengths=self.samples.lengths,
+                        blocks=[name for name in self.samples.draws if BLOCK.search(name)],
+                    )
+                dims.append(known[key])
+            found[name] = tuple(dims)
+        return found
+
+    def _dim(self, point: Point, name: str, axis: int) -> int | None:
+        rows = self.samples.seen_rows(point)
+        if name not in rows and self.samples.wanted.tallied:  # it did not run there: no times, and of no shape
+            return None if axis else 0
+        if name not in rows or axis >= len(rows[name]):
+            raise WitnessError(f"{name} is not the same row at other sizes, so it has no one formula")
+        return rows[name][axis]
+
+    def counts(self, classes: Mapping[str, Class]) -> dict[Class, tuple[Expr, ...]]:
+        """How often each class of rows stands in the model: one count for each star of its path."""
+        point, counts, pinned = self.points[0], self.sizes.counts, self.sizes.pinned
+        order = list(dict.fromkeys(classes.values()))
+        deep = {name: 4 * point[name] for name in counts if DEEP.search(name)}
+        sample = [dict(point)]
+        for name in [*deep, *(each for each in counts if each not in deep)]:
+            size = point[name]
+            if name in deep:
+                steps = [{**point, name: size * times} for times in (2, 3, 4)]
+            else:
+                steps = [{**point, **deep, name: size + more} for more in (1, 2, 3)]
+            try:
+                steps = [each for each in steps if self.samples.rows(each) is not None]
+                for each in steps:
+                    self._tally(each, order)
+                if not steps:
+                    raise WitnessError(self.samples.last)
+            except WitnessError as error:
+                if name in deep and size != self.samples.start[name]:
+                    raise
+                deep.pop(name, None)
+                counts.remove(name)
+                pinned.append(Pinned(name, size, str(error)))
+            else:
+                sample += steps
+        sample.append({**point, **deep})
+        for first, second in combinations(counts, 2):
+            sample.append(
+                {**point, **deep, first: point[first] + deep.get(first, 1), second: point[second] + deep.get(second, 1)}
+            )
+        sample = [each for each in sample if self.samples.rows(each) is not None]
+        tallies = {frozen(at): self._tally(at, order) for at in sample}
+        found: dict[Class, tuple[Expr, ...]] = {}
+        for row in order:
+            fitted = []
+            for place in range(row[0].split(".").count("*")):
+
+                def measure(at: Point, row: Class = row, place: int = place) -> int:
+                    return tallies[frozen(at)][row][place]
+
+                moves = [] if len({measure(at) for at in sample}) == 1 else counts
+                try:
+                    fitted.append(fit(f"the number of {row[0]}", moves, sample, self.letters, measure))
+                except UnfitError as error:
+                    other = [name for name in counts if name not in deep]
+                    if not other:
+                        raise UncountedError(f"the number of {row[0]}", error.moves) from None
+                    counts.remove(other[-1])
+                    pinned.append(Pinned(other[-1], point[other[-1]], str(error)))
+                    return self.counts(classes)
+            found[row] = tuple(fitted)
+        return found
+
+    def _tally(self, point: Point, order: Iterable[Class]) -> dict[Class, tuple[int, ...]]:
+        """How many of each class there are at a point, up to each star of its path."""
+        letters = self.letters
+        numbers = {letters[name]: Integer(value) for name, value in point.items() if name in letters}
+        by_shape: dict[tuple[str, tuple[int, ...]], list[Class]] = defaultdict(list)
+        for each in order:
+            by_shape[each[0], tuple(int(dim.xreplace(numbers)) for dim in each[1])].append(each)
+        indices: dict[Class, list[set[tuple[str, ...]]]] = {
+            each: [set() for _ in range(each[0].split(".").count("*"))] for each in order
+        }
+        for name, shape in self.samples.seen_rows(point).items():
+            owners = by_shape.get((star(name), shape), [])
+            if len(owners) != 1:
+                raise WitnessError(
+                    f"{name} has the shape {list(shape)} at another depth, which "
+                    + ("two formulas give" if owners else "no formula found so far gives")
+                )
+            numbered = tuple(word for word in name.split(".") if word.isdigit())
+            for place, members in enumerate(indices[owners[0]]):
+                members.add(numbered[: place + 1])
+        return {each: tuple(len(members) for members in places) for each, places in indices.items()}
+
+
+def star(path: str) -> str:
+    """A path with a star for every index."""
+    return ".".join("*" if word.isdigit() else word for word in path.split("."))

@@ -1,0 +1,235 @@
+"""Adapters: what peft stores, trains and multiplies of the same models, and what Houlsby's are by hand and in torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from click.testing import CliRunner
+from peft import LoraConfig, get_peft_model
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+import symformer as sf
+from symformer.architectures import architecture
+from symformer.commands.cli import cli
+from symformer.language.errors import SymformerError, WitnessError
+from symformer.language.sizes import evaluate
+from symformer.models.model import Model
+from symformer.witness.calling import unpadded
+from symformer.witness.session import built, silence
+
+RUN = {"B": 5, "S": 8}
+RANK, NARROW = 11, 17
+# Small configs in which no two sizes are the same, nor the same as one of the run or of an adapter.
+LLAMA = {
+    **{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 29, "hidden_size": 24},
+    **{"num_hidden_layers": 3, "intermediate_size": 7, "num_attention_heads": 6, "num_key_value_heads": 2},
+    **{"head_dim": 10, "attention_dropout": 0.0},
+}
+GPT2 = {
+    **{"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": 29, "n_positions": 13, "n_embd": 12},
+    **{"n_layer": 3, "n_head": 2, "n_inner": 7, "attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0},
+}
+BERT = {
+    **{"model_type": "bert", "architectures": ["BertForMaskedLM"], "vocab_size": 29, "max_position_embeddings": 13},
+    **{"hidden_size": 12, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 7},
+    **{"type_vocab_size": 4, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
+}
+ALBERT = {  # whose layers share their weights, and their updates
+    **{"model_type": "albert", "architectures": ["AlbertForMaskedLM"], "vocab_size": 29, "embedding_size": 4},
+    **{"max_position_embeddings": 13, "hidden_size": 12, "num_hidden_layers": 3, "num_attention_heads": 2},
+    **{"intermediate_size": 7, "type_vocab_size": 6, "num_hidden_groups": 1},
+}
+MIXTRAL = {
+    **{"model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "vocab_size": 29, "hidden_size": 24},
+    **{"num_hidden_layers": 3, "intermediate_size": 7, "num_attention_heads": 6, "num_key_value_heads": 2},
+    **{"head_dim": 10, "num_local_experts": 9, "num_experts_per_tok": 4},
+}
+CASES: list[tuple[dict[str, Any], tuple[str, ...]]] = [
+    (LLAMA, ("q_proj", "v_proj")),
+    (LLAMA, ("down_proj",)),
+    (LLAMA, ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")),
+    (GPT2, ("c_attn",)),
+    (GPT2, ("c_proj",)),  # of attention and of the MLP
+    (BERT, ("query", "value")),
+    (MIXTRAL, ("q_proj", "o_proj")),
+    (ALBERT, ("query", "ffn")),
+]
+
+
+def ours(config: dict[str, Any], folder: Path, **options: str) -> Model:
+    path = folder / "config.json"
+    path.write_text(json.dumps(config), "utf-8")
+    return sf.from_config(str(path), **options).set({"R": RANK, "H_adapter": NARROW})
+
+
+def theirs(config: dict[str, Any]) -> nn.Module:
+    made_by = getattr(transformers, config["architectures"][0])
+    model = built(lambda: made_by(made_by.config_class.from_dict(dict(config))), "cpu")
+    model.config._attn_implementation = "eager"
+    model.config._experts_implementation = "batched_mm"
+    return model
+
+
+def value(model: Model, quantity: str, **conventions: str) -> int:
+    formula = model.formula(quantity, **conventions)
+    run = {name: number for name, number in RUN.items() if name in map(str, formula.asks)}
+    return formula.value({str(name): number for name, number in model.known.items() if name in formula.takes}, **run)
+
+
+def counted(model: nn.Module, backward: bool) -> int:
+    counter = FlopCounterMode(display=False)
+    with unpadded(), counter:
+        output = model.train()(torch.zeros(RUN["B"], RUN["S"], dtype=torch.long))
+        if backward:
+            output.logits.sum().backward()
+    return int(counter.get_total_flops())
+
+
+@pytest.mark.parametrize(("config", "targets"), CASES, ids=[f"{each['model_type']}-{names}" for each, names in CASES])
+def test_updates_are_those_of_peft(config: dict[str, Any], targets: tuple[str, ...], tmp_path: Path) -> None:
+    model = ours(config, tmp_path, lora=",".join(targets))
+    lora = LoraConfig(r=RANK, target_modules=list(targets), fan_in_fan_out=config["model_type"] == "gpt2")
+    with silence():
+        updated: Any = get_peft_model(theirs(config), lora)  # type: ignore[arg-type]
+    trained, total = updated.get_nb_trainable_parameters()
+    assert 0 < trained < total
+    assert value(model, "params") == total
+    assert value(model, "trainable-params") == trained
+    if config is not ALBERT:  # which has a name for each layer that it stores
+        assert _by_name(model) == {
+            name.rpartition("model.")[2].replace(".default", ""): tuple(each.shape)
+            for name, each in updated.named_parameters()
+            if each.requires_grad
+        }
+    forward, both = counted(updated, backward=False), counted(updated, backward=True)
+    assert 0 < forward < both
+    assert value(model, "flops") == forward
+    assert value(model, "train-flops") == both
+
+
+def _by_name(model: Model) -> dict[str, tuple[int, ...]]:
+    """The shape of each weight that is trained, A [R, in] and B [out, R], by peft's name for it less its wrappers'."""
+    before = {"gpt2": "transformer.", "bert": "bert."}.get(model.id, "")
+    return {
+        before + weight.path.replace("*", str(layer)): tuple(evaluate(dim, model.known, "") for dim in weight.shape)
+        for count, entry in model.ledger
+        for weight in (entry.weights if not entry.frozen else ())
+        for layer in range(evaluate(count, model.known, weight.path))
+    }
+
+
+class Narrow(nn.Module):
+    """A linear layer with an adapter after it: Houlsby et al. 2019, arXiv:1902.00751, figure 2."""
+
+    def __init__(self, base: nn.Module, width: int) -> None:
+        super().__init__()
+        self.base, self.down, self.up = base, nn.Linear(width, NARROW), nn.Linear(NARROW, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.base(x)
+        return y + self.up(nn.functional.gelu(self.down(y)))
+
+
+def test_bottlenecks_after_what_houlsby_puts_them_after(tmp_path: Path) -> None:
+    """After the projection of attention and the second layer of the MLP: 2·(2·m·d + d + m) a layer, section 2.1."""
+    model = ours(GPT2, tmp_path, adapters="c_proj")
+    assert value(model, "trainable-params") == 3 * 2 * (2 * NARROW * 12 + 12 + NARROW)
+    adapted: Any = theirs(GPT2).requires_grad_(False)
+    for layer in adapted.transformer.h:
+        layer.attn.c_proj, layer.mlp.c_proj = Narrow(layer.attn.c_proj, 12), Narrow(layer.mlp.c_proj, 12)
+    trained = sum(each.numel() for each in adapted.parameters() if each.requires_grad)
+    assert value(model, "trainable-params") == trained
+    assert value(model, "params") == sum(each.numel() for each in adapted.parameters())
+    assert value(model, "flops") == counted(adapted, backward=False)
+    assert value(model, "train-flops") == counted(adapted, backward=True)
+
+
+def test_what_peft_prints_of_llama() -> None:
+    """``print_trainable_parameters`` of rank 8 beside queries and values, as its guides show it for Llama 7B."""
+    model = architecture("llama-7b", lora="q_proj,v_proj").set({"R": 8})
+    assert model.formula("trainable-params").value() == 4_194_304
+    assert model.params.value() == 6_742_609_920
+
+
+@pytest.mark.parametrize("recipe", ["fp32", "bf16"])
+def test_what_is_frozen_needs_its_bytes_and_no_more(recipe: str, tmp_path: Path) -> None:
+    """Of Adam: in single precision 4 bytes a weight, and 4 + 4 + 8 of what is trained, and 4 for each of its tensors;
+    in half precision 2 a weight, and 2 + 4 + 8 of what is trained.
+    """
+    model = ours(LLAMA, tmp_path, lora="q_proj,v_proj")
+    total, trained = value(model, "params"), value(model, "trainable-params")
+    weight, more = {"fp32": (4, 12), "bf16": (2, 14)}[recipe]
+    steps = 4 * (2 * 2 * 3)  # A and B, of two linear layers, in three layers
+    memory = value(model, "train-memory", recipe=recipe, implementation="none")
+    assert memory == weight * total + more * trained + steps
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"lora": "q_pro"}, "lora=q_pro: Llama has no linear layer called 'q_pro'; it has down_proj, gate_proj, "),
+        ({"lora": "q_proj,q_proj"}, "lora=q_proj,q_proj names q_proj twice; keep one"),
+        ({"lora": "q_proj,"}, "lora=q_proj, is not understood; it takes names, such as lora=q_proj,v_proj"),
+        ({"adapters": "lm_head"}, "adapters=lm_head: lm_head makes the logits, and an adapter of a head is not stated"),
+        ({"lora": True}, "lora=True is not understood"),
+    ],
+)
+def test_what_has_no_adapter_is_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(SymformerError) as caught:
+        _ = architecture("llama", **options).params
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("target", "option", "sentence"),
+    [
+        ("mixtral", "gate_up_proj", "which of a mixture's matrices have an adapter, and how, is not stated"),
+        ("transformer", "q_proj", "reads some rows of a matrix, or all, that is stored elsewhere"),
+    ],
+)
+def test_matrices_that_are_stored_together_are_refused(target: str, option: str, sentence: str) -> None:
+    with pytest.raises(SymformerError, match=sentence):
+        _ = architecture(target, lora=option).params
+
+
+def test_quantities_that_are_not_stated_for_adapters_are_refused() -> None:
+    model = architecture("llama-7b", lora="q_proj")
+    for quantity, conventions, sentence in (
+        ("activations", {}, "of which only the adapters are trained is not stated"),
+        ("train-memory", {}, "with implementation=none"),
+        ("communication", {"data": "zero1"}, "of which only the adapters are trained is not stated"),
+        ("params", {"tensor": "on"}, "what one of several ranks has of adapters is not stated; leave out tensor=on"),
+        ("train-flops", {"train": "lora"}, "train=lora is known for a model without adapters"),
+    ):
+        with pytest.raises(SymformerError, match=sentence):
+            model.formula(quantity, **conventions)
+    with pytest.raises(WitnessError, match="has adapters, whose numbers are held against peft's in the tests"):
+        sf.verify(model)
+
+
+@pytest.mark.parametrize("target", ["llama-7b", "config"])
+def test_adapters_come_in_through_every_door(target: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(LLAMA), "utf-8")
+    asked = ["show", str(path) if target == "config" else target, "--option", "lora=q_proj,v_proj", "-q"]
+    for quantity in ("trainable-params", "params"):
+        result = CliRunner().invoke(cli, [*asked, quantity, "--set", "R=8", "--json"], prog_name="symformer")
+        assert result.exit_code == 0, result.stderr
+        found = json.loads(result.stdout)
+        assert found["conventions"]["lora"] == "q_proj,v_proj"
+        assert found["symbols"]["R"] == 8
+        model = (
+            sf.from_config(str(path), lora=("q_proj", "v_proj"))
+            if target == "config"
+            else architecture(target, lora="q_proj,v_proj")
+        )
+        assert found["value"] == model.set({"R": 8}).formula(quantity).value()
+    told = CliRunner().invoke(cli, ["derive", *asked[1:], "trainable-params", "-o", "-", "--as", "md"]).stdout
+    assert "updates of low rank (LoRA), Hu et al. 2021" in told
+    assert "These alone are trained" in told
