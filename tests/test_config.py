@@ -216,9 +216,8 @@ BAD: list[tuple[Any, str]] = [
     ({}, "has no 'model_type'"),
     ({"model_type": 7}, "'model_type' is 7"),
     (
-        {"model_type": "mamba"},
-        "'model_type' is 'mamba', which no architecture here reads; "
-        "known: bert, deepseek_v3, gemma2, gpt2, llama, mistral, mixtral",
+        {"model_type": "rings"},
+        "'model_type' is 'rings', which no architecture here reads; known: albert, ",
     ),
     ({**GPT2, "n_embd": "12"}, "'n_embd' is '12', which is not a whole number"),
     ({**GPT2, "n_embd": 12.0}, "'n_embd' is 12.0, which is not a whole number"),

@@ -31,7 +31,7 @@ class GPTNeo(GPTLike):
     """
 
     title = "GPT-Neo"
-    names = Names(table="wte", norm="ln_f")
+    names = Names(table="wte", layers="h", norm="ln_f")
     relations = {H: 4 * E}
     fields = Fields(
         {
