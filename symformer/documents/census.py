@@ -70,7 +70,10 @@ def _lifts(census: Census) -> list[str]:
     rows = []
     for each in census.traced:
         observed = each.lift.get("observed", [])
-        refused = [f"{_code(name)}: {_prose(why)}" for name, why in each.lift.get("refused", {}).items()]
+        reasons: dict[str, list[str]] = {}
+        for name, why in each.lift.get("refused", {}).items():
+            reasons.setdefault(why, []).append(_code(name))
+        refused = [f"{', '.join(names)}: {_prose(why)}" for why, names in reasons.items()]
         refused += [_prose(each.lift["why"])] if "why" in each.lift else []
         kept = f"no: {', '.join(map(_code, observed))}" if observed else "yes" if each.lifted else "no"
         rows.append([_link(each), each.head, kept, ", ".join(each.lift.get("confirmed", {})), "; ".join(refused)])

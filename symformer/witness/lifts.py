@@ -13,6 +13,7 @@ from typing import Any, cast
 import torch
 from sympy import Symbol
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..language.errors import SizeError, SymformerError, WitnessError
 from ..language.sizes import Condition
@@ -284,12 +285,12 @@ def _real(runs: Runs, trace: Trace, letters: Mapping[str, Symbol], windows: Mapp
     point = _small(runs, trace, windows)
     if sum(each.numel() for each in session(runs.build, point).model().parameters()) > PARAMETERS:
         return None
-    with torch.random.fork_rng(), silence(), torch.no_grad():
+    with torch.random.fork_rng(), silence(), torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
         torch.manual_seed(0)
         model = session(runs.build, point).model("cpu").eval()
         for parameter in model.parameters():
             wide = parameter.dim() > 1
-            parameter.normal_(0, parameter.shape[-1] ** -0.5) if wide else parameter.uniform_(0.5, 1.5)
+            parameter.normal_(0, 0.5 * parameter.shape[-1] ** -0.5) if wide else parameter.uniform_(0.5, 1.5)
         inputs: dict[str, Tensor] = {}
         hook = model.register_forward_pre_hook(partial(_tokens, inputs), with_kwargs=True)
         seen = Roles(model, inputs)
@@ -369,7 +370,7 @@ LEAST = (
     ("per_tok|top_?k", 2),
     ("expert", 4),
     ("key_value|kv_heads|n_kv|group", 2),
-    ("head_dim|kv_channels", 16),
+    ("head_dim|kv_channels|d_kv", 16),
     ("head", 4),
     ("hidden_size$|d_model|n_embd|embed_dim", 64),
     ("intermediate|ffn|n_inner|d_ff", 48),

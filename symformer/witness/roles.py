@@ -88,6 +88,7 @@ SAME = frozenset(
         *(aten.lift_fresh, aten.copy_, aten.repeat_interleave),
     )
 )
+SOFTMAXES = frozenset((aten._softmax, aten._safe_softmax))
 PRODUCTS = frozenset((aten.mm, aten.addmm, aten.bmm, aten.baddbmm))
 
 
@@ -155,7 +156,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         made = [each for each in inputs if each.scores]
         if made:
             found.scores = frozenset().union(*(each.scores for each in made))
-            found.softmax = packet is aten._softmax or any(each.softmax for each in made)
+            found.softmax = packet in SOFTMAXES or any(each.softmax for each in made)
         self.origins[id(out)] = found
 
     # -- products ------------------------------------------------------------------------------------------------
