@@ -41,7 +41,11 @@ INNER: Mapping[str, list[list[str]]] = {
     "quantities": [
         ["lengths"],
         ["quantity"],
-        ["elementwise", "kept"],
+        ["elementwise", "kernels.saves"],
+        ["kernels.common"],
+        ["kernels.eager", "kernels.sdpa", "kernels.megatron"],
+        ["kernels"],
+        ["kept"],
         ["contractions"],
         ["generation"],
         ["access"],

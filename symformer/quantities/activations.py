@@ -10,7 +10,8 @@ from ..formulas.account import Line, Measure
 from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.facts import Kind, Ledger
-from .kept import DROPOUT, IMPLEMENTATIONS, RECOMPUTE, activation_terms, implemented, kept_conditions
+from .kept import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
+from .kernels import IMPLEMENTATIONS
 from .quantity import Convention, Conventions, Counted, Quantity, tally
 
 

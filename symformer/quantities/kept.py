@@ -7,7 +7,7 @@ backward pass keeps what it reads, and nothing that it makes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sympy import Expr, Integer, Symbol
@@ -15,229 +15,15 @@ from sympy import Expr, Integer, Symbol
 from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Excludes
-from ..language.symbols import B, S, W
+from ..language.symbols import B, S
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ATTENDING, ONE, ROTARY, ROUTING, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import ONE, ROTARY, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..ledger.placement import CHOICES, in_flight
-from .quantity import Convention, Conventions, Counted, refused, rows, unseen
+from .kernels import IMPLEMENTATIONS
+from .kernels.saves import LONG, SINGLE, SIZES, made
+from .quantity import Convention, Conventions, Counted
 
-LONG = Integer(8)  # bytes of an index
-SINGLE = Integer(4)  # bytes of a number in single precision
 FUSED = 256  # the widest head of grouped queries for which transformers leaves the grouping to torch's fused attention
-_SIZES: dict[str, Expr] = {"fp32": SINGLE, "bf16": Integer(2), "fp16": Integer(2), "symbolic": W}  # of an element
-
-
-@dataclass(frozen=True)
-class Saves:
-    """What one operation keeps: tensors it reads, its own output, and what it makes on the way."""
-
-    reads: tuple[Tensor, ...] = ()
-    output: bool = False
-    makes: tuple[Term, ...] = ()
-    given: tuple[Tensor, ...] = ()  # and of what it reads, what may be the model's own input
-
-
-Saver = Callable[[Entry, Conventions], Saves]
-
-
-def single(conventions: Conventions) -> bool:
-    """Whether the model computes in single precision; what is cast to it from another one is a copy of its own."""
-    return conventions["dtype"] == "fp32"
-
-
-def none(entry: Entry, conventions: Conventions) -> Saves:
-    return Saves()
-
-
-def lookup(entry: Entry, conventions: Conventions) -> Saves:
-    return Saves(makes=(Term(f"{entry.path} (indices)", (*entry.inputs[0].shape, LONG)),))
-
-
-def linear(entry: Entry, conventions: Conventions) -> Saves:
-    return Saves(reads=entry.inputs)
-
-
-def convolution(entry: Entry, conventions: Conventions) -> Saves:
-    """What it reads, the pixels or the sound that a model is given too."""
-    return Saves(given=entry.inputs)
-
-
-def norm(entry: Entry, conventions: Conventions) -> Saves:
-    """Layer: torch's kernel keeps mean and 1/σ, on the CPU in the precision of what it is given.
-
-    RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input; and its input
-    as it comes, where that is what is divided. Where the scale comes before the cast back, the product is of singles.
-    """
-    if entry.function not in ("layer", "layer_cast", "rms", "rms_uncast", "rms_late"):
-        raise RuleError(f"{entry.path}: what transformers keeps of the norm {entry.function!r} is not known")
-    size, one = _SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
-    if entry.function == "layer":
-        return Saves(entry.inputs, makes=(_made(entry, "mean", one, size), _made(entry, "1/σ", one, size)))
-    if entry.function == "layer_cast":
-        makes = (_made(entry, "mean", one, SINGLE), _made(entry, "1/σ", one, SINGLE))
-    else:
-        size = SINGLE if entry.function == "rms_late" else size
-        makes = (_made(entry, "1/σ", one, SINGLE), _made(entry, "normalised", entry.output.shape, size))
-    if single(conventions):
-        return Saves(entry.inputs, makes=makes)
-    reads = entry.inputs if entry.function == "rms_uncast" else ()
-    return Saves(reads, makes=(_made(entry, "input in float32", entry.output.shape, SINGLE), *makes))
-
-
-def activation(entry: Entry, conventions: Conventions) -> Saves:
-    """gelu_new is written out in Python, 0.5·x·(1 + tanh(c·(x + 0.044715·x³))), and keeps three products on the way."""
-    match entry.function:
-        case "gelu" | "gelu_pytorch_tanh" | "silu":
-            return Saves(entry.inputs)
-        case "relu" | "tanh" | "sigmoid":
-            return Saves(output=True)
-        case "gelu_new":
-            made = ("0.5x", "tanh", "1 + tanh")
-            size = _SIZES[conventions["dtype"]]
-            return Saves(entry.inputs, makes=tuple(_made(entry, name, entry.output.shape, size) for name in made))
-    raise RuleError(f"{entry.path}: what transformers keeps of the function {entry.function!r} is not known")
-
-
-def multiply(entry: Entry, conventions: Conventions) -> Saves:
-    """Both sides; a number is none."""
-    return Saves(entry.inputs if len(entry.inputs) > 1 else ())
-
-
-def dropout(entry: Entry, conventions: Conventions) -> Saves:
-    """The noise, one for each element: a number on the CPU, a byte in Megatron."""
-    if conventions["dropout"] == "off":
-        return Saves()
-    size = ONE if conventions["implementation"] == "megatron" else _SIZES[conventions["dtype"]]
-    return Saves(makes=(Term(f"{entry.path} (noise)", (*entry.output.shape, size)),))
-
-
-def join(entry: Entry, conventions: Conventions) -> Saves:
-    """Tokens before others are copied there, and nothing of them is kept."""
-    if entry.function != "tokens":
-        raise RuleError(
-            f"{entry.path}: what transformers keeps of two tensors side by side, as latent attention has them, is not "
-            "known"
-        )
-    return Saves()
-
-
-def rotate(entry: Entry, conventions: Conventions) -> Saves:
-    return Saves(reads=entry.inputs[1:])
-
-
-def eager_scores(entry: Entry, conventions: Conventions) -> Saves:
-    """Queries and keys, copied by head; keys of a group are copied for each of its heads."""
-    q, k = entry.inputs
-    heads, size = (*q.shape[:2], *k.shape[2:]), _SIZES[conventions["dtype"]]
-    return Saves(makes=(_made(entry, "queries", q.shape, size), _made(entry, "keys", heads, size)))
-
-
-def softmax(entry: Entry, conventions: Conventions) -> Saves:
-    return Saves(output=True)
-
-
-def eager_softmax(entry: Entry, conventions: Conventions) -> Saves:
-    """Its output; where it is computed in single precision, that output before it is cast."""
-    if entry.function == "float32" and not single(conventions):
-        return Saves(makes=(_made(entry, "in float32", entry.output.shape, SINGLE),))
-    return softmax(entry, conventions)
-
-
-def eager_mix(entry: Entry, conventions: Conventions) -> Saves:
-    """The weights, and the values copied by head."""
-    p, v = entry.inputs
-    values = _made(entry, "values", (*p.shape[:2], *v.shape[2:]), _SIZES[conventions["dtype"]])
-    return Saves((p,), makes=(values,))
-
-
-def fused_scores(entry: Entry, conventions: Conventions) -> Saves:
-    return Saves(entry.inputs)
-
-
-def fused_mix(entry: Entry, conventions: Conventions) -> Saves:
-    """Values, output and, in single precision, the logarithm of each row's sum; the weights are never stored.
-
-    An output by head is copied for the layer that reads it by token.
-    """
-    makes = [_made(entry, "log-sum-exp", entry.inputs[0].shape[:3], SINGLE)]
-    if entry.function == "by head":
-        makes.append(_made(entry, "output by token", entry.output.shape, _SIZES[conventions["dtype"]]))
-    return Saves(entry.inputs[1:], True, tuple(makes))
-
-
-_COMMON: dict[Kind, Saver] = {
-    Kind.LOOKUP: lookup,
-    Kind.LINEAR: linear,
-    Kind.CONVOLUTION: convolution,
-    Kind.NORM: norm,
-    Kind.ACTIVATION: activation,
-    Kind.MULTIPLY: multiply,
-    Kind.DROPOUT: dropout,
-    Kind.ROTATE: rotate,
-    **rows(none, Kind.ADD, Kind.POSITIONS, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
-    Kind.JOIN: join,
-    **rows(refused("what transformers keeps of experts is not known"), Kind.EXPERTS, *ROUTING),
-    Kind.OBSERVED: unseen,
-}
-
-
-def reads(entry: Entry, conventions: Conventions) -> Saves:
-    """Megatron's kernels keep what they read, and nothing of their own that is worth counting."""
-    return Saves(reads=entry.inputs)
-
-
-def megatron_norm(entry: Entry, conventions: Conventions) -> Saves:
-    return _only(entry, ("layer",))
-
-
-def megatron_activation(entry: Entry, conventions: Conventions) -> Saves:
-    return _only(entry, ("gelu", "gelu_new"))
-
-
-def _only(entry: Entry, functions: tuple[str, ...]) -> Saves:
-    if entry.function not in functions:
-        raise RuleError(
-            f"{entry.path}: implementation=megatron is for {' and '.join(functions)}, and this is {entry.function}"
-        )
-    return Saves(reads=entry.inputs)
-
-
-def observed(entry: Entry, conventions: Conventions) -> Saves:
-    """What torch was seen to keep."""
-    if entry.measured != "activations":
-        unseen(entry, conventions)
-    return Saves(makes=(Term(entry.path, entry.output.shape),))
-
-
-_MEGATRON: dict[Kind, Saver] = {
-    **rows(none, Kind.LOOKUP, Kind.ADD, Kind.MOVE),
-    Kind.LINEAR: linear,
-    Kind.NORM: megatron_norm,
-    Kind.ACTIVATION: megatron_activation,
-    Kind.DROPOUT: dropout,
-    **rows(reads, *ATTENDING),
-    Kind.SOFTMAX: softmax,
-    **rows(
-        refused(
-            "implementation=megatron knows the layers that its paper counts, and those have no gates, no rotary or "
-            "fixed positions, no poolers, no convolutions and no experts"
-        ),
-        *(Kind.CONVOLUTION, Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
-        *(Kind.EXPERTS, Kind.PARAMETER, *ROUTING),
-    ),
-    Kind.OBSERVED: unseen,
-}
-IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
-    "eager": {
-        **_COMMON,
-        Kind.SCORES: eager_scores,
-        Kind.SOFTMAX: eager_softmax,
-        Kind.MIX: eager_mix,
-        Kind.OBSERVED: observed,
-    },
-    "sdpa": {**_COMMON, Kind.SCORES: fused_scores, Kind.SOFTMAX: none, Kind.MIX: fused_mix},
-    "megatron": _MEGATRON,
-}
 
 
 @dataclass
@@ -328,14 +114,14 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
         for tensor in saved.given:
             if tensor not in outside:
                 kept.keep(tensor)
-        given = (_made(entry, "input", tensor.shape, _SIZES[conventions["dtype"]]) for tensor in outside)
+        given = (made(entry, "input", tensor.shape, SIZES[conventions["dtype"]]) for tensor in outside)
         terms[id(entry)] = (*given, *saved.makes)
     for region in again:
-        made = {id(entry.output) for entry in region}
+        within = {id(entry.output) for entry in region}
         for tensor in (tensor for entry in region for tensor in entry.inputs):
-            if id(kept.storage(tensor)) not in made:
+            if id(kept.storage(tensor)) not in within:
                 kept.keep(tensor)
-    size = _SIZES[conventions["dtype"]]
+    size = SIZES[conventions["dtype"]]
     for entry in makers.values():
         if (share := kept.share(entry)) != 0:
             each = SINGLE if entry.function == "rotary_single" else size
@@ -397,7 +183,7 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
     masks = {entry.mask: (count, entry) for count, entry in reversed(masked)}
     for count, entry in masks.values() if conventions["implementation"] == "eager" else ():
         batch, _, queries, keys = entry.output.shape
-        factors = (batch, queries, keys, _SIZES[conventions["dtype"]], 1 / count)
+        factors = (batch, queries, keys, SIZES[conventions["dtype"]], 1 / count)
         yield entry, Term(f"{entry.path} (mask)", factors)
     for _, entry in ledger:
         if entry.kind is Kind.POSITIONS and entry.function in ROTARY:
@@ -460,6 +246,8 @@ def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition
 
 
 DROPOUT = Convention({"off": "no dropout", "on": "dropout keeps its noise"})
+
+
 RECOMPUTE = Convention(
     {
         "none": "nothing is recomputed",
@@ -467,7 +255,3 @@ RECOMPUTE = Convention(
         "full": "every repeated layer is computed again and keeps what it reads",
     }
 )
-
-
-def _made(entry: Entry, what: str, shape: tuple[Expr, ...], size: Expr) -> Term:
-    return Term(f"{entry.path} ({what})", (*shape, size))

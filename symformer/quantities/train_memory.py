@@ -13,7 +13,9 @@ from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.facts import STORING, WEIGHTLESS, Entry, Kind, Ledger, Weight
 from ..ledger.placement import Placement, evenly, replicas
-from .kept import DROPOUT, IMPLEMENTATIONS, RECOMPUTE, SINGLE, activation_terms, implemented, kept_conditions
+from .kept import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
+from .kernels import IMPLEMENTATIONS
+from .kernels.saves import SINGLE
 from .quantity import Convention, Conventions, Counted, Quantity, nothing, rows, shared, tally, unseen
 
 BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements to a scale, and of the smallest weight that is quantised

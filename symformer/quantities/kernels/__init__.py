@@ -1,0 +1,13 @@
+"""Kernels: what each implementation keeps of every kind of operation, one implementation a file."""
+
+from __future__ import annotations
+
+from ...ledger.facts import Kind
+from . import eager, megatron, sdpa
+from .saves import Saver
+
+IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
+    "eager": eager.KERNELS,
+    "sdpa": sdpa.KERNELS,
+    "megatron": megatron.KERNELS,
+}

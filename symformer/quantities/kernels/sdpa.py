@@ -1,0 +1,26 @@
+"""Torch's fused attention, which transformers calls sdpa."""
+
+from __future__ import annotations
+
+from ...ledger.facts import Entry, Kind
+from ..quantity import Conventions
+from .common import COMMON
+from .saves import SINGLE, SIZES, Saver, Saves, made, none
+
+
+def scores(entry: Entry, conventions: Conventions) -> Saves:
+    return Saves(entry.inputs)
+
+
+def mix(entry: Entry, conventions: Conventions) -> Saves:
+    """Values, output and, in single precision, the logarithm of each row's sum; the weights are never stored.
+
+    An output by head is copied for the layer that reads it by token.
+    """
+    makes = [made(entry, "log-sum-exp", entry.inputs[0].shape[:3], SINGLE)]
+    if entry.function == "by head":
+        makes.append(made(entry, "output by token", entry.output.shape, SIZES[conventions["dtype"]]))
+    return Saves(entry.inputs[1:], True, tuple(makes))
+
+
+KERNELS: dict[Kind, Saver] = {**COMMON, Kind.SCORES: scores, Kind.SOFTMAX: none, Kind.MIX: mix}
