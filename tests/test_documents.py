@@ -426,7 +426,11 @@ def test_the_field_beside_a_letter_fills_that_letter(name: str) -> None:
     config = fields.write(model.component, model.known)
     places = model.provenance.places
     assert set(places) == {
-        size.name for size in (*fields.sizes, *(fields.layers.sizes.values() if fields.layers else ()))
+        size.name
+        for size in (
+            *(*fields.sizes, *model.component.totals),
+            *(fields.layers.sizes.values() if fields.layers else ()),
+        )
     }
     for size, number in model.known.items():
         place = places[size.name]
@@ -602,7 +606,7 @@ def paragraphs(made_: Document) -> list[str]:
 
 def test_each_place_is_described_as_it_is() -> None:
     """Parts that count alike share a section; what is true of some of them is not said of the others."""
-    said = paragraphs(derivation("gemma-2-2b"))
+    said = [*paragraphs(derivation("gemma-2-2b")), *paragraphs(derivation("gemma-2-2b", "flops"))]
     # Gemma Team 2024, section 2.1: every second layer has a sliding window, and the others have none
     sliding = [line for line in said if "window slides" in line]
     assert sliding
