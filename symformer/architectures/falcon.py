@@ -33,7 +33,7 @@ class Falcon(GPTLike):
     linear biases, biases, and one sublayer after the other.
 
     >>> Falcon().params, Falcon(grouped=True).formula("kv-cache")
-    (2*L*E**2 + 2*L*E**2/A + 2*L*E*H + 2*L*E + V*E + 2*E, 4*B*C*L*E)
+    (10*L*E**2 + 2*L*E**2/A + 2*L*E + V*E + 2*E, 4*B*C*L*E)
     """
 
     title = "Falcon"

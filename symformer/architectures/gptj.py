@@ -27,7 +27,7 @@ class GPTJ(GPTLike):
     A part of each head turns; attention has no biases, the MLP and the head have.
 
     >>> GPTJ().params
-    4*L*E**2 + 2*L*E*H + 3*L*E + L*H + 2*V*E + V + 2*E
+    12*L*E**2 + 7*L*E + 2*V*E + V + 2*E
     """
 
     title = "GPT-J"

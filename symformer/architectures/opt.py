@@ -32,7 +32,7 @@ class OPT(GPTLike):
     each sublayer, none at the end, and embeddings narrower than its layers.
 
     >>> OPT().params
-    4*L*E**2 + 2*L*E*H + 9*L*E + V*E + P*E + L*H + 4*E
+    4*L*E**2 + 2*L*E*H + 9*L*E + L*H + V*E + P*E + 4*E
     """
 
     title = "OPT"
