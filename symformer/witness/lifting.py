@@ -27,7 +27,7 @@ from .traced import Class, Traced, _Tree
 
 T = TypeVar("T")
 # What follows from the stored weights alone: products that nobody recognised store nothing.
-FOLLOWS = ("train-memory", "communication")
+FOLLOWS = ("trainable-params", "train-memory", "communication")
 STORED = ("params", "active-params", *FOLLOWS)
 LAST = {
     "decode-flops": C + 1,

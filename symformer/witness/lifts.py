@@ -60,7 +60,19 @@ class Runs:
 
 
 def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
-    """The model of a trace with its operations recognised, and what the ordinary rules then answer as torch counts."""
+    """The model of a trace with its operations recognised, and what the ordinary rules then answer as torch counts.
+
+    Raises WitnessError where the model cannot be looked at.
+    """
+    try:
+        return _lift(stored, products, runner)
+    except (SymformerError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # whatever somebody's code raises
+        raise WitnessError(f"the operations of {stored.model.target} cannot be read: {sentence(error)}") from None
+
+
+def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     runs = Runs(runner.build, runner.calls(RUNS["flops"]), runner.calls(RUNS["kv-cache"]))
     component = cast(Traced, products.model.component)
     letters = {name: SYMBOLS[letter] for name, letter in products.letters.items() if letter in SYMBOLS}
@@ -297,6 +309,10 @@ def _real(runs: Runs, trace: Trace, letters: Mapping[str, Symbol], windows: Mapp
         try:
             with seen:
                 runs.call(model, point)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # whatever somebody's code raises where tensors hold numbers: then none are known
+            return None
         finally:
             hook.remove()
     return Sight(seen, _numbers(point, letters))
