@@ -28,6 +28,7 @@ from .terminal import progress, put_json, say, tell
     help="causal, masked, seq2seq, image or base; repeat for more. [default: causal, masked, seq2seq]",
 )
 @arguments.quantity
+@click.option("--lifts", is_flag=True, help="Also read each trace as operations, and hold these to torch.")
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes. [default: one for each core]")
 @click.option(
     "--limit",
@@ -41,6 +42,7 @@ def command(
     output: str,
     heads: tuple[str, ...],
     quantity: str,
+    lifts: bool,
     workers: int | None,
     limit: int | None,
     as_json: bool,
@@ -56,16 +58,21 @@ def command(
 
     from ..documents.census import page
     from ..documents.files import check_output, write
+    from ..language.errors import OptionError
     from ..witness import torch_side
 
     check_output(output, "a census", ["md"])
     made_by = torch_side("census")
+    if lifts and quantity == "params":
+        raise OptionError("--lifts reads what a run multiplies; ask for it with -q flops")
     torch_side("runs").answerable(quantity)
     jobs = made_by.pairs(list(dict.fromkeys(heads)) or made_by.USUAL_HEADS, types)
     kept = Path(output).with_suffix(".jsonl")
     seconds = limit or made_by.LIMITS.get(quantity, made_by.LIMIT)
     with progress("traced", len(jobs)) as advance:
-        found = made_by.census(jobs, workers or os.cpu_count() or 1, seconds, kept, advance, quantity=quantity)
+        found = made_by.census(
+            jobs, workers or os.cpu_count() or 1, seconds, kept, advance, quantity=quantity, lifts=lifts
+        )
     write(output, page(found).encode())
     tell(f"wrote {output}")
     if as_json:

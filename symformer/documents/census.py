@@ -50,6 +50,8 @@ def page(census: Census) -> str:
             "From their own default config, with what they say.",
             _table("Type|Head|Why", rows),
         ]
+    if any(each.lift for each in census.traced):
+        blocks += _lifts(census)
     rows = [
         [_link(each), each.head, str(each.checked), str(len(each.pinned)), _seconds(each)] for each in census.traced
     ]
@@ -61,6 +63,25 @@ def page(census: Census) -> str:
         *(section(each, census.measure.letter) for each in census.traced),
     ]
     return "\n\n".join(blocks) + "\n"
+
+
+def _lifts(census: Census) -> list[str]:
+    """Which traces were read as operations, and what torch then counts alike."""
+    rows = []
+    for each in census.traced:
+        observed = each.lift.get("observed", [])
+        refused = [f"{_code(name)}: {_prose(why)}" for name, why in each.lift.get("refused", {}).items()]
+        refused += [_prose(each.lift["why"])] if "why" in each.lift else []
+        kept = f"no: {', '.join(map(_code, observed))}" if observed else "yes" if each.lifted else "no"
+        rows.append([_link(each), each.head, kept, ", ".join(each.lift.get("confirmed", {})), "; ".join(refused)])
+    whole = sum(each.lifted for each in census.traced)
+    return [
+        "## Operations",
+        f"A trace is lifted where every row of it was recognised as an operation: **{whole} of {len(census.traced)}**. "
+        "Confirmed are the quantities for which the rules of these operations give what torch counts, row by row, at 3 "
+        "fresh random configs; what is refused says why.",
+        _table("Type|Head|Lifted|Confirmed|Refused", rows),
+    ]
 
 
 def section(entry: Entry, letter: str = "N") -> str:

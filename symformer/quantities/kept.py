@@ -17,10 +17,10 @@ from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Excludes
 from ..language.symbols import B, S
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ONE, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import ONE, ROTARY, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS
-from .kernels.saves import LONG, SIZES, made
+from .kernels.saves import LONG, SINGLE, SIZES, made
 from .quantity import Convention, Conventions, Counted
 
 FUSED = 256  # the widest head of grouped queries for which transformers leaves the grouping to torch's fused attention
@@ -124,7 +124,8 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
     size = SIZES[conventions["dtype"]]
     for entry in makers.values():
         if (share := kept.share(entry)) != 0:
-            factors = (*entry.output.shape, size, *((share,) if share != 1 else ()))
+            each = SINGLE if entry.function == "rotary_single" else size
+            factors = (*entry.output.shape, each, *((share,) if share != 1 else ()))
             terms[id(entry)] = (Term(f"{entry.path} (output)", factors), *terms.get(id(entry), ()))
     if again and implementation != "megatron":
         for entry, term in _handed(ledger, conventions):
@@ -172,6 +173,12 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
     Written out, attention reads its mask [B,1,S,S] in the model's precision; the fused kernel is told instead. A mask
     serves all layers that have its like, so each of them has its share of it.
     """
+    for _, entry in ledger:
+        if entry.kind is Kind.SCORES and entry.mask == "none" and entry.window is not None:
+            raise RuleError(
+                f"{entry.path}: what transformers hands to layers whose attention is local on both sides is not known "
+                f"with recompute={conventions['recompute']}; recompute=none is"
+            )
     masked = [(count, entry) for count, entry in ledger if entry.kind is Kind.SCORES and entry.mask != "none"]
     masks = {entry.mask: (count, entry) for count, entry in reversed(masked)}
     for count, entry in masks.values() if conventions["implementation"] == "eager" else ():
@@ -179,7 +186,7 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
         factors = (batch, queries, keys, SIZES[conventions["dtype"]], 1 / count)
         yield entry, Term(f"{entry.path} (mask)", factors)
     for _, entry in ledger:
-        if entry.kind is Kind.POSITIONS and entry.function == "rotary":
+        if entry.kind is Kind.POSITIONS and entry.function in ROTARY:
             yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
     handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
     for _, entry in ledger:  # the indices themselves are of another tensor, so many rows further down

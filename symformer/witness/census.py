@@ -20,12 +20,16 @@ import torch
 
 from ..formulas.account import Measure
 from ..language.errors import DocumentError, UnknownNameError, WitnessError
+from ..ledger.facts import Kind
 from ..quantities import quantity as find_quantity
 from .classes import config_class, of_head, types
 from .crew import Lost, crew
 from .drawing import ENTRY, usual
-from .results import UnbuiltError
+from .lifting import Lifted
+from .raised import sentence
+from .results import Trace, UnbuiltError
 from .sources import PLACES, trace_type, whole_numbers
+from .traced import Traced
 
 OURS = json.dumps(
     {"kept by": "symformer census", "until": "all its results are there"}
@@ -53,6 +57,7 @@ class Entry:
     checked: int = 0  # fresh random configs at which it is exact
     why: str = ""  # there is no formula
     builds: bool = True  # from its own default config; where a run is asked for, and runs
+    lift: Mapping[str, Any] = field(default_factory=dict)  # which operations were recognised, where that was asked for
     seconds: float = 0
     once: float = 0  # seconds that transformers takes to build it
 
@@ -60,6 +65,11 @@ class Entry:
     def kept(self) -> list[str]:
         """The usual sizes that stayed numbers."""
         return [*(each["name"] for each in self.pinned if usual(each["name"])), *self.untried]
+
+    @property
+    def lifted(self) -> bool:
+        """Whether every row was recognised as an operation."""
+        return bool(self.lift.get("confirmed")) and not self.lift["observed"]
 
     @property
     def whole(self) -> bool:
@@ -144,20 +154,21 @@ def census(
     jobs: Sequence[tuple[str, str]],
     workers: int,
     limit: float,
-    kept: Path,
+    place: Path,
     tell: Callable[[int], None] = lambda done: None,
     work: Callable[[str, str], Entry] | None = None,
     quantity: str = "params",
+    lifts: bool = False,
 ) -> Census:
     """The entry of every job, a model type and a head.
 
-    Each is appended to the file ``kept`` as it comes, and taken from there by a run that goes on where another was
+    Each is appended to the file ``place`` as it comes, and taken from there by a run that goes on where another was
     stopped; the file is gone when all are there. ``tell`` is told how many are done. Raises DocumentError.
     """
     made_with = versions()
-    stamp = {"versions": made_with, "code": _digest(), "limit": limit, "quantity": quantity}
+    stamp = {"versions": made_with, "code": _digest(), "limit": limit, "quantity": quantity, "lifts": lifts}
     try:
-        with _opened(kept) as file:
+        with _opened(place) as file:
             done = {pair: entry for pair, entry in _read(file, stamp).items() if pair in set(jobs)}
             for number in range(len(done)):
                 tell(number + 1)
@@ -169,26 +180,29 @@ def census(
                 tell(len(done))
 
             rest = [job for job in jobs if job not in done]
-            with closing(crew(work or partial(survey, quantity=quantity), rest, workers, limit)) as answers:
+            with closing(
+                crew(work or partial(survey, quantity=quantity, lifts=lifts), rest, workers, limit)
+            ) as answers:
                 for (model_type, head), answer in answers:
                     if isinstance(answer, Lost):
                         keep(Entry(model_type, head, why=answer.why, seconds=answer.seconds))
                     else:
                         keep(answer)
-            if os.path.samestat(os.fstat(file.fileno()), kept.lstat()):  # still the file that was opened
-                kept.unlink()
+            if os.path.samestat(os.fstat(file.fileno()), place.lstat()):  # still the file that was opened
+                place.unlink()
     except OSError as error:
-        raise DocumentError(f"{kept} cannot be written: {error.strerror}") from None
+        raise DocumentError(f"{place} cannot be written: {error.strerror}") from None
     return Census([done[job] for job in jobs], made_with, quantity)
 
 
-def survey(model_type: str, head: str, quantity: str = "params") -> Entry:
-    """One trace, timed beside one plain build of the same class."""
+def survey(model_type: str, head: str, quantity: str = "params", lifts: bool = False) -> Entry:
+    """One trace, timed beside one plain build of the same class; and its lift, where that is asked for."""
     torch.set_num_threads(1)
     once = _once(model_type, head)
     begun = perf_counter()
     try:
-        found = trace_type(model_type, head).of(quantity)
+        traced = trace_type(model_type, head)
+        found = traced.of(quantity)
     except WitnessError as error:
         seconds, builds = perf_counter() - begun, not isinstance(error, UnbuiltError)
         return Entry(model_type, head, why=str(error), builds=builds, seconds=seconds, once=once)
@@ -204,9 +218,24 @@ def survey(model_type: str, head: str, quantity: str = "params") -> Entry:
         conditions=found.conditions,
         untried=_untried(model_type),
         checked=len(found.checked),
+        lift=_lift(traced) if lifts else {},
         seconds=perf_counter() - begun,
         once=once,
     )
+
+
+def _lift(traced: Trace) -> Mapping[str, Any]:
+    """Which operations were recognised, which rows were not, and what torch then counts alike."""
+    component = traced.model.component
+    assert isinstance(component, Traced)
+    assert component.lifted is not None
+    try:
+        lifted = component.lifted()
+    except Exception as error:  # whatever somebody's code raises
+        return {"why": sentence(error)}
+    assert isinstance(lifted, Lifted)
+    observed = [entry.path for _, entry in lifted.rows if entry.kind is Kind.OBSERVED]
+    return {"observed": observed, "confirmed": dict(lifted.confirmed), "refused": dict(lifted.refusals)}
 
 
 def _untried(model_type: str) -> list[str]:

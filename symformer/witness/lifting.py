@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 from typing import Any, TypeVar, cast
 
 from sympy import Add, Expr, Integer, Mul, Symbol, cancel
@@ -209,7 +210,7 @@ class Reader:
                     counts = self.stored.counts[each]
                     owner = path if path.endswith("*") else path.rpartition(".")[0]
                     held = Weight(*each)
-                    alone = Entry(Kind.PARAMETER, path, (), Tensor(path, ()), weights=(held,), module=bool(owner))
+                    alone = Entry(Kind.PARAMETER, owner or path, (), Tensor(path, ()), weights=(held,), module=True)
                     rows.append((self._place(path), counts, alone))
         return tuple((counts, entry) for _, counts, entry in sorted(rows, key=lambda row: row[0]))
 
@@ -337,15 +338,17 @@ class Reader:
             own = module == ran and self.stored.counts[stored] == counts and stored not in self.used
             biases = [each for each in self.weights.get(role.bias or f"{ran}.bias", []) if each[1] == (out,)]
             x = Tensor("x", (*length, into), grad=ONE)
-            held = ((stored,) if own else ()) + tuple(each for each in biases if each not in self.used)
-            shared = () if own else (Weight(role.weight, (out, into)),)
+            held, shared = ([stored], []) if own else ([], [Weight(role.weight, (out, into))])
+            for each in biases:
+                mine = each[0].rpartition(".")[0] == ran and each not in self.used
+                held, shared = ([*held, each], shared) if mine else (held, [*shared, Weight(*each)])
             return self._entry(
                 Kind.LINEAR,
                 ran,
                 (x,),
                 (*length, out),
-                held,
-                shared=shared,
+                tuple(held),
+                shared=tuple(shared),
                 logits=self._logits(ran),
                 turned=not role.out_first,
             )
@@ -367,11 +370,22 @@ class Reader:
             if tokens is None or (chosen := cancel(length[1] / tokens)).has(tokens):
                 continue
             some = (B, tokens, chosen)
-            x, weights = Tensor("x", (*some, into), grad=ONE), Tensor("chosen", some, grad=ONE)
+            read = (B, tokens) if self._alike(row) else some
+            x, weights = Tensor("x", (*read, into), grad=ONE), Tensor("chosen", some, grad=ONE)
             return self._entry(
                 Kind.EXPERTS, role.weight, (x, weights), (*some, out), (stored,), turned=not role.out_first
             )
         return None
+
+    def _alike(self, row: Class) -> bool:
+        """Whether all the matrices that a token chooses are multiplied with the same, as a run with numbers showed."""
+        if self.real is None:
+            return False
+        tokens = prod(self.real.numbers[size] for size in (B, S))
+        distinct = self.real.seen.distinct.items()
+        return (
+            agreed(n for key, some in distinct if self.classes.get((id(self.real), key)) == row for n in some) == tokens
+        )
 
     def _attention(self, row: Class, role: Scores | Mix, mask: Mask, window: Expr | None) -> Entry | None:
         if len(row[1]) != 5:

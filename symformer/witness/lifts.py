@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -24,7 +24,7 @@ from .lifting import Lifted, Reader, Sight, star
 from .oracles import BACKWARD, FORWARD, Found
 from .points import Build, session
 from .raised import sentence
-from .results import Trace
+from .results import Tie, Trace
 from .roles import Chosen, Roles
 from .rows import compare_parts
 from .runs import RUNS, Runner
@@ -72,7 +72,10 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     def kept() -> Traced:
         return cast(Traced, products.of("kv-cache").model.component)
 
-    reader = Reader(cast(Traced, stored.model.component), component, sights, real, list(windows.values()), kept)
+    held = cast(Traced, stored.model.component)
+    same = {SYMBOLS[each]: tie.expr(letters) for each, tie in _ties(products, letters)}
+    counts = {(path, tuple(dim.xreplace(same) for dim in shape)): n for (path, shape), n in held.counts.items()}
+    reader = Reader(replace(held, counts=counts), component, sights, real, list(windows.values()), kept)
     rows = reader.rows()
     whole = whole_conditions(each for counts, _ in rows for each in counts)
     lifted = Lifted(
@@ -90,7 +93,7 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     ]
     check = Check(model, runs, points, letters)
     for sight in sights:
-        check.hold("active-params", sight.numbers, partial(_active, sight))
+        check.hold("active-params", sight.numbers, partial(_active, sight, check.owners))
     said = check.said
     if said.get("kv-cache") == "":
         shallow = {name: size for name, size in products.checked[0].items() if DEEP.search(name)}
@@ -108,7 +111,8 @@ class Check:
     """What the ordinary rules make of a lifted ledger, held to what torch counts at some points, row by row."""
 
     def __init__(self, model: Model, runs: Runs, points: Sequence[Point], letters: Mapping[str, Symbol]) -> None:
-        self.model, self.runs, self.points = model, runs, points
+        self.model, self.runs = model, runs
+        self.owners = {weight.path: entry.path for _, entry in model.ledger for weight in entry.weights}
         self.said: dict[str, str] = {}  # of each quantity, why it is refused; "" where all points agree
         for point in points:
             self.at(point, {**_numbers(point, letters), **({C: point["C"]} if "C" in point else {})})
@@ -143,7 +147,7 @@ class Check:
         def run(**facts: Any) -> Run:
             return lambda model: self.runs.call(model, point, **facts)
 
-        self.hold("params", numbers, lambda: _stored(at))
+        self.hold("params", numbers, lambda: _weights({k: prod(v) for k, v in at.stored().items()}, self.owners))
         self.hold("flops", numbers, lambda: _counted(at, run()))
         self.hold("train-flops", numbers, lambda: _counted(at, run(), backward=True))
         if self.runs.cached is None:
@@ -200,35 +204,30 @@ class Check:
         return f"after {FAR:,} tokens torch keeps something else: {differences[0]}" if differences else ""
 
 
-def _active(sight: Sight) -> Found:
+def _active(sight: Sight, owners: Mapping[str, str]) -> Found:
     """The weights that a token meets: of the tables that matrices are chosen from, as many as each token chooses.
 
     Raises WitnessError for experts that are not chosen so.
     """
     seen = sight.seen
     tokens = sight.numbers[B] * sight.numbers[S]
-    parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     some: dict[str, int] = {}
     for (_, _, factors), roles in seen.roles.items():
         for role in roles:
             if isinstance(role, Chosen):
                 some[role.weight] = prod(factors) // tokens  # each matrix is multiplied with one token
-    for path, weight in seen.stored.items():
-        if path not in some and re.search("expert", path) and not re.search("shared", path):
+    for path in seen.stored:
+        if path not in some and "expert" in path and "shared" not in path:
             raise WitnessError(f"which rows of {path} a token meets was not seen")
-        module = path if path in some else path.rpartition(".")[0]
-        parts[star(module.rpartition(".")[0] if path in some else module), FORWARD][some.get(path, weight.numel())] += 1
-    total = sum(value * times for each in parts.values() for value, times in each.items())
-    return Found(total, parts, frozenset({"", *(star(name) for name in seen.where.modules)}))
+    return _weights({path: some.get(path, each.numel()) for path, each in seen.stored.items()}, owners)
 
 
-def _stored(at: Session) -> Found:
+def _weights(sizes: Mapping[str, int], owners: Mapping[str, str]) -> Found:
+    """The elements of weights, each with the operation that stores it."""
     parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
-    rows = at.stored()
-    for path, shape in rows.items():
-        parts[star(path.rpartition(".")[0]), FORWARD][prod(shape)] += 1
-    modules = frozenset(star(name) for name, _ in at.model().named_modules())
-    return Found(sum(map(prod, rows.values())), parts, modules)
+    for path, size in sizes.items():
+        parts[owners.get(star(path), star(path)), FORWARD][size] += 1
+    return Found(sum(sizes.values()), parts, frozenset({"", *owners.values()}))
 
 
 def _counted(at: Session, run: Run, backward: bool = False) -> Found:
@@ -343,15 +342,20 @@ def _small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
     held = {"B", "S", "S_enc", *windows, *trace.ties, *(each.name for each in trace.pinned)}
     small = {name: size for name in point if name not in held and (size := _least(name, point[name]))}
     moving = [name for name in point if name in trace.letters and name not in held]
+
+    def light(at: Point) -> bool:
+        return takes(at) and sum(each.numel() for each in session(runs.build, at).model().parameters()) < PARAMETERS
+
     for apart in ("$.", "vocab"):  # token ids may be larger than a small vocabulary
         some = {name: size for name, size in small.items() if not re.search(apart, name)}
-        if takes({**point, **some}):
-            return {**point, **some}
+        if light(tried := _tied(trace, {**point, **some})):
+            return tried
     for name, size in sorted(small.items(), key=lambda each: -point[each[0]]):
-        point = {**point, name: size} if takes({**point, name: size}) else point
+        tried = _tied(trace, {**point, name: size})
+        point = tried if takes(tried) else point
     for factor in (256, 60, 16, 4, 2, 2, 2):
         for name in sorted(moving, key=lambda each: -point[each]):
-            smaller = {**point, name: point[name] // factor}
+            smaller = _tied(trace, {**point, name: point[name] // factor})
             whole = point[name] % factor == 0 and smaller[name] > 1
             point = smaller if whole and name not in small and takes(smaller) else point
     return point
@@ -369,6 +373,8 @@ LEAST = (
     ("head", 4),
     ("hidden_size$|d_model|n_embd|embed_dim", 64),
     ("intermediate|ffn|n_inner|d_ff", 48),
+    ("lora|rank", 24),
+    ("(dim|size|width)$", 32),
 )
 
 
@@ -378,8 +384,15 @@ def _least(name: str, size: int) -> int:
     return min(found, size)
 
 
-def _tied(trace: Trace, point: Point) -> Point:
+def _tied(trace: Trace, point: Point) -> dict[str, int]:
     return {**point, **{name: tie.at(point) for name, tie in trace.ties.items()}}
+
+
+def _ties(trace: Trace, letters: Mapping[str, Symbol]) -> Iterator[tuple[str, Tie]]:
+    """The letters of sizes that a run asks to be others."""
+    for name, tie in trace.ties.items():
+        if name in letters and tie.powers.keys() <= letters.keys():
+            yield str(letters[name]), tie
 
 
 def _depth(point: Point) -> int:

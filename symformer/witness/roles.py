@@ -109,6 +109,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         self.normed: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # and the shape of what it read
         self.order: dict[str, int] = {}  # when each weight was first read, and each product ran
         self.patterns: dict[Key, set[Pattern | None]] = defaultdict(set)
+        self.distinct: dict[Key, set[int]] = defaultdict(set)  # rows of what chosen matrices are multiplied with
         self.keys_of: dict[Key, int] = {}  # of each product of activations, the elements on its right
 
     def __enter__(self) -> Any:
@@ -175,6 +176,10 @@ class Roles(Products):  # type: ignore[no-untyped-call]
             stored = left if left.weight or left.chosen else right
             plain = stored.tensor.stride(-1) == 1  # from the right it is given as [in, out]
             role = self._with(stored, bias, plain if stored is left else not plain)
+            read = (right if stored is left else left).tensor
+            if isinstance(role, Chosen) and not read.is_meta:
+                with _disable_current_modes():
+                    self.distinct[key].add(len(torch.unique(read.reshape(read.shape[0], -1), dim=0)))
         elif {*left.scores, *right.scores}:
             of, other = (left, right) if left.softmax else (right, left)
             if of.softmax and len(of.scores) == 1 and not other.scores:

@@ -14,17 +14,21 @@ def convolution(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def norm(entry: Entry, conventions: Conventions) -> Saves:
-    """Layer: torch's kernel keeps mean and 1/σ, on the CPU in the model's own precision.
+    """Layer: torch's kernel keeps mean and 1/σ, on the CPU in the precision of what it is given.
 
     RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input; and its input
-    as it comes, where that is what is divided.
+    as it comes, where that is what is divided. Where the scale comes before the cast back, the product is of singles.
     """
-    if entry.function not in ("layer", "rms", "rms_uncast"):
+    if entry.function not in ("layer", "layer_cast", "rms", "rms_uncast", "rms_late"):
         raise RuleError(f"{entry.path}: what transformers keeps of the norm {entry.function!r} is not known")
     size, one = SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
     if entry.function == "layer":
         return Saves(entry.inputs, makes=(made(entry, "mean", one, size), made(entry, "1/σ", one, size)))
-    makes = (made(entry, "1/σ", one, SINGLE), made(entry, "normalised", entry.output.shape, size))
+    if entry.function == "layer_cast":
+        makes = (made(entry, "mean", one, SINGLE), made(entry, "1/σ", one, SINGLE))
+    else:
+        size = SINGLE if entry.function == "rms_late" else size
+        makes = (made(entry, "1/σ", one, SINGLE), made(entry, "normalised", entry.output.shape, size))
     if single(conventions):
         return Saves(entry.inputs, makes=makes)
     reads = entry.inputs if entry.function == "rms_uncast" else ()
