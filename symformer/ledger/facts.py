@@ -19,6 +19,7 @@ Mask = Literal["none", "causal"]
 Scale = Literal["scores", "queries", "none"]  # what is divided by the root of a head's width
 Table = Literal["tokens", "positions", "segments", "distances"]  # what the rows of a stored table stand for
 ROTARY = ("rotary", "rotary_single")  # tables to rotate by, in the model's own precision or in single
+STATE = "state"  # of a cache that torch filled, what is neither keys nor values
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights of their own, by the names of transformers.
 Activation = Literal[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
-from ..ledger.facts import ATTENDING, STORING, WEIGHTLESS, Entry, Kind
+from ..ledger.facts import ATTENDING, STATE, STORING, WEIGHTLESS, Entry, Kind
 from .generation import DTYPE, LATENT, SIZES, WINDOW, convolved, keys_and_values
 from .quantity import Convention, Conventions, Quantity, measured, nothing, rows
 
@@ -16,7 +16,7 @@ def kept(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 def held(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """A tensor of a cache that torch filled. Raises RuleError for a state in another precision than it was seen in."""
-    if entry.path.rpartition(".")[2] not in ("keys", "values") and conventions["dtype"] != "fp32":
+    if entry.function == STATE and conventions["dtype"] != "fp32":
         raise RuleError(f"{entry.path}: a state that is neither keys nor values is known for dtype=fp32")
     return (Term(entry.path, (*entry.output.shape, SIZES[conventions["dtype"]])),)
 

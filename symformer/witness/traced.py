@@ -13,7 +13,7 @@ from sympy import Expr, cancel
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import Condition
-from ..ledger.facts import ONE, Entry, Kind, Ledger, Scope, Tensor, Weight
+from ..ledger.facts import ONE, STATE, Entry, Kind, Ledger, Scope, Tensor, Weight
 from ..ledger.operations import Operations
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
@@ -93,7 +93,9 @@ class Traced(Component):
         if self.quantity != STORED:
             for (path, shape), counts in self.counts.items():
                 output = Tensor(path, tuple(dim for dim in shape if dim != 1), grad=ONE)
-                seen = Entry(Kind.OBSERVED, path, (), output, measured=self.quantity)
+                state = self.quantity == "kv-cache" and path.rpartition(".")[2] not in ("keys", "values")
+                what = STATE if state else ""
+                seen = Entry(Kind.OBSERVED, path, (), output, function=what, measured=self.quantity)
                 tree.scope(path.split("."), counts).items.append(seen)
             return Ledger(tree.root, None)
         modules: dict[tuple[str, tuple[Expr, ...]], list[Weight]] = defaultdict(list)
