@@ -89,6 +89,29 @@ TOTALS = [
     ("gemma-2-27b", {}, 27_227_128_320),
     # the released checkpoint, less a bias for each of 256 experts in 58 layers: a buffer that is not trained
     ("deepseek-v3", {}, 671_026_419_200 - 58 * 256),
+    ("mamba-130m", {}, 129_135_360),  # sum of numel of the released checkpoints, as is the next
+    ("mamba-2.8b", {}, 2_768_345_600),
+    # 2*32768*4096 + 4096 + 64*(4096 + 4096*(8192 + 10240 + 128) + 5*10240 + 3*128 + 8192 + 8192*4096)
+    ("mamba-codestral-7b", {}, 7_285_403_648),
+    # 50288*2560 + 2560 + 64*(2560 + 2560*(5120 + 5376 + 80) + 5*5376 + 3*80 + 5120 + 5120*2560)
+    ("mamba2-2.7b", {}, 2_702_599_680),
+    # 2*131072*4096 + 4096 + 52*4096 + 24*(4096*(8192 + 10240 + 128) + 5*10240 + 3*128 + 8192 + 8192*4096)
+    # + 4*(2*4096*4096 + 2*4096*1024) + 24*2*4096*21504
+    ("nemotron-h-8b", {}, 8_100_852_736),
+    ("gemma-2b", {}, 2_506_172_416),  # sum of numel of the released checkpoints, as are the next two
+    ("gemma-7b", {}, 8_537_680_896),
+    ("gemma-3-1b", {}, 999_885_952),
+    # 262208*5376 + 62*(2*5376*4096 + 2*5376*2048 + 2*128 + 3*5376*21504 + 4*5376) + 5376
+    ("gemma-3-27b-text", {}, 27_009_346_304),
+    ("command-r", {}, 34_980_831_232),  # 256000*8192 + 40*(4*8192*8192 + 3*8192*22528 + 8192) + 8192
+    # 256000*12288 + 64*(2*12288*12288 + 2*12288*1024 + 3*12288*33792 + 12288 + 96*128 + 8*128) + 12288
+    ("command-r-plus", {}, 103_810_674_688),
+    # 2*151552*4096 + 40*(2*4096*4096 + 4096 + 2*(4096*256 + 256) + 3*4096*13696 + 4*4096) + 4096
+    ("glm-4-9b", {}, 9_400_279_040),
+    ("gpt-oss-120b", {}, 116_829_156_672),  # the model card prints 116.83B and 20.91B
+    ("gpt-oss-20b", {}, 20_914_757_184),
+    ("deepseek-v2", {}, 235_741_434_880),  # sum of numel of the released checkpoints, as is the next
+    ("deepseek-v2-lite", {}, 15_706_484_224),
     # transformers' classes on meta, which at these sizes hold as many as the released checkpoints
     ("t5-small", {}, 60_506_624),
     ("t5-base", {}, 222_903_552),
@@ -264,7 +287,20 @@ def test_active_parameters() -> None:
     # 58 layers, 248 of 256 experts of 3 matrices 7168x2048 not gone to
     deepseek = architecture("deepseek-v3").formula("active-params").value()
     assert deepseek == 671_026_419_200 - 58 * 256 - 58 * 248 * 3 * 7_168 * 2_048
-    for target in ("gpt2", "llama-2-7b"):
+    # 124 of 128 experts, and 28 of 32, not gone to, with their biases: 2880 to twice 2880 and back. The model card
+    # prints 5.13B and 3.61B, without the embedding of 201088 rows.
+    expert = 3 * 2_880 * 2_880 + 3 * 2_880
+    for target, total, idle, card in (
+        ("gpt-oss-120b", 116_829_156_672, 36 * 124, "5.13"),
+        ("gpt-oss-20b", 20_914_757_184, 24 * 28, "3.61"),
+    ):
+        active = architecture(target).formula("active-params").value()
+        assert active == total - idle * expert
+        assert f"{(active - 201_088 * 2_880) / 1e9:.2f}" == card
+    # 26 layers, 58 of 64 experts of 3 matrices 2048x1408 not gone to
+    lite = architecture("deepseek-v2-lite").formula("active-params").value()
+    assert lite == 15_706_484_224 - 26 * 58 * 3 * 2_048 * 1_408
+    for target in ("gpt2", "llama-2-7b", "mamba-130m"):
         model = architecture(target)
         assert model.formula("active-params").equals(model.params)
 

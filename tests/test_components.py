@@ -13,16 +13,23 @@ from transformers import (
     DeepseekV3Config,
     Gemma2Config,
     GPT2Config,
+    GptOssConfig,
     LlamaConfig,
+    Mamba2Config,
+    MambaConfig,
     MixtralConfig,
     Olmo2Config,
     XLNetConfig,
 )
 from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
+from transformers.models.cohere.modeling_cohere import CohereLayerNorm
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
+from transformers.models.gpt_oss.modeling_gpt_oss import GptOssMLP
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
+from transformers.models.mamba.modeling_mamba import MambaMixer
+from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
@@ -62,6 +69,11 @@ DEEPSEEK = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 
 GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                       attention_bias=True)  # fmt: skip
 OLMO2 = Olmo2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True)
+GPT_OSS = GptOssConfig(hidden_size=24, intermediate_size=7, num_local_experts=5, num_experts_per_tok=2)
+MAMBA = MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_rank=3, num_hidden_layers=1)
+MAMBA_BIASED = MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_rank=3, num_hidden_layers=1,
+                           use_bias=True, use_conv_bias=False)  # fmt: skip
+MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=2, state_size=5, num_hidden_layers=1)
 XLNET = XLNetConfig(d_model=12, n_head=3)
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
 BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
@@ -124,6 +136,18 @@ CASES = [
     Case("rms-norm", {"E": 5}, 5, lambda: Olmo2RMSNorm(5), {"late": True}),
     # two norms of 24, attention 2400, gated MLP 504
     Case("res-post-norm-block", {"E": 24, "H": 7, "A": 4}, 2952, lambda: _plain(Olmo2DecoderLayer(OLMO2, 0))),
+    Case("head-norm", {"A": 3, "D": 10}, 30, lambda: CohereLayerNorm((3, 10))),  # 3*10
+    # router 5*24 + 5, and five experts of 24*14 + 14 and 7*24 + 24
+    Case("moe", {"E": 24, "X": 5, "K": 2, "M": 7}, 2_835, lambda: GptOssMLP(GPT_OSS), {"bias": True}),
+    # in 12*2*36, convolution 36*4 + 36, x 36*(3 + 2*5), dt 3*36 + 36, A 36*5, D 36, out 36*12
+    Case("selective-scan", {"E": 12, "H_ssm": 36, "N_state": 5, "R_dt": 3, "K_conv": 4}, 2_304,
+         lambda: MambaMixer(MAMBA, 0)),
+    # the same without the convolution's bias of 36, and with those of the projections, 72 and 12
+    Case("selective-scan", {"E": 12, "H_ssm": 36, "N_state": 5, "R_dt": 3, "K_conv": 4}, 2_352,
+         lambda: MambaMixer(MAMBA_BIASED, 0), {"bias": True, "convolution_bias": False}),
+    # in 24*(2*48 + 2*2*5 + 6), convolution 68*4 + 68, three of 6, norm 48, out 48*24
+    Case("chunked-scan", {"E": 24, "A_ssm": 6, "D_ssm": 8, "G_ssm": 2, "N_state": 5, "K_conv": 4}, 4_486,
+         lambda: Mamba2Mixer(MAMBA2, 0)),
     # 5*3 + 3*7
     Case("low-rank-update", {"E": 5, "H": 7, "R": 3}, 36,
          lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),

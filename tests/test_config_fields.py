@@ -84,6 +84,39 @@ TYPES: dict[str, tuple[str, Config, tuple[str, ...]]] = {
         },
         ("DeepseekV3ForCausalLM", "DeepseekV3Model"),
     ),
+    "gemma": (
+        "gemma",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
+        },
+        ("GemmaForCausalLM", "GemmaModel"),
+    ),
+    "cohere": (
+        "cohere",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3},
+        },
+        ("CohereForCausalLM", "CohereModel"),
+    ),
+    "gpt_oss": (
+        "gpt-oss",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 3, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10, "sliding_window": 4},
+            **{"num_local_experts": 11, "num_experts_per_tok": 5},
+        },
+        ("GptOssForCausalLM", "GptOssModel"),
+    ),
+    "glm4": (
+        "glm4",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 20, "pad_token_id": None},
+        },
+        ("Glm4ForCausalLM", "Glm4Model"),
+    ),
     "gemma2": (
         "gemma2",
         {

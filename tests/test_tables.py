@@ -15,6 +15,7 @@ from symformer.language.symbols import B, E, S
 from symformer.ledger.facts import (
     ARRANGING,
     ATTENDING,
+    CARRYING,
     POINTWISE,
     ROUTING,
     STORING,
@@ -111,7 +112,7 @@ def test_a_refusal_gives_its_reason():
 
 
 def test_every_kind_is_in_one_family():
-    families = [STORING, ATTENDING, POINTWISE, ARRANGING, ROUTING]
+    families = [STORING, ATTENDING, POINTWISE, ARRANGING, ROUTING, CARRYING]
     assert sorted(kind for family in families for kind in family) == sorted({*Kind} - {Kind.OBSERVED})
     assert {*WEIGHTLESS} == {*Kind} - {*STORING, Kind.OBSERVED}
 

@@ -10,7 +10,20 @@ from typing import Any, ClassVar
 from sympy import Expr
 
 from ..components.base import Component, Names
-from ..configs.fields import Chance, Choice, Field, Fields, Function, Labels, Layers, Rounds, Share, Switch
+from ..configs.fields import (
+    Chance,
+    Choice,
+    Field,
+    Fields,
+    Function,
+    Labels,
+    Layers,
+    Multiple,
+    Rounds,
+    Share,
+    Spelt,
+    Switch,
+)  # fmt: skip
 from ..language.sizes import Divides
 from ..ledger.adapters import CHANGES, Adapter, adapted
 from ..ledger.facts import Ledger
@@ -25,8 +38,10 @@ __all__ = [
     "Function",
     "Labels",
     "Layers",
+    "Multiple",
     "Rounds",
     "Share",
+    "Spelt",
     "Switch",
     "Witness",
 ]

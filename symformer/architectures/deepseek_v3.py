@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sympy import Integer
-
-from ..components.base import Component
-from ..components.gated_mlp import GatedMLP
-from ..components.latent_attention import LatentAttention
-from ..components.moe import MoE
-from ..language.sizes import AtMost, Divides
 from ..language.symbols import A, D_nope, D_rope, D_v, E, H, K, L_dense, L_moe, M, R_kv, R_q, V, X, X_shared
-from ..ledger.facts import Tensor
-from ..ledger.operations import Operations
 from .base import Field, Fields, Witness
 from .bases.hub import NO_TABLE, heads, usual
-from .bases.llama_like import OPTIONS, LlamaLike
-from .bases.stacked import Stack
+from .bases.latent import STACKS, Latent
+from .bases.llama_like import OPTIONS
 
 EXPERTS = {M: 2048, X: Field(("n_routed_experts", "num_local_experts"), 256), X_shared: 1, K: 8}
 HEADS = {A: 128, R_q: 1536, R_kv: 512, D_nope: 128, D_rope: 64, D_v: 128}
@@ -25,7 +16,7 @@ DEPTHS = {L_dense: 3, L_moe: Field(("num_hidden_layers",), 61, beside=L_dense)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeepSeekV3(LlamaLike):
+class DeepSeekV3(Latent):
     """DeepSeek-V3, DeepSeek-AI 2024 [deepseek2024b], section 2.1: latent attention; dense layers, then experts.
 
     The bias that balances the router is a buffer, not a trained weight, and the module that predicts further tokens
@@ -36,7 +27,6 @@ class DeepSeekV3(LlamaLike):
     """
 
     title = "DeepSeek-V3"
-    constraints = (Divides(Integer(2), D_rope), AtMost(K, X))
     fields = Fields(
         usual({V: 129280, E: 7168, H: 18432, **EXPERTS, **DEPTHS, **HEADS}),
         OPTIONS,
@@ -63,27 +53,8 @@ class DeepSeekV3(LlamaLike):
         "transformers",
         "DeepseekV3Config",
         prefix="model.",
-        stacks={"dense_layers": L_dense, "moe_layers": L_moe},
+        stacks=STACKS,
         # Groups narrow the router's choice and change no size; with none, any number of experts will do.
         arguments={"num_key_value_heads": None, "n_group": 1, "topk_group": 1},
     )
     variants = ({}, {"query_latent": False}, {"tied": True}, {"head": "none"})
-
-    query_latent: bool = True
-
-    @property
-    def attention(self) -> Component:
-        dropped = "attention_dropout" if self.attention_dropout else ""
-        return LatentAttention(query_latent=self.query_latent, weight_dropout=dropped, softmax="float32")
-
-    @property
-    def stacks(self) -> tuple[Stack, ...]:
-        shared = GatedMLP(hidden=X_shared * M, activation=self.activation)
-        moe = MoE(activation=self.activation, shared=shared)
-        return (
-            Stack("dense_layers", L_dense, self.layer),
-            Stack("moe_layers", L_moe, self.layer_of(self.attention, moe)),
-        )
-
-    def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
-        return (ops.positions("rotary_emb", tokens.shape[1], D_rope, "rotary"),)

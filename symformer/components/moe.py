@@ -37,6 +37,8 @@ class MoE(Component):
     per_token: Expr = K  # that a token goes to
     activation: Activation = "silu"
     hidden: Expr = M
+    router: str = "gate"
+    bias: bool = False  # of the router and of every expert
     shared: Component | None = None  # a network that every token goes through beside its experts
     beside: str = "shared_experts"
     shared_gate: str = ""  # of a matrix of one row, by whose sigmoid what that network gives is weighed
@@ -45,11 +47,11 @@ class MoE(Component):
         return replace(self, stored=cut.experts_of(self.stored), hidden=cut.share(self.hidden))
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
-        chosen = ops.route("top_k", ops.linear("gate", x, self.experts, bias=False), self.per_token)
-        both = ops.experts("experts.gate_up_proj", x, chosen, self.stored, 2 * self.hidden)
+        chosen = ops.route("top_k", ops.linear(self.router, x, self.experts, bias=self.bias), self.per_token)
+        both = ops.experts("experts.gate_up_proj", x, chosen, self.stored, 2 * self.hidden, bias=self.bias)
         gate, up = ops.split(both, (self.hidden, self.hidden))
         hidden = ops.multiply("experts.product", ops.activation("experts.act_fn", gate, self.activation), up)
-        each = ops.experts("experts.down_proj", hidden, chosen, self.stored, x.width)
+        each = ops.experts("experts.down_proj", hidden, chosen, self.stored, x.width, bias=self.bias)
         y = ops.combine("combine", each, chosen)
         if self.shared is None:
             return y

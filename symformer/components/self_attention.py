@@ -55,6 +55,7 @@ class SelfAttention(Component):
     output: str = "o_proj"
     query_norm: str = "q_norm"
     key_norm: str = "k_norm"
+    sinks: str = ""  # what the numbers are called that each head has beside its scores, Xiao et al. 2023, section 3.3
     weight_dropout: str = ""  # dropout on the attention weights, where the model names one
     output_dropout: str = ""
     softmax: str = ""  # "float32" where the softmax is computed in single precision, whatever the model's own
@@ -85,6 +86,8 @@ class SelfAttention(Component):
         if self.joint_norm or self.head_norm:
             said += " Queries and keys are normalised, Henry et al. 2020 [henry2020], section 3"
             said += ", each head by itself." if self.head_norm else ", all heads together."
+        if self.sinks:
+            said += " Beside its scores each head has a number of its own, a sink, Xiao et al. 2023 [xiao2023]."
         return " ".join([said, *(part.about for part in (self.positions, self.distances) if part)])
 
     def split(self, cut: Cut) -> SelfAttention:
@@ -113,7 +116,8 @@ class SelfAttention(Component):
         scores = ops.scores("scores", q, k, mask, self.window, scale=self.scale, whole=self.whole)
         if self.distances is not None:
             scores = ops.call("distances", self.distances, *read_by(self.distances, scores, angles))
-        weights = ops.softmax("softmax", scores, self.softmax)
+        sinks = ops.parameter("", **{self.sinks: (self.heads,)}) if self.sinks else {}
+        weights = ops.softmax("softmax", scores, self.softmax, sinks)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
         apart = self.positions is not None and angles[0].width != self.head_width  # what turned, beside the rest

@@ -97,11 +97,12 @@ class Field:
     default: int | Expr | None = None
     beside: Symbol | None = None  # another size, where the field holds the sum of the two
     null: bool = False  # whether the class takes null, and then does as if the field were left out
+    auto: bool = field(default=False, repr=False)  # whether it takes "auto", and then does so
     twins: tuple[str, ...] = ()  # fields of the same size in another part, with a like default; all have to agree
 
     @property
     def part_of(self) -> str:
-        """The size that the field holds a part of; "" where it holds a number of its own."""
+        """The size that the field holds a part or a multiple of; "" where it holds a number of its own."""
         return ""
 
     def read(self, size: Symbol, config: Config) -> int | Expr:
@@ -117,6 +118,7 @@ class Field:
 
     def _read(self, size: Symbol, config: Config) -> int | Expr:
         found = {name: config[name] for name in self.names if name in config}
+        found = {name: value for name, value in found.items() if not (self.auto and value == "auto")}
         for name in [name for name, value in found.items() if value is None]:
             if not self.null:
                 raise ConfigError(
@@ -136,8 +138,37 @@ class Field:
         return next(iter(numbers.values()))
 
 
+class Derived(Field):
+    """Where a config has a size by another one."""
+
+    def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
+        """The number, as the class computes it. Raises ConfigError."""
+        raise NotImplementedError
+
+    def written(self, number: int, numbers: Mapping[Symbol, int]) -> float:
+        """What is read as this number."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, kw_only=True)
-class Share(Field):
+class Multiple(Derived):
+    """Where a config has how many times another size goes into this one: a mixer's inner width, by its expansion."""
+
+    of: Symbol
+
+    @property
+    def part_of(self) -> str:
+        return str(self.of)
+
+    def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
+        return int(self.read(size, config)) * numbers[self.of]
+
+    def written(self, number: int, numbers: Mapping[Symbol, int]) -> int:
+        return number // numbers[self.of]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share(Derived):
     """Where a config has a size as a part of another one: of a head's width, what rotary positions turn."""
 
     of: Expr
@@ -237,11 +268,13 @@ class Function:
 
     name: str
     default: str
+    same: Mapping[str, str] = field(default_factory=dict)  # a name -> the function that the class takes for it
 
     def read(self, config: Config) -> str:
         """The function, by our name. Raises ConfigError."""
         value = config.get(self.name, self.default)
-        value = SAME_FUNCTION.get(value, value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            value = {**SAME_FUNCTION, **self.same}.get(value, value)
         if value not in get_args(Activation):
             raise ConfigError(
                 f"{self.name!r} is {shown(value)} in the config, which is no activation function without weights of "
@@ -287,7 +320,7 @@ class Layers:
     def read(self, config: Config) -> Numbers:
         """How many layers there are of each kind. Raises ConfigError."""
         listed = self.listed(config)
-        depth = int(self.depth.read(L, config))
+        depth = self.deep(config, listed)
         if listed is None:
             whole_times, rest = divmod(depth, len(self.pattern))
             counts = {
@@ -302,7 +335,7 @@ class Layers:
                     f"{self.name!r} has {len(listed)} layers in the config and {self.depth.names[0]!r} is {depth}"
                 )
         if none := [kind for kind, count in counts.items() if count == 0]:
-            raise ConfigError(f"the config has no layer of the kind {none[0]!r}, and the formula is for both kinds")
+            raise ConfigError(f"the config has no layer of the kind {none[0]!r}, and the formula is for all kinds")
         return {size: counts[kind] for kind, size in self.sizes.items()}
 
     @property
@@ -314,10 +347,41 @@ class Layers:
         """The kind of every layer, or None where the pattern stands for the list."""
         return config.get(self.name)
 
+    def deep(self, config: Config, listed: Any) -> int:
+        """How many layers there are. Raises ConfigError."""
+        return int(self.depth.read(L, config))
+
     def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """The list, one kind after another: what a model stores and computes does not depend on the order."""
         listed = [kind for kind, size in self.sizes.items() for _ in range(numbers[size])]
         return {self.name: listed, self.depth.names[0]: len(listed)}
+
+
+@dataclass(frozen=True)
+class Spelt(Layers):
+    """A list that nothing stands for; another field may have it as a word, a letter for each layer: ``M-M*-``."""
+
+    pattern: tuple[str, ...] = ()
+    depth: Field = Field(("num_hidden_layers",))
+    word: str = "hybrid_override_pattern"
+    letters: Mapping[str, str] = field(default_factory=dict)  # the kind that each letter stands for
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*super().names, self.word)
+
+    def listed(self, config: Config) -> Any:
+        """The list, or what is spelt where there is none. Raises ConfigError."""
+        listed = config.get(self.name)
+        if listed is None and isinstance(word := config.get(self.word), str):
+            return [self.letters.get(each, each) for each in word]
+        if not isinstance(listed, list):
+            raise ConfigError(f"{self.name!r} is {shown(listed)} in the config, or left out; it is a list of kinds")
+        return listed
+
+    def deep(self, config: Config, listed: Any) -> int:
+        """As many as are listed, and that is what the depth has to be where it is given."""
+        return super().deep(config, listed) if config.get(self.depth.names[0]) is not None else len(listed)
 
 
 @dataclass(frozen=True)
@@ -387,8 +451,8 @@ class Fields:
             options[option] = self._given(size, config)
             left_out |= set() if options[option] else {size}
         left_out |= {size for size, option in self.needs.items() if not options[option]}
-        shares = {size: place for size, place in self.sizes.items() if isinstance(place, Share)}
-        left_out |= shares.keys()
+        derived = {size: place for size, place in self.sizes.items() if isinstance(place, Derived)}
+        left_out |= derived.keys()
         found = {size: place.read(size, config) for size, place in self.sizes.items() if size not in left_out}
         numbers: Numbers = {size: value for size, value in found.items() if isinstance(value, int)}
         numbers |= self.layers.read(config) if self.layers else {}
@@ -406,7 +470,7 @@ class Fields:
                 except SizeError:
                     sizes = ", ".join(f"{name}={numbers[name]}" for name in sorted(value.free_symbols, key=str))
                     raise ConfigError(f"the config leaves {size} out, and {value} is not whole for {sizes}") from None
-        numbers |= {size: place.taken(size, config, numbers) for size, place in shares.items()}
+        numbers |= {size: place.taken(size, config, numbers) for size, place in derived.items()}
         for option, (size, other) in self.apart.items():
             options[option] = numbers[size] != numbers[other]
             if not options[option]:
@@ -490,13 +554,13 @@ class Fields:
         config: dict[str, Any] = {
             name: numbers[size] + (numbers[place.beside] if place.beside else 0)
             for size, place in self.sizes.items()
-            if size in numbers and not isinstance(place, Share)
+            if size in numbers and not isinstance(place, Derived)
             for name in (place.names[0], *place.twins)
         }
         config |= {
             place.names[0]: place.written(numbers[size], numbers)
             for size, place in self.sizes.items()
-            if isinstance(place, Share)
+            if isinstance(place, Derived)
         }
         config |= {each.name: each.write(getattr(component, option)) for option, each in self.options.items()}
         config |= self.layers.write(numbers) if self.layers else {}

@@ -62,11 +62,15 @@ _TABLE = (
         ("local_attention",),
         growth=0,
     ),
+    Letter("C_chunk", "tokens that a scan takes at a time", "tokens", growth=0),
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
     Letter("L_local", "layers with a sliding window", "layers", ("layer_types",)),
     Letter("L_global", "layers that see every token before", "layers", ("layer_types",)),
+    Letter("L_ssm", "layers with a state space mixer", "layers", ("layer_types",)),
+    Letter("L_attn", "layers with attention", "layers", ("layer_types",)),
+    Letter("L_mlp", "layers with a feed-forward network alone", "layers", ("layer_types",)),
     Letter("L_dense", "layers with one feed-forward network", "layers", ("first_k_dense_replace",)),
     Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
     Letter("N_group", "layers with weights of their own, which the others share", "layers", ("num_hidden_groups",)),
@@ -91,6 +95,13 @@ _TABLE = (
     ),
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
+    Letter("K_conv", "places that a convolution looks back on, its own the last", "places", growth=0),
+    Letter("H_ssm", "inner width of a state space mixer", "elements"),
+    Letter("A_ssm", "heads of a state space mixer", "heads"),
+    Letter("G_ssm", "groups of these heads, each with directions of its own", "groups", growth=0),
+    Letter("D_ssm", "width of one of these heads", "elements", growth=0),
+    Letter("N_state", "numbers of a state for each element", "elements", growth=0),
+    Letter("R_dt", "rank of the time steps", "elements"),
     Letter("R_q", "rank of the queries' latent", "elements", ("q_lora_rank",)),
     Letter("R_kv", "rank of the keys' and values' latent", "elements", ("kv_lora_rank",)),
     Letter("D", "width of one head", "elements", ("head_dim",), growth=0),
@@ -126,6 +137,9 @@ B, S, S_enc, C, N_new, C_win, C_local = (
 )
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
+L_ssm, L_attn, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_mlp"))
+H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))
+N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
 Z, Z_patch, N_chan, N_class = (SYMBOLS[name] for name in ("Z", "Z_patch", "N_chan", "N_class"))
 N_group, N_mel = SYMBOLS["N_group"], SYMBOLS["N_mel"]

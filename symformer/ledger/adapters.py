@@ -112,12 +112,12 @@ class _AdaptedOperations(Operations):
             self._within = False
         return y
 
-    def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr) -> Tensor:
+    def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr, **facts: Any) -> Tensor:
         """Experts as they are: which of their matrices have an adapter is nowhere stated."""
         path = self._path(name)
         if any(adapter.wanted(path) for adapter in self._adapters):
             raise RuleError(f"{path}: which of a mixture's matrices have an adapter, and how, is not stated")
-        return super().experts(name, x, chosen, rows, out)
+        return super().experts(name, x, chosen, rows, out, **facts)
 
     def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         return super()._write(kind, name, inputs, shape, **facts, adapter=self._within)

@@ -68,6 +68,7 @@ class Kind(StrEnum):
     ROUTE = "route"  # the best of several, with a weight for each
     EXPERTS = "experts"  # x · Wᵀ, by a matrix of its own for each expert chosen
     COMBINE = "combine"  # what the chosen experts give, weighted and added up
+    SCAN = "scan"  # a state carried from token to token: it decays, takes the token in and is read
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # from rank to rank: nothing is computed
     OBSERVED = "observed"  # what torch was seen to store or do, and nobody recognised: it answers what it was seen for
@@ -80,7 +81,8 @@ ATTENDING = (Kind.SCORES, Kind.MIX)  # meet what earlier tokens left
 POINTWISE = (Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE)  # compute each element by itself
 ARRANGING = (Kind.DROPOUT, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.MOVE)  # compute nothing that is counted
 ROUTING = (Kind.ROUTE, Kind.COMBINE)  # choose experts, and weigh them
-WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING)
+CARRYING = (Kind.SCAN,)  # hand a state on from token to token
+WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +131,8 @@ class Entry:
     mask: Mask = "none"  # which query-key pairs the attention needs
     window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
     whole: bool = False  # whether a cache keeps every token nevertheless, and a new one is held against all of them
+    chunk: Expr | None = None  # of a scan, how many tokens it takes at a time, by matrix products; None: one
+    causal: bool = False  # of a convolution, whether it looks back only: a cache then stands for what it reads again
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
     skipped: Expr = ZERO  # of a table of positions, the rows that stand before the first token's
     adapter: bool = False  # whether it is a part of an adapter, and those alone are trained
@@ -207,12 +211,12 @@ class Ledger:
 
 
 def sizes_of(entries: Iterable[tuple[Expr, Entry]]) -> set[Symbol]:
-    """The symbols of these entries' shapes, windows and numbers of copies."""
+    """The symbols of these entries' shapes, windows, chunks and numbers of copies."""
     found: set[Symbol] = set()
     for count, entry in entries:
         tensors: list[Tensor | Weight] = [entry.output, *entry.inputs, *entry.weights, *entry.shared]
-        window = (entry.window,) if entry.window is not None else ()
-        for expr in (count, *window, *(dim for each in tensors for dim in each.shape)):
+        spans = [span for span in (entry.window, entry.chunk) if span is not None]
+        for expr in (count, *spans, *(dim for each in tensors for dim in each.shape)):
             found |= expr.free_symbols
         for weight in entry.weights:
             found |= weight.share.free_symbols

@@ -177,6 +177,7 @@ class Operations:
         padding: Expr | int = 0,
         groups: Expr | int = 1,
         bias: bool = True,
+        causal: bool = False,
     ) -> Tensor:
         """x[B, in, …] -> y[B, out, …]: a table ``[out, in/groups, *kernel]`` that slides over the positions.
 
@@ -199,15 +200,30 @@ class Operations:
         if bias:
             wanted["bias"] = (out,)
         places = (_slides(n, size, stride, padding) for n, size in zip(x.shape[2:], window, strict=True))
-        facts = {"weights": self._weights_of(name, wanted, _OWN), "module": True}
+        facts = {"weights": self._weights_of(name, wanted, _OWN), "module": True, "causal": causal}
         return self._write(Kind.CONVOLUTION, name, (x,), (x.shape[0], out, *places), **facts)
 
-    def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr) -> Tensor:
-        """x[B,S,in] or x[B,S,K,in], chosen[B,S,K] -> y[B,S,K,out]: a table ``[rows, out, in]``, a matrix an expert."""
+    def look_back(self, name: str, x: Tensor, kernel: Expr, *, bias: bool = True) -> Tensor:
+        """x[B,E,S] -> y[B,E,S]: each channel by itself, over the last ``kernel`` places.
+
+        Padded on both sides, as torch pads, it gives kernel - 1 places more than are used.
+        """
+        y = self.convolution(
+            name, x, x.shape[1], (kernel,), padding=kernel - 1, groups=x.shape[1], bias=bias, causal=True
+        )
+        return y.view(x.shape)
+
+    def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr, *, bias: bool = False) -> Tensor:
+        """x[B,S,in] or x[B,S,K,in], chosen[B,S,K] -> y[B,S,K,out]: a table ``[rows, out, in]``, a matrix an expert.
+
+        A bias, if wanted, is a table ``[rows, out]`` beside it.
+        """
         if len(x.shape) > len(chosen.shape):
             self._same(self._path(name), "the experts chosen and those that go on", x.shape[:-1], chosen.shape)
-        weights = (self._store(name, "", (rows, out, x.width)),)
-        return self._write(Kind.EXPERTS, name, (x, chosen), (*chosen.shape, out), weights=weights, module=True)
+        weights = [self._store(name, "", (rows, out, x.width))]
+        if bias:
+            weights.append(self._store(f"{name}_bias", "", (rows, out)))
+        return self._write(Kind.EXPERTS, name, (x, chosen), (*chosen.shape, out), weights=tuple(weights), module=True)
 
     def parameter(self, name: str, **shapes: Shape) -> dict[str, Weight]:
         """Weights stored by themselves, for other operations to share."""
@@ -234,10 +250,15 @@ class Operations:
         self._scopes[-1].items.append(entry)
         return x
 
-    def norm(self, name: str, x: Tensor, function: str, *, scale: bool = True, bias: bool = True) -> Tensor:
-        """x[…, E] -> y[…, E]: normalised over the last axis; a scale ``[E]`` and a bias ``[E]`` if they are stored."""
+    def norm(
+        self, name: str, x: Tensor, function: str, *, scale: bool = True, bias: bool = True, each: Shape = ()
+    ) -> Tensor:
+        """x[…, E] -> y[…, E]: normalised over the last axis; a scale ``[E]`` and a bias ``[E]`` if they are stored.
+
+        Where ``each`` is given, such as the number of heads, each of so many has its own.
+        """
         stored = [part for part, wanted in (("weight", scale), ("bias", bias)) if wanted]
-        weights = tuple(self._store(name, part, (x.width,)) for part in stored)
+        weights = tuple(self._store(name, part, (*each, x.width)) for part in stored)
         return self._write(Kind.NORM, name, (x,), x.shape, weights=weights, function=function, module=True)
 
     # -- operations without weights ------------------------------------------------------------------------------
@@ -299,6 +320,29 @@ class Operations:
         self._same(self._path(name), "what is added up and its weights", x.shape[:-1], weights.shape)
         return self._write(Kind.COMBINE, name, (x, weights), (*x.shape[:-2], x.width))
 
+    # -- state ---------------------------------------------------------------------------------------------------
+
+    def scan(
+        self,
+        name: str,
+        x: Tensor,
+        step: Tensor,
+        write: Tensor,
+        read: Tensor,
+        stored: Mapping[str, Weight],
+        chunk: Expr | None = None,
+    ) -> Tensor:
+        """x[B,A,S,D], step[B,S,A], write and read[B,G,S,N] -> y[B,A,S,D]: each head's state [D,N] after each token.
+
+        The state decays and takes x in along ``write``, both by the token's step; y is the state along ``read``.
+        """
+        path = self._path(name)
+        self._same(path, "the heads and the tokens of a scan and of its steps", x.shape[1:3], step.shape[:0:-1])
+        self._same(path, "what a scan writes along and what it reads along", write.shape, read.shape)
+        self._same(path, "the tokens of a scan and of what it writes along", x.shape[2:3], write.shape[2:3])
+        facts = {"shared": tuple(stored.values()), "chunk": chunk}
+        return self._write(Kind.SCAN, name, (x, step, write, read), x.shape, **facts)
+
     # -- attention -----------------------------------------------------------------------------------------------
 
     def scores(
@@ -320,9 +364,12 @@ class Operations:
         facts |= {"function": scale, "recalled": recalled}
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
-    def softmax(self, name: str, x: Tensor, function: str = "") -> Tensor:
-        """Softmax over the last axis; ``function`` is ``float32`` where it is computed so whatever its input is."""
-        return self._write(Kind.SOFTMAX, name, (x,), x.shape, function=function)
+    def softmax(self, name: str, x: Tensor, function: str = "", sinks: Mapping[str, Weight] = _OWN) -> Tensor:
+        """Softmax over the last axis; ``function`` is ``float32`` where it is computed so whatever its input is.
+
+        A sink is a number of its own beside each row, which takes its share and is then left out.
+        """
+        return self._write(Kind.SOFTMAX, name, (x,), x.shape, function=function, shared=tuple(sinks.values()))
 
     def mix(
         self,

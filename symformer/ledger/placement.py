@@ -45,6 +45,7 @@ REDUCED: Mapping[Kind, int | None] = {
     **dict.fromkeys((*STORING, *POINTWISE, *ARRANGING), None),
     **dict.fromkeys((Kind.NORM, Kind.SOFTMAX, Kind.ROUTE, *ATTENDING), -1),
     Kind.COMBINE: -2,
+    Kind.SCAN: 2,  # from token to token
     Kind.OBSERVED: None,  # of a trace, which has no ranks
 }
 
@@ -265,7 +266,7 @@ class _RankOperations(Operations):
             raise RuleError(f"{path}: a convolution over channels that are divided among ranks is not known")
         return super().convolution(name, x, out, kernel, **facts)
 
-    def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr) -> Tensor:
+    def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr, **facts: Any) -> Tensor:
         """Tokens go to the ranks that have their experts; a rank is sent as many as it sends."""
         divided = x.width.has(N_tp)
         if out.has(N_tp):
@@ -274,7 +275,7 @@ class _RankOperations(Operations):
             x = self._brought(name, x)
         if self.placement.expert == "on" and len(x.shape) == len(chosen.shape):
             x = self._move(name, "all-to-all", x, (*chosen.shape, x.width), None)
-        y = super().experts(name, x, chosen, rows, out)
+        y = super().experts(name, x, chosen, rows, out, **facts)
         if divided:
             self._partial[id(y)] = y
         return y
@@ -321,6 +322,12 @@ class _RankOperations(Operations):
     def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask, window: Expr | None = None, **facts: Any) -> Tensor:
         """Attention weights with the values of all ranks."""
         return super().mix(name, p, self._round(name, "values", self._meeting(name, p, v)), mask, window, **facts)
+
+    def scan(self, name: str, *inputs: Any, **facts: Any) -> Tensor:
+        """Every rank would carry the whole state, which no published division of a scan does."""
+        if self.placement.tensor != "off":
+            raise RuleError(f"{self._path(name)}: a scan is not known with tensor={self.placement.tensor}")
+        return super().scan(name, *inputs, **facts)
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """Rotary tables are read where the sequence is whole again."""

@@ -156,6 +156,7 @@ _RULES: Mapping[Kind, Rule] = {
         Kind.EXPERTS,
         *ROUTING,
     ),
+    Kind.SCAN: refused("what a scan reads and writes of its state depends on the kernel that runs it"),
     Kind.OBSERVED: unseen,
 }
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from sympy import Expr, Integer
+from sympy import Expr, Integer, ceiling
 
 from ..formulas.account import Term
 from ..ledger.facts import ARRANGING, ONE, POINTWISE, ROUTING, ZERO, Entry, Kind
-from .elementwise import at_the_last, elements, elementwise
+from .elementwise import at_the_last, elements, elementwise, slid
 from .quantity import Convention, Conventions, Rule, measured, rows, total, unseen
 
 TWO = Integer(2)
@@ -54,10 +54,11 @@ class Contraction:
 
     factors: tuple[Expr, ...]
     sides: tuple[tuple[str, Expr], ...]  # what is multiplied, and whether its gradient is needed
+    what: str = ""  # which of an entry's several it is
 
     def forward(self, path: str) -> Term:
         """The FLOPs of the product itself."""
-        return Term(path, self.factors)
+        return Term(f"{path} ({self.what})" if self.what else path, self.factors)
 
     def backward(self, path: str) -> list[Term]:
         """The FLOPs of each gradient that is needed: a product of the same size as the forward's."""
@@ -90,7 +91,7 @@ def convolution(entry: Entry, conventions: Conventions) -> tuple[Contraction, ..
     Each gradient is as many products: those of x have the same pairs, and W's are summed over B and m instead.
     """
     x, weight = entry.inputs[0], entry.weights[0]
-    factors = (TWO, *entry.output.shape, *weight.shape[1:])
+    factors = (TWO, *slid(entry, conventions), *weight.shape[1:])
     return (Contraction(factors, (("the input", x.grad), ("the weight", ZERO if entry.frozen else ONE))),)
 
 
@@ -116,6 +117,32 @@ def mix(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     return (Contraction(factors, (("the weights", p.grad), ("the values", v.grad))),)
 
 
+def scan(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """h[B, A, D, N] · c[B, G, N] -> y[B, A, D] after each token: 2 · B · S · A · D · N; the rest is elementwise.
+
+    By chunks of Q tokens, Dao and Gu 2024, section 6: in each of S/Q, rounded up, the tokens meet as under a causal
+    mask that is not made use of, give the chunk's state, and read the state before it; the states of all chunks and
+    the one before them meet once. A new token alone takes the recurrent form.
+    """
+    x, _, write, read = entry.inputs
+    batch, heads, length, width = x.shape
+    state = write.width
+    every = (TWO, batch, heads)
+    if entry.chunk is None or conventions.get("attention") == "new":
+        factors = (*every, length, *([width] if width != 1 else []), state)
+        return (Contraction(factors, (("the state", x.grad), ("what is read", read.grad))),)
+    size, chunks = entry.chunk, ceiling(length / entry.chunk)
+    within = (("the left side", x.grad), ("the right side", x.grad))
+    found = {
+        "pairs in a chunk": (chunks, size, size, state),
+        "values in a chunk": (chunks, size, size, width),
+        "states of chunks": (chunks, size, width, state),
+        "from chunk to chunk": (chunks + 1, chunks + 1, width, state),
+        "reading the state": (chunks, size, width, state),
+    }
+    return tuple(Contraction((*every, *factors), within, what) for what, factors in found.items())
+
+
 def none(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """No contraction."""
     return ()
@@ -129,6 +156,7 @@ CONTRACTIONS: Mapping[Kind, Callable[[Entry, Conventions], tuple[Contraction, ..
         Kind.EXPERTS: experts,
         Kind.SCORES: scores,
         Kind.MIX: mix,
+        Kind.SCAN: scan,
         **rows(none, Kind.NORM, Kind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),
         Kind.OBSERVED: unseen,
     },

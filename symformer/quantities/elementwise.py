@@ -96,9 +96,16 @@ def at_the_last(entry: Entry, conventions: Conventions) -> bool:
     return True
 
 
+def slid(entry: Entry, conventions: Conventions) -> Shape:
+    """The places of a convolution: of one new token transformers computes two, from the places kept and its own."""
+    if entry.causal and conventions.get("attention") == "new":
+        return (*entry.output.shape[:2], Integer(2))
+    return entry.output.shape
+
+
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The bias, once for each element."""
-    shape = entry.summed or entry.output.shape  # a bias is added to what is summed already
+    shape = entry.summed or slid(entry, conventions)  # a bias is added to what is summed already
     if at_the_last(entry, conventions):
         shape = (shape[0], shape[-1])
     return (_times(entry, " (bias)", BIAS.flops, shape),) if _vectors(entry) else ()
@@ -115,6 +122,13 @@ def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     if entry.mask != "causal" or conventions["attention"] != "full" or entry.recalled:  # one sum of scores, one mask
         return scale
     return (*scale, _times(entry, " (mask)", MASK.flops, shape))
+
+
+def softmax(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Each pair; a sink beside them has none. Raises RuleError."""
+    if entry.shared:
+        raise RuleError(f"{entry.path}: no count of FLOPs is stated for a softmax with a sink")
+    return _by(EACH[Kind.SOFTMAX].flops)(entry, conventions)
 
 
 def norm(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -152,8 +166,10 @@ ELEMENTWISE: Mapping[Kind, Rule] = total(
         Kind.SCORES: scores,
         Kind.NORM: norm,
         Kind.ACTIVATION: activation,
-        **{kind: _by(count.flops) for kind, count in EACH.items()},  # softmax, add, multiply
+        **{kind: _by(count.flops) for kind, count in EACH.items()},  # add, multiply
+        Kind.SOFTMAX: softmax,
         Kind.ROTATE: rotate,
+        Kind.SCAN: refused("no count of FLOPs is stated for what a scan does element by element"),
         **rows(nothing, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX),
         **rows(nothing, *ARRANGING),  # dropout is off, and positions are made once
         **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), *ROUTING),

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from sympy import Expr, Integer, Min
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
+from ..language.sizes import AtMost, Condition
 from ..language.symbols import C, S, W
-from ..ledger.facts import Entry, Kind
+from ..ledger.facts import Entry, Kind, Ledger
 from .contractions import forward
 from .elementwise import seen
-from .quantity import Convention, Conventions
+from .quantity import Convention, Conventions, Quantity
 
 SIZES: dict[str, Expr] = {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
 DTYPE = {
@@ -71,17 +72,37 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
     return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(kept), width, size))]
 
 
-def convolved(entry: Entry, conventions: Conventions) -> Any:
-    """The rule of a convolution, of which a cache has to keep places, but not in an encoder. Raises RuleError."""
-    if entry.output.encoded:
+def convolved(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
+    """What a convolution that looks back reads again: as many places [B,E,k] as its kernel has, as transformers keeps.
+
+    Raises RuleError for one that does not look back.
+    """
+    cached(entry)
+    if entry.output.encoded or conventions.get("tokens") == "one":  # of an encoder nothing is read again
+        return []
+    batch, channels, _ = entry.inputs[0].shape
+    return [Term(f"{entry.path} (places)", (batch, channels, *entry.weights[0].shape[2:], size))]
+
+
+def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """The state [B,A,D,N] that a scan carries, however many tokens it has read: in single precision, as in
+    transformers, whatever the precision of the model.
+    """
+    if conventions.get("tokens") == "one":
         return ()
-    raise RuleError(f"{entry.path}: what a cache keeps of the places that a convolution reads again is not stated")
+    x, _, write, _ = entry.inputs
+    batch, heads, _, width = x.shape
+    factors = (batch, heads, *([width] if width != 1 else []), write.width, SIZES["fp32"])
+    return (Term(f"{entry.path} (state)", factors),)
+
+
+STATE_BYTES = "The state of a scan has 4 bytes an element, as transformers keeps it, whatever the others have."
 
 
 def cached(entry: Entry) -> None:
     """Raise RuleError for an operation whose earlier tokens a cache cannot stand for."""
-    if entry.kind is Kind.CONVOLUTION:
-        convolved(entry, {})
+    if entry.kind is Kind.CONVOLUTION and not (entry.causal or entry.output.encoded):
+        raise RuleError(f"{entry.path}: what a cache keeps of the places that a convolution reads again is not stated")
     if entry.kind in (Kind.SCORES, Kind.MIX) and entry.mask != "causal" and not entry.inputs[1].encoded:
         raise RuleError(
             f"{entry.path}: this attention is not causal, so no cache of earlier tokens stands for its keys and values"
@@ -97,6 +118,17 @@ def alone(entry: Entry, conventions: Conventions, divides: tuple[str, ...] = tup
                 f"{entry.path}: {name}={choice} divides a sequence among {ranks} ranks, and one new token cannot be "
                 f"divided; without {name}={choice} this is known"
             )
+
+
+@dataclass(frozen=True)
+class FromPrompt(Quantity):
+    """A quantity of a run that fills a cache from a prompt."""
+
+    def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
+        """A prompt that is shorter than a kernel that looks back is padded to it before it is kept."""
+        kernels = {entry.weights[0].shape[2] for _, entry in ledger if entry.causal}
+        because = "transformers then pads the prompt to the places of the convolution"
+        return tuple(AtMost(kernel, S, because) for kernel in sorted(kernels, key=str))
 
 
 def prompt(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:

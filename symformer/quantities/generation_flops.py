@@ -9,8 +9,8 @@ from ..language.errors import RuleError
 from ..language.symbols import C, N_new, S
 from ..ledger.facts import Entry
 from .contractions import ATTENTION, COUNT, EMBEDDING, rules
-from .generation import one_token, prompt
-from .quantity import Conventions, Quantity
+from .generation import FromPrompt, one_token, prompt
+from .quantity import Conventions
 
 PASSES = N_new - 1
 
@@ -36,7 +36,7 @@ def _passes(term: Term) -> Term:
     return Term(label, tuple(PASSES * average if factor is grows[0] else factor for factor in term.factors))
 
 
-QUANTITY = Quantity(
+QUANTITY = FromPrompt(
     Measure("generation-flops", "generation FLOPs", "F_gen", "FLOPs"),
     "N_new new tokens in each of B sequences after a prompt of S tokens, with keys and values cached. The prompt's "
     "pass computes logits at its last position only and so gives the first new token; each of the others takes one "

@@ -8,7 +8,7 @@ from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import S
 from ..ledger.facts import ATTENDING, STORING, WEIGHTLESS, Entry, Kind
-from .generation import DTYPE, LATENT, SIZES, WINDOW, alone, convolved, keys_and_values
+from .generation import DTYPE, LATENT, SIZES, STATE_BYTES, WINDOW, alone, convolved, keys_and_values, state
 from .quantity import Convention, Conventions, Quantity, nothing, rows, shared, unseen
 
 
@@ -29,14 +29,14 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return (*weights(entry, conventions), Term(f"{entry.path} (logits)", (*one, SIZES[conventions["logits"]])))
 
 
-def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Its weights, where no token goes on from it."""
-    return (*convolved(entry, conventions), *weights(entry, conventions))
-
-
 def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """What attention keeps of C tokens."""
     return tuple(keys_and_values(entry, SIZES[conventions["cache"]], conventions))
+
+
+def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Its weights, and what it reads again."""
+    return (*weights(entry, conventions), *convolved(entry, SIZES[conventions["cache"]], conventions))
 
 
 QUANTITY = Quantity(
@@ -49,6 +49,7 @@ QUANTITY = Quantity(
         Kind.CONVOLUTION: convolution,
         **rows(nothing, *WEIGHTLESS),
         **rows(cached, *ATTENDING),
+        Kind.SCAN: state,
         Kind.OBSERVED: unseen,
     },
     ("what is held", "multiplied out"),
@@ -59,5 +60,6 @@ QUANTITY = Quantity(
         "latent": LATENT,
         "logits": Convention({"fp32": "4 bytes an element", **{k: v for k, v in DTYPE.items() if k != "fp32"}}),
     },
+    besides={Kind.SCAN: STATE_BYTES},
     encoder="To the keys and values belong those of all that the encoder read.",
 )

@@ -92,6 +92,8 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
             "train-memory without activations is known, with implementation=none"
         )
     makers = {id(entry.output): entry for _, entry in ledger}
+    if sinks := [entry for _, entry in ledger if entry.kind is Kind.SOFTMAX and entry.shared]:
+        raise RuleError(f"{sinks[0].path}: what is kept of a softmax with a sink is not known")
     if implementation != "megatron":
         _plain(ledger, makers, conventions)
     table = IMPLEMENTATIONS[implementation]

@@ -5,13 +5,18 @@ from __future__ import annotations
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..ledger.facts import ATTENDING, STATE, STORING, WEIGHTLESS, Entry, Kind
-from .generation import DTYPE, LATENT, SIZES, WINDOW, convolved, keys_and_values
+from .generation import DTYPE, LATENT, SIZES, STATE_BYTES, WINDOW, convolved, keys_and_values, state
 from .quantity import Convention, Conventions, Quantity, measured, nothing, rows
 
 
 def kept(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The keys that the scores read, or the values that the mix reads."""
     return tuple(keys_and_values(entry, SIZES[conventions["dtype"]], conventions))
+
+
+def places(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """What a convolution reads again."""
+    return tuple(convolved(entry, SIZES[conventions["dtype"]], conventions))
 
 
 def held(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -27,7 +32,8 @@ QUANTITY = Quantity(
     {
         **rows(nothing, *STORING, *WEIGHTLESS),
         **rows(kept, *ATTENDING),
-        Kind.CONVOLUTION: convolved,
+        Kind.CONVOLUTION: places,
+        Kind.SCAN: state,
         Kind.OBSERVED: measured("kv-cache", held),
     },
     ("what is kept", "multiplied out"),
@@ -38,6 +44,7 @@ QUANTITY = Quantity(
         "latent": LATENT,
     },
     after=0,
+    besides={Kind.SCAN: STATE_BYTES},
     encoder="What a layer attends to of the encoder it keeps as well: the keys and the values of all that the encoder "
     "read.",
 )

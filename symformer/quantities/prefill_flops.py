@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from ..formulas.account import Measure
 from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, rules
-from .generation import prompt
-from .quantity import Quantity
+from .generation import FromPrompt, prompt
 
-QUANTITY = Quantity(
+QUANTITY = FromPrompt(
     Measure("prefill-flops", "prefill FLOPs", "F_prefill", "FLOPs"),
     "One forward pass over a prompt of S tokens in each of B sequences, with an empty cache, 2 FLOPs a multiply-add.",
     rules(prompt),

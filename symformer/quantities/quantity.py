@@ -130,6 +130,7 @@ class Quantity:
     after: int = 1  # how many tokens run after those in a cache
     frozen: str = ""  # what there is to add to the statement where a weight is stored that is never trained
     encoder: str = ""  # what there is to add to the statement where a decoder attends to an encoder
+    besides: Mapping[Kind, str] = field(default_factory=dict)  # what is said beside it of a model with such operations
 
     def __post_init__(self) -> None:
         for table in self.tables:
@@ -213,6 +214,7 @@ class Quantity:
             said.append(self.frozen)
         if any(each.kind is Kind.SCORES and _crosses(each) for each in entries):
             said.append(self.encoder)
+        said += [each for kind, each in self.besides.items() if any(entry.kind is kind for entry in entries)]
         return " ".join(filter(None, said))
 
     def check(self, part: Counted, given: Mapping[str, str]) -> None:

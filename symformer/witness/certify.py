@@ -19,7 +19,7 @@ from ..models.model import Model
 from ..quantities import quantities
 from .measure import build, class_path, stored_rows, versions
 from .oracles import ORACLES, Witness, gives_last, keeps_cache
-from .planning import Plan, new_tokens, plan, sides_of
+from .planning import Plan, Side, new_tokens, plan, sides_of
 from .rows import Mismatch, compare_parts, compare_rows
 
 Way = Mapping[str, str]
@@ -240,7 +240,7 @@ def checks(model: Model) -> list[Check]:
     general = replace(model, relations={}, numbers={})
     drawn = (each for each in general.constraints if isinstance(each, Divides | AtMost))
     conditions = (*drawn, *component.witness.conditions)
-    alike: dict[tuple[tuple[AtMost, ...], ...], list[Claim]] = {}
+    alike: dict[tuple[tuple[Side, ...], ...], list[Claim]] = {}
     for quantity, way in provable(model):
         formula = general.formula(quantity, **counted_by(quantity, way))
         alike.setdefault(sides_of(formula), []).append(Claim(quantity, way, formula, _rests_on(model, formula)))

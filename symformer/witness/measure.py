@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from sympy import Symbol
+from sympy import Expr, Symbol
 from torch import nn
 
 from ..architectures.base import Architecture
@@ -47,7 +47,9 @@ def class_path(component: Architecture) -> tuple[str, str]:
 def recipe(component: Architecture, numbers: Mapping[Symbol, int]) -> Callable[[], nn.Module]:
     """What makes the witness at these sizes, on whatever device a session asks for."""
     made_by = witness_class(component)
-    config: dict[str, Any] = {**component.fields.write(component, numbers), **component.witness.arguments}
+    config: dict[str, Any] = component.fields.write(component, numbers)
+    for name, value in component.witness.arguments.items():
+        config[name] = evaluate(value, numbers, name) if isinstance(value, Expr) else value
 
     def make() -> nn.Module:
         if not component.witness.config:

@@ -36,6 +36,7 @@ Numbers = Mapping[Symbol, int]
 Parts = Mapping[
     tuple[str, str], Mapping[int, int]
 ]  # a module of ours and a pass -> what each part of it came to: how often
+UNMASKED = {"linear_attention", "mlp", "moe"}  # kinds of layers that take no mask [B,1,S,C]
 FORWARD, BACKWARD = "forward", "backward"
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -131,20 +132,22 @@ class Witness(Session):
                     return model(*inputs)
             new = numbers[S]
             facts: dict[str, Any] = {}
-            if masked and component.witness.masked:  # on meta no mask can be made
+            attends = any(entry.kind is Kind.SCORES for _, entry in component.ledger)
+            if masked and attends and component.witness.masked:  # on meta no mask can be made
                 kinds: list[str] = getattr(config, "layer_types", None) or [""]
                 masks = {}
-                for kind in set(kinds):  # a window keeps fewer tokens than came before
+                for kind in {*kinds} - UNMASKED:  # a window keeps fewer tokens than came before
                     seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
                     masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
-                facts["attention_mask"] = masks if len(masks) > 1 else masks[kinds[0]]
+                facts["attention_mask"] = masks if len({*kinds}) > 1 else masks[kinds[0]]
             # Else a causal model makes its own, one row for all sequences where they turn its heads.
-            if masked or not keeps_cache(component) or P in component.fields.sizes:
+            if attends and (masked or not keeps_cache(component) or P in component.fields.sizes):
                 facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
             if V_type in component.fields.sizes:
                 facts["token_type_ids"] = torch.zeros(numbers[B], new, dtype=torch.long, device=device)
             if keeps_cache(component):
-                facts |= {"use_cache": cache is not None, "past_key_values": cache}
+                named = inspect.signature(model.forward).parameters.keys() & {"past_key_values", "cache_params"}
+                facts |= {"use_cache": cache is not None, **dict.fromkeys(named, cache)}
             if last and hasattr(model, "lm_head"):
                 facts["logits_to_keep"] = 1
             with unpadded():
@@ -486,8 +489,10 @@ def train_memory(
 def generation_flops(witness: Witness, new: int) -> Found:
     """A prompt of S tokens, then a pass for each new token but the first, which the prompt's logits give."""
     prompted = witness.decoded(S, new - 1)
-    held = {tensor.shape[2] for row, tensor in tensors_of(prompted.cache).items() if not row.startswith("cross.")}
-    if held != {witness.numbers[S] + len(prompted.passes)}:
+    found = tensors_of(prompted.cache)
+    grows = [row for row in found if row.endswith(("keys", "values")) and not row.startswith("cross.")]
+    held = {found[row].shape[2] for row in grows}  # and a state is as large after any number
+    if held - {witness.numbers[S] + len(prompted.passes)} or not found:
         raise WitnessError(
             f"the cache of {witness.component.name} holds {held} tokens after generating: it is not used"
         )
@@ -505,8 +510,8 @@ def active_elements(witness: Witness) -> Found:
     model: Any = witness.model()
     total, experts = sum(int(parameter.numel()) for parameter in model.parameters()), 0
     for module in model.modules():
-        tables = [weight for weight in module.parameters(recurse=False) if weight.dim() == 3]
-        if hasattr(module, "num_experts") and tables:
+        tables = list(module.parameters(recurse=False))  # of the experts, and of their biases
+        if hasattr(module, "num_experts") and any(weight.dim() == 3 for weight in tables):
             experts += 1
             idle = module.num_experts - model.config.num_experts_per_tok
             total -= sum(int(weight.numel()) // int(weight.shape[0]) * int(idle) for weight in tables)
@@ -516,11 +521,12 @@ def active_elements(witness: Witness) -> Found:
 
 
 def keeps_cache(component: Architecture) -> bool:
-    """Whether the witness has a cache of its own and attention that can use one."""
+    """Whether the witness has a cache of its own, and only what can use one: attention that looks back, or a scan."""
     if component.witness.library != "transformers" or not component.witness.cached:
         return False
     attention = [entry for _, entry in component.ledger if entry.kind in (Kind.SCORES, Kind.MIX)]
     back = any(entry.mask == "causal" for entry in attention)
+    back |= any(entry.kind is Kind.SCAN for _, entry in component.ledger)
     return back and all(entry.mask == "causal" or entry.inputs[1].encoded for entry in attention)
 
 

@@ -11,23 +11,27 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 
-from sympy import Expr, Integer, Min, Mul, Poly, Symbol, expand, fraction
+from sympy import Expr, Integer, Min, Mul, Poly, Symbol, ceiling, expand, fraction
 
 from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Divides, Numbers, Relations, at
 from ..language.symbols import RANK, C, N_new, P, S
-from ..ledger.facts import Kind
+from ..ledger.facts import Entry, Kind
 from ..models.model import Model
 
 TARGET = Fraction(1, 10**12)
 _ELEMENTS = 2**58  # of one tensor: its bytes still fit a signed 64-bit integer
 _MOST = 2**61  # where what is drawn has factors beside it, so that degrees alone do not tell
 _LARGEST = 2**20
+# What code loops over takes a few small values too, so many that they settle a count, all different from every depth.
+KERNELS = (7, 8, 9)  # places of a convolution that looks back: a count is quadratic in them
+READ = (11, 13)  # tokens of a scan that takes one at a time: a count is affine in them; no fewer than those places
 NEW = (1, 2, 3)  # new tokens: their cache grows as they come, so a count is quadratic in them, and three settle it
 
 Factors = tuple[Expr, ...]
+Side = AtMost | Divides  # which side of a min, or that a ceiling rounds nothing
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,16 @@ class Place:
     """Where points are drawn: at one depth, and on one side of every min, where a formula is a polynomial."""
 
     depth: Numbers
-    sides: tuple[AtMost, ...]
+    sides: tuple[Side, ...]
     sizes: Mapping[Symbol, Expr]  # widths, heads and lengths, in fresh variables
 
     def spell(self, formula: Formula) -> list[str]:
         """How a certificate names it: once, or once for each number of new tokens."""
         new = new_tokens(formula) or (0,)
         depth = [f"{name}={number}" for name, number in self.depth.items()]
-        sides = [f"{text(side.high)} ≥ {text(side.low)}" for side in self.sides]
+        sides = [
+            f"{text(side.high)} ≥ {text(side.low)}" if isinstance(side, AtMost) else str(side) for side in self.sides
+        ]
         return [", ".join([*depth, *([f"{N_new}={number}"] if number else []), *sides]) for number in new]
 
 
@@ -57,6 +63,7 @@ class Plan:
     degrees: Mapping[str, int]  # of each formula, by its digest
     passes: bool  # whether new tokens are among the sizes
     totals: Relations  # of layers of several kinds
+    fewest: int = 1  # tokens that are read: a shorter prompt would be padded, and its draw is thrown away as well
 
     def once(self, formula: Formula) -> Fraction:
         """The probability that a formula which differs passes one point by luck."""
@@ -84,9 +91,12 @@ class Plan:
             new = NEW if self.passes else ()
             if P in numbers:  # a position for every token; no formula of a run has P in it
                 numbers[P] += sum(numbers.get(length, 0) for length in (S, C)) + max(new, default=0)
-            if len({*numbers.values()} - {*new} | {*place.depth.values()}) == len(numbers):
+            short = numbers.get(C, numbers.get(S, self.fewest)) < self.fewest
+            if not short and len({*numbers.values()} - {*new} | {*place.depth.values()}) == len(numbers):
                 if C in numbers:
                     numbers[S] = numbers[C]
+                elif S in numbers:  # a state is as large after any number of tokens, and some have to be read
+                    numbers[C] = numbers[S]
                 numbers |= {size: at(size, value, numbers) for size, value in self.totals.items()}
                 return {size: numbers[size] for size in sorted(numbers, key=RANK.__getitem__)}
 
@@ -96,8 +106,8 @@ def new_tokens(formula: Formula) -> tuple[int, ...]:
     return NEW if N_new in formula.expanded.free_symbols else ()
 
 
-def sides_of(formula: Formula) -> tuple[tuple[AtMost, ...], ...]:
-    """Every choice of one side of each min of a formula; formulas that have the same share their points."""
+def sides_of(formula: Formula) -> tuple[tuple[Side, ...], ...]:
+    """Every choice of one side of each min, no ceiling rounding; formulas that have the same share their points."""
     return tuple(_sides(_products(formula)))
 
 
@@ -108,20 +118,22 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     # What costs time to run, layers and passes, takes a few small values that settle it; the rest is drawn.
     counts = [*(count for count, _ in entries), *(count for count, _ in model.ledger.weights)]
     depths = sorted({name for count in counts for name in count.free_symbols}, key=RANK.__getitem__)
-    for formula in formulas:
-        _settled(formula, depths)
     products = [factors for formula in formulas for factors in _products(formula)]
     weights = [weight.shape for _, weight in model.ledger.weights]
     shapes = [tensor.shape for _, entry in entries for tensor in (*entry.inputs, entry.output)]
     tensors = [*weights, *shapes]  # and a matrix for each expert that a token goes to, gathered
     tensors += [(*entry.output.shape, entry.inputs[0].width) for _, entry in entries if entry.kind is Kind.EXPERTS]
+    tensors += [shape for _, entry in entries if entry.kind is Kind.SCAN for shape in _states(entry)]
     needed = {name for dims in (*products, *weights, *shapes) for dim in dims for name in dim.free_symbols}
     needed |= {name for condition in conditions for name in condition.symbols}
+    looped = _looped(entries, C if C in needed else S)
+    for formula in formulas:
+        _settled(formula, depths, looped)
     if C in needed:
         needed -= {S}  # they are the same tokens
         tensors = [tuple(dim.xreplace({S: C}) for dim in shape) for shape in tensors]
         products = [tuple(dim.xreplace({S: C}) for dim in factors) for factors in products]
-    widths = sorted(needed - {*depths, *totals, N_new}, key=RANK.__getitem__)
+    widths = sorted(needed - {*depths, *totals, *looped, N_new}, key=RANK.__getitem__)
     fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
     sides = _sides(products)
     drawn = [_parametrise(fresh, (*conditions, *side)) for side in sides]
@@ -129,8 +141,13 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     while any(_elements(shape, sizes, largest) > _MOST for sizes in drawn for shape in tensors):
         largest = largest * 3 // 4
     passes = any(map(new_tokens, formulas))
-    constants = len(depths) + len(NEW) * passes
+    constants = len(depths) + len(looped) + len(NEW) * passes
     apart = max(_apart([_degree((expr,), sizes) for expr in sizes.values()], constants, largest) for sizes in drawn)
+    fewest = max((max(values) for size, values in looped.items() if size not in (S, C)), default=1)
+    read = [sizes[length] for sizes in drawn for length in (S, C) if length in sizes]
+    apart += Fraction(
+        (fewest - 1) * max((_degree((size,), sizes) for sizes in drawn for size in read), default=0), largest
+    )
     if apart >= 1:
         raise WitnessError(f"{model.target} has so many sizes that no {largest} numbers keep them apart")
     degrees = {
@@ -141,9 +158,13 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         )
         for formula in formulas
     }
-    grid = _grid(depths)
+    grid = [
+        {**depth, **dict(zip(looped, values, strict=True))}
+        for depth in _grid(depths)
+        for values in product(*looped.values())
+    ]
     places = tuple(Place(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid)
-    return Plan(places, tuple(fresh.values()), largest, 1 - apart, degrees, passes, totals)
+    return Plan(places, tuple(fresh.values()), largest, 1 - apart, degrees, passes, totals, fewest)
 
 
 def _apart(degrees: Sequence[int], constants: int, largest: int) -> Fraction:
@@ -156,8 +177,33 @@ def _products(formula: Formula) -> list[Factors]:
     return [term.factors for _, line in formula.root.leaves() for term in line.terms]
 
 
-def _settled(formula: Formula, depths: Sequence[Symbol]) -> None:
+def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbol, tuple[int, ...]]:
+    """The sizes that code loops over, or that bound those, with the values that they take."""
+    found: dict[Symbol, tuple[int, ...]] = {}
+    for _, entry in entries:
+        if entry.kind is Kind.CONVOLUTION and entry.causal:
+            found |= {name: KERNELS for place in entry.weights[0].shape[2:] for name in place.free_symbols}
+        if entry.kind is Kind.SCAN and entry.chunk is None:
+            found[length] = READ
+    return found
+
+
+def _states(entry: Entry) -> list[tuple[Expr, ...]]:
+    """What a scan makes on the way, written out: a state for each token, and by chunks the pairs that meet."""
+    x, _, write, _ = entry.inputs
+    states = [(*x.shape, write.width)]
+    if entry.chunk is not None:
+        batch, heads, length, _ = x.shape
+        every = (batch, heads)
+        states += [(*every, length, entry.chunk), (*every, entry.chunk, entry.chunk), (*every, length, length)]
+    return states
+
+
+def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol, tuple[int, ...]]) -> None:
     """Raise WitnessError where a few depths, and three numbers of new tokens, do not settle a formula."""
+    for name, values in looped.items():
+        if Poly(formula.expanded, name).degree() >= len(values):
+            raise WitnessError(f"{formula.id}: {len(values)} values of {name} do not settle its degree in it")
     if depths and Poly(formula.expanded, *depths).total_degree() > 1:
         raise WitnessError(f"{formula.id} is not affine in its depths, so two of each do not settle it")
     if new_tokens(formula) and Poly(formula.expanded, N_new).degree() > 2:
@@ -174,10 +220,14 @@ def _grid(depths: Sequence[Symbol]) -> tuple[Numbers, ...]:
     return (first, *({**first, name: 2 + len(depths)} for name in depths))
 
 
-def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[AtMost, ...], dict[Expr, Expr]]:
+def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr, Expr]]:
     """Every choice of one side of each min: the condition it holds under, and what the min is there."""
     found = sorted({least for factors in products for each in factors for least in each.atoms(Min)}, key=str)
-    choices = []
+    rounded = sorted({one for factors in products for each in factors for one in each.atoms(ceiling)}, key=str)
+    choices: list[list[tuple[Side, dict[Expr, Expr]]]] = []
+    for one in rounded:
+        dividend, divisor = fraction(one.args[0])
+        choices.append([(Divides(divisor, dividend), {one: one.args[0]})])
     for least in found:
         x, y = sorted(least.args, key=lambda arg: not isinstance(arg, Symbol))
         ahead = [name for name in y.free_symbols if y - name in (0, -1)]

@@ -15,7 +15,7 @@ from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate
-from ..ledger.facts import ROTARY, Entry
+from ..ledger.facts import ROTARY, Entry, Kind
 from ..models.model import Model
 from .measure import Stored, starred
 from .oracles import BACKWARD, FORWARD, Found
@@ -77,6 +77,7 @@ class Part:
     joins: tuple[int, str]  # what torch may run as one: terms of the same name, of entries that read the same tensor
     value: int
     times: Fraction
+    loops: bool = False  # whether torch may run it in pieces, token by token
 
 
 def compare_parts(formula: Formula, numbers: Numbers, found: Found, added: bool = False) -> list[Mismatch]:
@@ -84,7 +85,7 @@ def compare_parts(formula: Formula, numbers: Numbers, found: Found, added: bool 
 
     Torch's parts are told apart by the module they ran in; an entry that is no module, or one that torch never calls,
     ran in the one around it. Where several entries ran in one, their parts are compared as a collection; where they
-    are ``added``, by their sum.
+    are ``added``, or one of them is a scan, by their sum.
     """
     ours: dict[Key, list[Part]] = defaultdict(list)
     for part in _parts(formula, numbers):
@@ -95,7 +96,7 @@ def compare_parts(formula: Formula, numbers: Numbers, found: Found, added: bool 
         theirs[next((home for home in _around(module) if home in homes), module), phase].update(values)
     differences: list[Mismatch] = []
     for key in dict.fromkeys((*ours, *theirs)):
-        compare = _sums if added else _collections
+        compare = _sums if added or any(part.loops for part in ours.get(key, [])) else _collections
         differences += compare(key, ours.get(key, []), theirs.get(key, {}), numbers)
     total = evaluate(formula.expanded, numbers, formula.id)
     if not differences and total != found.total:
@@ -126,7 +127,8 @@ def _parts(formula: Formula, numbers: Numbers) -> list[Part]:
                 value, share = value // 2, 2 * share  # cosines and sines, each a tensor
             if value and share:
                 label, phase = term.label.removeprefix(line.path), BACKWARD if term.gradient else FORWARD
-                found.append(Part(line.path, term.label, phase, (_source(line.entry), label), value, share))
+                loops = line.entry is not None and line.entry.kind is Kind.SCAN
+                found.append(Part(line.path, term.label, phase, (_source(line.entry), label), value, share, loops))
     return found
 
 

@@ -163,9 +163,18 @@ def tensors_of(cache: Any) -> dict[str, Tensor]:
         f"{stack}layers.{place}.{name}": tensor
         for stack, each in _stacks(cache)
         for place, layer in enumerate(each.layers)
-        for name, tensor in vars(layer).items()
+        for name, tensor in _named(layer)
         if isinstance(tensor, Tensor) and tensor.is_floating_point() and tensor.numel()
     }
+
+
+def _named(layer: Any) -> Iterator[tuple[str, Any]]:
+    """What a layer of a cache has under its names; of states it may have several, by their numbers."""
+    for name, value in vars(layer).items():
+        if isinstance(value, dict):
+            yield from ((f"{name}_{number}", each) for number, each in value.items())
+        else:
+            yield name, value
 
 
 def _stacks(cache: Any) -> list[tuple[str, Any]]:

@@ -1,0 +1,50 @@
+"""Gemma 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..components.base import Component
+from ..components.rms_norm import RMSNorm
+from ..language.sizes import Divides
+from ..language.symbols import A, D, E, G, H, L, V
+from ..ledger.facts import Activation
+from .base import Fields, Function, Switch, Witness
+from .bases.hub import NO_TABLE, heads, usual
+from .bases.llama_like import OPTIONS, LlamaLike
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gemma(LlamaLike):
+    """Gemma, Gemma Team 2024 [gemma2024b], section 2: heads wider than their share of E, GeGLU, a tied embedding.
+
+    Each norm stores its scale less one, and the scale of the embedding is elementwise.
+
+    >>> Gemma().params
+    2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + V*E + E
+    """
+
+    title = "Gemma"
+    fields = Fields(
+        usual({V: 256000, E: 3072, H: 24576, L: 28, A: 16, G: 16, D: 256}),
+        # the class takes gelu for the tanh form: so its first configs called that
+        {
+            **OPTIONS,
+            "tied": Switch("tie_word_embeddings", True),
+            "activation": Function("hidden_act", "gelu_pytorch_tanh", same={"gelu": "gelu_pytorch_tanh"}),
+        },
+        model_types=("gemma",),
+        classes=heads("Gemma"),
+        fixed={"use_bidirectional_attention": (False, None)},
+        rotary=True,
+        inert=(NO_TABLE, "hidden_activation"),  # the class reads the function from 'hidden_act'
+    )
+    witness = Witness("transformers", "GemmaConfig", prefix="model.", conditions=(Divides(A, E),))
+    variants = ({}, {"tied": False}, {"head": "none"})
+
+    tied: bool = True
+    activation: Activation = "gelu_pytorch_tanh"
+
+    @property
+    def norm(self) -> Component:
+        return RMSNorm(offset=True)

@@ -1,0 +1,44 @@
+"""Gemma 3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..components.self_attention import SelfAttention
+from ..language.sizes import Divides
+from ..language.symbols import A, C_win, D, E, G, H, V
+from .base import Fields, Witness
+from .bases.gemma_like import GEMMA_INERT, GEMMA_OPTIONS, GemmaLike
+from .bases.hub import usual
+from .bases.local_global import STACKS, local_global
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gemma3(GemmaLike):
+    """Gemma 3, Gemma Team 2025 [gemma2025], section 2: Gemma 2 with normalised queries and keys, and five layers with a
+    sliding window for each one without. Its language model, without the pictures that the larger ones read.
+
+    >>> Gemma3().formula("kv-cache")
+    4*B*L_local*G*D*min(C, C_win - 1) + 4*B*C*L_global*G*D
+    """
+
+    title = "Gemma 3"
+    fields = Fields(
+        usual({V: 262208, E: 2304, H: 9216, A: 8, G: 4, D: 256, C_win: 4096}),
+        GEMMA_OPTIONS,
+        layers=local_global(5, 26),
+        model_types=("gemma3_text",),
+        classes={"Gemma3ForCausalLM": {"head": "lm"}, "Gemma3TextModel": {"head": "none"}},
+        fixed={
+            "use_bidirectional_attention": (False, None),
+            **dict.fromkeys(("sliding_window_pattern", "_sliding_window_pattern"), (6,)),
+        },
+        rotary=True,
+        inert=(*GEMMA_INERT, "rope_local_base_freq"),  # positions of the layers with a window
+    )
+    witness = Witness("transformers", "Gemma3TextConfig", prefix="model.", stacks=STACKS, conditions=(Divides(A, E),))
+    variants = ({}, {"tied": False}, {"head": "none"})
+
+    @property
+    def rotary_attention(self) -> SelfAttention:
+        return replace(super().rotary_attention, head_norm=self.norm)

@@ -1,0 +1,49 @@
+"""Mamba."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import ceiling
+
+from ..components.base import Component
+from ..components.selective_scan import SelectiveScan
+from ..language.sizes import Divides
+from ..language.symbols import E, H_ssm, K_conv, L, N_state, R_dt, V
+from .base import Field, Fields, Multiple, Switch, Witness
+from .bases.hub import heads, usual
+from .bases.recurrent import MIXER_INERT, MIXER_OPTIONS, Recurrent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mamba(Recurrent):
+    """Mamba, Gu and Dao 2023 [gu2023], section 3.4: layers of a selective state space mixer alone, without attention.
+
+    >>> Mamba().formula("kv-cache")
+    2*B*L*K_conv*H_ssm + 4*B*L*H_ssm*N_state
+    """
+
+    title = "Mamba"
+    constraints = (Divides(E, H_ssm),)
+    fields = Fields(
+        {
+            **usual({V: 50280, E: 768, L: 32}),
+            H_ssm: Multiple(("expand",), 2, of=E),
+            N_state: Field(("state_size",), 16),
+            R_dt: Field(("time_step_rank",), ceiling(E / 16), auto=True),
+            K_conv: Field(("conv_kernel",), 4),
+        },
+        {"tied": Switch("tie_word_embeddings", True), **MIXER_OPTIONS},
+        model_types=("mamba",),
+        classes=heads("Mamba"),
+        restated={"intermediate_size": H_ssm, "d_inner": H_ssm, "d_model": E, "n_layer": L},
+        inert=MIXER_INERT,
+    )
+    witness = Witness("transformers", "MambaConfig", prefix="backbone.")
+    variants = ({}, {"tied": False}, {"bias": True}, {"convolution_bias": False}, {"head": "none"})
+
+    tied: bool = True
+
+    @property
+    def mixer(self) -> Component:
+        return SelectiveScan(bias=self.bias, convolution_bias=self.convolution_bias, activation=self.activation)

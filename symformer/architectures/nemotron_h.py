@@ -1,0 +1,130 @@
+"""Nemotron-H."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..components.base import Component
+from ..components.chunked_scan import ChunkedScan
+from ..components.lm_head import LMHead
+from ..components.mlp import MLP
+from ..components.pre_norm_block import PreNormBlock
+from ..components.self_attention import SelfAttention
+from ..language.sizes import Divides
+from ..language.symbols import (
+    A,
+    A_ssm,
+    C_chunk,
+    D,
+    D_ssm,
+    E,
+    G,
+    G_ssm,
+    H,
+    K_conv,
+    L_attn,
+    L_mlp,
+    L_ssm,
+    N_state,
+    V,
+)  # fmt: skip
+from ..ledger.facts import Activation
+from .base import Chance, Field, Fields, Function, Spelt, Switch, Witness
+from .bases.decoder import Decoder
+from .bases.hub import NO_TABLE, heads, usual
+from .bases.stacked import Names, Stack
+
+MIXER = {
+    A_ssm: Field(("mamba_num_heads",), 128),
+    D_ssm: Field(("mamba_head_dim",), 64),
+    G_ssm: Field(("n_groups",), 8),
+    N_state: Field(("ssm_state_size",), 128),
+    K_conv: Field(("conv_kernel",), 4),
+    C_chunk: Field(("chunk_size",), 128),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NemotronH(Decoder):
+    """Nemotron-H, NVIDIA 2025 [nvidia2025], section 2.1: each layer is a Mamba-2 mixer, an attention or an MLP alone.
+
+    The three kinds stand here in three stacks; nothing counted depends on their order. Attention has no positions.
+
+    >>> NemotronH().formula("kv-cache")
+    4*B*C*L_attn*G*D + 2*B*L_ssm*K_conv*A_ssm*D_ssm + 4*B*L_ssm*K_conv*G_ssm*N_state + 4*B*L_ssm*A_ssm*D_ssm*N_state
+    """
+
+    title = "Nemotron-H"
+    names = Names(table="embeddings", norm="norm_f")
+    constraints = (Divides(G, A), *ChunkedScan.constraints)
+    fields = Fields(
+        {**usual({V: 131072, E: 4096, H: 21504, A: 32, G: 8, D: 128}), **MIXER},
+        {
+            "tied": Switch("tie_word_embeddings", False),
+            "mixer_bias": Switch("use_bias", False),
+            "convolution_bias": Switch("use_conv_bias", True),
+            "mixer_activation": Function("mamba_hidden_act", "silu"),
+            "activation": Function("mlp_hidden_act", "relu2"),
+            "attention_dropout": Chance("attention_dropout", 0.0),
+        },
+        layers=Spelt(
+            {"linear_attention": L_ssm, "full_attention": L_attn, "mlp": L_mlp},
+            name="layers_block_type",
+            letters={"M": "linear_attention", "*": "full_attention", "-": "mlp"},
+        ),
+        model_types=("nemotron_h",),
+        classes=heads("NemotronH"),
+        inert=(
+            *(NO_TABLE, "num_logits_to_keep", "rescale_prenorm_residual", "residual_in_fp32", "hidden_dropout"),
+            # of time steps; which kernels run; a width that heads give
+            *("time_step_min", "time_step_max", "time_step_limit", "time_step_floor", "use_mamba_kernels", "expand"),
+            *("mamba_proj_bias", "mamba_ssm_cache_dtype"),  # read by no class here
+            # of layers with experts, which no model here has
+            *("n_routed_experts", "n_shared_experts", "moe_intermediate_size", "moe_shared_expert_intermediate_size"),
+            *("moe_latent_size", "moe_shared_expert_overlap", "num_experts_per_tok", "routed_scaling_factor"),
+            *("n_group", "topk_group", "norm_topk_prob", "output_router_logits", "mtp_layers_block_type"),
+        ),
+        fixed={"num_nextn_predict_layers": (0,)},
+    )
+    witness = Witness(
+        "transformers",
+        "NemotronHConfig",
+        prefix="model.",
+        stacks={"ssm_layers": L_ssm, "attention_layers": L_attn, "mlp_layers": L_mlp},
+        arguments={"pad_token_id": None},  # else it has to be a token
+    )
+    variants = ({}, {"tied": True}, {"mixer_bias": True, "convolution_bias": False}, {"head": "none"})
+
+    head: Literal["lm", "none"] = "lm"
+    tied: bool = False
+    mixer_bias: bool = False
+    convolution_bias: bool = True
+    mixer_activation: Activation = "silu"
+    activation: Activation = "relu2"
+    attention_dropout: bool = False
+
+    @property
+    def layer(self) -> Component:
+        return self.layer_of(
+            ChunkedScan(bias=self.mixer_bias, convolution_bias=self.convolution_bias, activation=self.mixer_activation)
+        )
+
+    def layer_of(self, mixer: Component) -> Component:
+        """A layer: a norm, and one of the three."""
+        return PreNormBlock(parts={"norm": self.norm, "mixer": mixer})
+
+    @property
+    def stacks(self) -> tuple[Stack, ...]:
+        dropped = "attention_dropout" if self.attention_dropout else ""
+        attention = SelfAttention(bias=False, output_bias=False, softmax="float32", weight_dropout=dropped)
+        mlp = MLP(bias=False, activation=self.activation, up="up_proj", act="act_fn", down="down_proj")
+        return (
+            Stack("ssm_layers", L_ssm, self.layer),
+            Stack("attention_layers", L_attn, self.layer_of(attention)),
+            Stack("mlp_layers", L_mlp, self.layer_of(mlp)),
+        )
+
+    @property
+    def lm_head(self) -> LMHead | None:
+        return LMHead(tied=self.tied) if self.head == "lm" else None

@@ -1,0 +1,50 @@
+"""State space dual mixer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Integer
+
+from ..language.sizes import AtMost, Divides
+from ..language.symbols import A_ssm, C_chunk, D_ssm, G_ssm, K_conv, N_state
+from ..ledger.facts import Activation, Tensor
+from ..ledger.operations import Operations
+from .base import Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChunkedScan(Component):
+    """A state [D_ssm,N_state] for each of A_ssm heads, Dao and Gu 2024 [dao2024], section 7.1; by chunks, section 6.
+
+    Their P, N and Q are D_ssm, N_state and C_chunk; G_ssm groups of heads share the directions that their states are
+    written and read along. The convolution before it looks back on K_conv places, and is run on K_conv - 1 more than
+    are used, as transformers pads it. A cache keeps the states, and the last K_conv inputs of the convolution,
+    whatever the number of tokens.
+
+    >>> ChunkedScan(bias=False).formula("kv-cache")
+    2*B*K_conv*A_ssm*D_ssm + 4*B*K_conv*G_ssm*N_state + 4*B*A_ssm*D_ssm*N_state
+    """
+
+    title = "State space dual mixer"
+    role = "attention"
+    shapes = "x[B,S,E] -> y[B,S,E]"
+    # Over one number transformers' einsum multiplies, and contracts nothing.
+    constraints = (Divides(G_ssm, A_ssm), AtMost(Integer(2), N_state), AtMost(Integer(2), C_chunk))
+
+    bias: bool = False  # of the projections in and out
+    convolution_bias: bool = True
+    activation: Activation = "silu"  # of the convolution; the gate's is silu
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        width, inner, along = x.width, A_ssm * D_ssm, G_ssm * N_state
+        both = ops.linear("in_proj", x, 2 * inner + 2 * along + A_ssm, bias=self.bias)
+        gate, x, step = ops.split(both, (inner, inner + 2 * along, A_ssm))
+        x = ops.channels_last(ops.look_back("conv1d", ops.channels_first(x), K_conv, bias=self.convolution_bias))
+        x, write, read = ops.split(ops.activation("act", x, self.activation), (inner, along, along))
+        stored = ops.parameter("", dt_bias=(A_ssm,), A_log=(A_ssm,), D=(A_ssm,))
+        write, read = (ops.heads(each, G_ssm, N_state) for each in (write, read))
+        y = ops.merge(ops.scan("scan", ops.heads(x, A_ssm, D_ssm), step, write, read, stored, C_chunk))
+        y = ops.multiply("gated", y, ops.activation("gate", gate, "silu"))
+        y = ops.norm("norm", y, "rms_groups", bias=False)
+        return ops.linear("out_proj", y, width, bias=self.bias)

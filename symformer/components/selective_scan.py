@@ -1,0 +1,49 @@
+"""Selective state space mixer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Integer
+
+from ..language.symbols import H_ssm, K_conv, N_state, R_dt
+from ..ledger.facts import Activation, Tensor
+from ..ledger.operations import Operations
+from .base import Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectiveScan(Component):
+    """A state of N_state numbers for each of H_ssm channels, Gu and Dao 2023 [gu2023], section 3, algorithm 2.
+
+    Their D, ED and N are E, H_ssm and N_state; time steps have the rank R_dt. The convolution before it looks back on
+    K_conv places, and is run on K_conv - 1 more than are used, as transformers pads it. A cache keeps the state, and
+    the last K_conv inputs of the convolution, whatever the number of tokens.
+
+    >>> SelectiveScan().params
+    3*E*H_ssm + K_conv*H_ssm + 3*H_ssm*N_state + 2*H_ssm*R_dt + 3*H_ssm
+    >>> SelectiveScan().formula("kv-cache")
+    2*B*K_conv*H_ssm + 4*B*H_ssm*N_state
+    """
+
+    title = "Selective state space mixer"
+    role = "attention"
+    shapes = "x[B,S,E] -> y[B,S,E]"
+
+    bias: bool = False  # of the projections in and out
+    convolution_bias: bool = True
+    activation: Activation = "silu"  # of the convolution; the gate's is silu
+
+    def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        width, one = x.width, Integer(1)
+        x, gate = ops.split(ops.linear("in_proj", x, 2 * H_ssm, bias=self.bias), (H_ssm, H_ssm))
+        x = ops.channels_last(ops.look_back("conv1d", ops.channels_first(x), K_conv, bias=self.convolution_bias))
+        x = ops.activation("act", x, self.activation)
+        low, write, read = ops.split(ops.linear("x_proj", x, R_dt + 2 * N_state, bias=False), (R_dt, N_state, N_state))
+        step = ops.linear("dt_proj", low, H_ssm)
+        stored = ops.parameter("", A_log=(H_ssm, N_state), D=(H_ssm,))
+        channels = ops.heads(x, H_ssm, one)
+        write, read = (ops.heads(each, one, N_state) for each in (write, read))
+        y = ops.merge(ops.scan("scan", channels, step, write, read, stored))
+        y = ops.multiply("gated", y, ops.activation("gate", gate, "silu"))
+        return ops.linear("out_proj", y, width, bias=self.bias)
