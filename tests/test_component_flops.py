@@ -18,6 +18,7 @@ from transformers import (
     GPT2Config,
     LlamaConfig,
     MixtralConfig,
+    Olmo2Config,
     XLNetConfig,
 )
 from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead, BertPooler
@@ -26,6 +27,7 @@ from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
+from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
 from symformer import component
@@ -74,6 +76,9 @@ GEMMA2 = Gemma2Config(
     head_dim=6,
     attention_bias=True,
     attn_implementation="eager",
+)
+OLMO2 = Olmo2Config(
+    hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True, attn_implementation="eager"
 )
 
 
@@ -143,6 +148,7 @@ CASES = [
     Case("latent-attention", {"E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5},
          lambda: DeepseekV3Attention(DEEPSEEK, 0), _latent),
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, lambda: Gemma2DecoderLayer(GEMMA2, 0), _gemma2),
+    Case("res-post-norm-block", {"E": 24, "H": 7, "A": 4}, lambda: Olmo2DecoderLayer(OLMO2, 0), _gemma2),
     Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: GPT2Block(GPT2),
          lambda module, x: module(x, attention_mask=_mask())),
     Case("post-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: BertLayer(BERT)),
@@ -154,7 +160,7 @@ CASES = [
 ]  # fmt: skip
 SILENT = {  # no matrix product: tests/test_components.py has what they store
     "token-embedding", "position-embedding", "segment-embedding", "layer-norm", "rms-norm", "dropout",
-    "sinusoidal-positions", "rotary-positions", "distance-embedding", "relative-bias",
+    "identity", "sinusoidal-positions", "rotary-positions", "distance-embedding", "relative-bias", "alibi",
 }  # fmt: skip
 
 

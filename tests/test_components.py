@@ -15,6 +15,7 @@ from transformers import (
     GPT2Config,
     LlamaConfig,
     MixtralConfig,
+    Olmo2Config,
     XLNetConfig,
 )
 from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
@@ -23,6 +24,7 @@ from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
+from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
 from symformer import architecture, component
@@ -59,6 +61,7 @@ DEEPSEEK = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 
             "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 5}  # fmt: skip
 GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                       attention_bias=True)  # fmt: skip
+OLMO2 = Olmo2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True)
 XLNET = XLNetConfig(d_model=12, n_head=3)
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
 BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
@@ -76,6 +79,7 @@ CASES = [
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5)),
     Case("rms-norm", {"E": 5}, 0, None, {"scale": False}),
     Case("dropout", {"E": 5}, 0, None),
+    Case("identity", {}, 0, None),
     Case("sinusoidal-positions", {"E": 5}, 0, None),
     Case("distance-embedding", {"P_rel": 7, "A": 3}, 21, lambda: nn.Embedding(7, 3)),  # 7*3
     Case("relative-bias", {"A": 3}, 0, None),
@@ -83,6 +87,7 @@ CASES = [
     Case("relative-attention", {"E": 12, "A": 3}, 744,
          lambda: _relative(XLNetRelativeAttention(XLNET)), {"bias": False}),
     Case("rotary-positions", {"A": 6, "G": 3, "D": 10}, 0, None),
+    Case("alibi", {"A": 6}, 0, None),
     # four 5x5 matrices and four biases of 5: the attention of the bare-bones transformer
     Case("self-attention", {"E": 5, "A": 1}, 120, lambda: nn.ModuleList(nn.Linear(5, 5) for _ in range(4))),
     # 4*12*12 + 4*12
@@ -116,6 +121,9 @@ CASES = [
     # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5), {"offset": True}),
+    Case("rms-norm", {"E": 5}, 5, lambda: Olmo2RMSNorm(5), {"late": True}),
+    # two norms of 24, attention 2400, gated MLP 504
+    Case("res-post-norm-block", {"E": 24, "H": 7, "A": 4}, 2952, lambda: _plain(Olmo2DecoderLayer(OLMO2, 0))),
     # 5*3 + 3*7
     Case("low-rank-update", {"E": 5, "H": 7, "R": 3}, 36,
          lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),
@@ -143,6 +151,12 @@ CASES = [
     # one norm 2*24 = 48, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("parallel-block", {"E": 24, "H": 7, "A": 4}, 2952, lambda: _parallel()),  # noqa: PLW0108
 ]  # fmt: skip
+
+
+def _plain(layer: nn.Module) -> nn.Module:
+    """The layer without the norms of its queries and keys."""
+    layer.self_attn.q_norm = layer.self_attn.k_norm = nn.Identity()
+    return layer
 
 
 def _tied(head: nn.Module) -> nn.Module:

@@ -42,9 +42,11 @@ from symformer.documents.formats.language import Language
 from symformer.documents.gallery import COVER, WHOLE, _published, derived, stems
 from symformer.formulas.account import Measure
 from symformer.formulas.derivation import Chain, substitution
+from symformer.language.arithmetic import parse
 from symformer.language.errors import DerivationError, DocumentError, RuleError
 from symformer.language.notation.text import percent, text
 from symformer.language.notation.tree import Cross, Label, Sum, sizes_of, tree
+from symformer.language.sizes import evaluate
 from symformer.language.symbols import LETTERS, A, B, C, E, H, L, S, letter, name_size
 from symformer.models.model import Model
 from symformer.papers import paper, pieces
@@ -430,7 +432,9 @@ def test_the_field_beside_a_letter_fills_that_letter(name: str) -> None:
         place = places[size.name]
         value = config[place.field]
         if place.counted:
-            value = value.count(place.counted)
+            value = fields.layers.read(config)[size]
+        if place.of:
+            value = int(value * evaluate(parse(place.of), model.known, place.of))
         assert value - (config[place.less] if place.less else 0) == number, size
 
 

@@ -32,8 +32,9 @@ from symformer.quantities.quantity import Quantity
 SIZES = {
     **{"B": 3, "S": 28, "S_enc": 20, "C": 26, "N_new": 9, "C_win": 13},
     **{"L": 18, "L_enc": 7, "L_dec": 11, "L_local": 15, "L_global": 17, "L_dense": 19, "L_moe": 21},
-    **{"V": 1280, "V_type": 23, "P": 59, "E": 48, "H": 44, "X": 6, "X_shared": 2, "K": 5, "M": 14},
-    **{"A": 8, "G": 4, "D": 10, "R_q": 12, "R_kv": 16, "D_nope": 22, "D_rope": 24, "D_v": 34, "R": 29, "W": 31},
+    **{"V": 1280, "V_type": 23, "P": 59, "E": 48, "H": 44, "X": 6, "X_shared": 24, "K": 5, "M": 14},
+    **{"A": 8, "G": 4, "D": 10, "R_q": 12, "R_kv": 16, "D_nope": 22, "D_rope": 2, "D_v": 34, "R": 29, "W": 31},
+    **{"C_local": 62, "E_emb": 46, "Z": 54, "Z_patch": 27, "N_chan": 37, "N_class": 41, "N_group": 25},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 ONE = dict.fromkeys(("N_tp", "N_cp", "N_ep", "N_dp"), 1)
@@ -47,6 +48,9 @@ RANKS: Mapping[str, tuple[str, ...]] = {
 }
 BYTES = {"bf16", "fp16", "fp32", "fp8", "symbolic"}  # of an element: a factor of every term, and nothing else
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"bert": {"head": "mlm", "tied": False}, "transformer": {"embeddings": True}}
+# Larger patches are fewer tokens; more heads of width E/A are narrower, and so is what a fixed number of them stores,
+# and the angles that they share.
+FEWER: Mapping[str, tuple[str, ...]] = {"vit": ("Z_patch",), "modernbert": ("A",), "falcon": ("A",), "stablelm": ("A",)}
 
 
 class Point:
@@ -178,7 +182,7 @@ def test_a_cost_never_falls_when_a_size_grows(name: str) -> None:
             continue
         base, free = here(answer.formula), answer.formula.expr.free_symbols
         for size, there in larger.items():
-            if SYMBOLS[size] in free:
+            if SYMBOLS[size] in free and size not in FEWER.get(name, ()):
                 assert there(answer.formula) >= base, f"{answer} falls as {size} grows"
                 grown += 1
     assert grown > 100

@@ -91,3 +91,12 @@ def test_links_lead_somewhere() -> None:
 def test_every_named_file_exists() -> None:
     for path in re.findall(r"`((?:symformer|tests)/[\w./]*)`", README):
         assert (ROOT / path).exists(), path
+
+
+def test_what_contributing_names_is_there() -> None:
+    """Every file by its path, or by its path inside the package; NAME and EXT stand for a new one's."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = [path for path in re.findall(r"`((?:\w+/)+[\w.]*)`", text) if not re.search("NAME|EXT", path)]
+    assert len(named) > 15
+    assert [path for path in named if not any((folder / path).exists() for folder in (ROOT, ROOT / "symformer"))] == []
+    assert len(text.splitlines()) < 80

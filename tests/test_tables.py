@@ -60,6 +60,7 @@ class _Observed:
     """A part whose ledger is one row that was seen for a quantity: a product of B, S and E, or a matrix of E and E."""
 
     constraints = ()
+    totals = {}
     library = "transformers"
     unread = ""
     totals = {}

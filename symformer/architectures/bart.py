@@ -58,7 +58,13 @@ class BART(EncoderDecoder):
         classes={"BartForConditionalGeneration": {"head": "lm"}, "BartModel": {"head": "none"}},
         # Without its ties the class has a table for each tower, which nobody trained; a layer left out is not computed.
         fixed={"is_encoder_decoder": (True,), "tie_word_embeddings": (True,)}
-        | dict.fromkeys(("encoder_layerdrop", "decoder_layerdrop"), (0,)),
+        | dict.fromkeys(("encoder_layerdrop", "decoder_layerdrop"), (0.0,)),
+        inert=(
+            *("scale_embedding", "init_std"),  # a factor; how weights are drawn
+            *("normalize_before", "normalize_embedding", "add_final_layer_norm", "static_position_embeddings"),
+            *("add_bias_logits", "extra_pos_embeddings", "classif_dropout"),  # of early releases, and read by no class
+            "force_bos_token_to_be_generated",
+        ),
     )
     witness = Witness("transformers", "BartConfig", prefix="model.")
     variants = ({}, {"head": "none"})

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-from sympy import Symbol
+from sympy import Expr
 
 from ..components.base import Component, Names
 from ..configs.fields import Chance, Choice, Field, Fields, Function, Labels, Layers, Rounds, Share, Switch
-from ..language.errors import listed
 from ..language.sizes import Divides
 from ..ledger.adapters import CHANGES, Adapter, adapted
 from ..ledger.facts import Ledger
@@ -45,7 +44,7 @@ class Witness:
     config: str = ""  # the class that a config is made with; empty where the sizes are keyword arguments
     prefix: str = ""  # what stands before every row in a class with a head
     rename: Mapping[str, str] = field(default_factory=dict)  # torch's word -> ours, inside parameter names
-    stacks: Mapping[str, Symbol] = field(default_factory=dict)  # our names for kinds of layers in torch's one list
+    stacks: Mapping[str, Expr] = field(default_factory=dict)  # our names for kinds of layers in torch's one list
     arguments: Mapping[str, Any] = field(default_factory=dict)  # what else the class is made with
     conditions: tuple[Divides, ...] = ()  # what the class asks for beyond what the formula needs
     masked: bool = True  # whether it takes a mask [B,1,S,C]; else it is given none, and makes its own
@@ -77,8 +76,8 @@ class Architecture(Component):
     def about(self) -> str:
         """What it is, for a document, and what its adapters are."""
         said = [super().about]
-        said += [f"Beside {listed(self.lora)} stand updates of low rank (LoRA), {LORA}."] if self.lora else []
-        said += [f"After {listed(self.adapters)} stand adapters, {HOULSBY}."] if self.adapters else []
+        said += [f"Beside {' and '.join(self.lora)} stand updates of low rank (LoRA), {LORA}."] if self.lora else []
+        said += [f"After {' and '.join(self.adapters)} stand adapters, {HOULSBY}."] if self.adapters else []
         said += ["These alone are trained, and the model is left as it is."] if len(said) > 1 else []
         return " ".join(said)
 

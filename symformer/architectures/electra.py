@@ -27,7 +27,7 @@ class ELECTRA(BertLike):
     masked-language-model head. Where the embeddings are E wide already, nothing makes them so.
 
     >>> ELECTRA().params
-    4*L*E**2 + 2*L*E*H + 9*L*E + V*E_emb + V_type*E_emb + P*E_emb + L*H + E_emb*E + 2*E_emb + E
+    4*L*E**2 + 2*L*E*H + 9*L*E + L*H + V*E_emb + V_type*E_emb + P*E_emb + E_emb*E + 2*E_emb + E
     """
 
     title = "ELECTRA"

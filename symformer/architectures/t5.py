@@ -42,12 +42,12 @@ class T5(EncoderDecoder):
         {
             V: Field(("vocab_size",), 32128),
             P_rel: Field(("relative_attention_num_buckets",), 32),
-            E: Field(("d_model",), 512),
+            E: Field(("d_model", "hidden_size"), 512),
             H: Field(("d_ff",), 2048),
-            L_enc: Field(("num_layers",), 6),
+            L_enc: Field(("num_layers", "num_hidden_layers"), 6),
             L_dec: Field(("num_decoder_layers",), L_enc, null=True),
-            A: Field(("num_heads",), 8),
-            D: Field(("d_kv",), 64),
+            A: Field(("num_heads", "num_attention_heads"), 8),
+            D: Field(("d_kv", "head_dim"), 64),
         },
         {
             "tied": Switch("tie_word_embeddings", True),
@@ -60,6 +60,13 @@ class T5(EncoderDecoder):
             "symformer.witness.models.untied_t5:UntiedT5": {"head": "lm", "tied": False},
             "T5Model": {"head": "none"},
         },
+        echoes={
+            "dense_act_fn": ("gated", {False: "relu", True: "gelu_new"}),
+            "is_gated_act": ("gated", {False: False, True: True}),
+        },
+        fixed={"is_encoder_decoder": (True,)},
+        # Of positions there is no table; which distances share a bucket; and a factor of what the head reads.
+        inert=("n_positions", "relative_attention_max_distance", "scale_decoder_outputs"),
     )
     witness = Witness("transformers", "T5Config", author="transformers, its head untied by symformer")
     variants = ({}, {"head": "none"}, {"gated": True, "tied": False}, {"gated": True})

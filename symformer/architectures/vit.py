@@ -27,13 +27,13 @@ from .bases.stacked import Names, Stacked
 
 @dataclass(frozen=True, kw_only=True)
 class ViT(Stacked):
-    """The vision transformer, Dosovitskiy et al. 2021 [dosovitskiy2021], section 3.1, eqs. 1-4: a pre-norm encoder.
+    """The vision transformer, Dosovitskiy et al. 2021 [dosovitskiy2021], section 3.1, eqs. 1-4: a pre-norm encoder. It
+    reads the patches of an image of Z by Z pixels and a class token before them, each with a learned position.
 
-    It reads the patches of an image and a class token before them, each with a learned position: of an image of Z by Z
-    pixels Z²/Z_patch² + 1 tokens, and no other number of them.
+    That is Z²/Z_patch² + 1 tokens, and no other number of them.
 
     >>> ViT().params
-    4*L*E**2 + 2*L*E*H + 9*L*E + L*H + E**2 + 5*E + E*Z_patch**2*N_chan + E*Z**2/Z_patch**2
+    E*Z_patch**2*N_chan + 4*L*E**2 + 2*L*E*H + 9*L*E + L*H + E**2 + 6*E + E*Z**2/Z_patch**2
     """
 
     title = "ViT"

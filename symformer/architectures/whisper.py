@@ -61,8 +61,14 @@ class Whisper(EncoderDecoder):
         },
         model_types=("whisper",),
         classes={"WhisperForConditionalGeneration": {"head": "lm"}, "WhisperModel": {"head": "none"}},
-        fixed={"is_encoder_decoder": (True,), "tie_word_embeddings": (True,)}
-        | dict.fromkeys(("encoder_layerdrop", "decoder_layerdrop"), (0,)),
+        fixed={"is_encoder_decoder": (True,), "tie_word_embeddings": (True,), "apply_spec_augment": (False,)}
+        | dict.fromkeys(("encoder_layerdrop", "decoder_layerdrop"), (0.0,)),
+        inert=(
+            *("scale_embedding", "init_std", "use_weighted_layer_sum", "classifier_proj_size", "median_filter_width"),
+            *("mask_time_prob", "mask_time_length", "mask_time_min_masks"),  # of sound set to zero
+            *("mask_feature_prob", "mask_feature_length", "mask_feature_min_masks"),
+            *("forced_decoder_ids", "alignment_heads"),
+        ),
     )
     witness = Witness("transformers", "WhisperConfig", prefix="model.", arguments={"pad_token_id": 0})
     variants = ({}, {"head": "none"})
@@ -93,7 +99,7 @@ class Whisper(EncoderDecoder):
             x = ops.activation("encoder.gelu_1", ops.convolution("encoder.conv1", tokens, E, (3,), padding=1), "gelu")
             x = ops.convolution("encoder.conv2", x, E, (3,), stride=2, padding=1)
             x = ops.channels_last(ops.activation("encoder.gelu_2", x, "gelu"))
-            table = PositionEmbedding(rows=P_enc, frozen=True)
+            table = PositionEmbedding(rows=P_enc, fixed=True)
         else:
             x = ops.call(self.table, TokenEmbedding(), tokens)
             table = PositionEmbedding(sequences=B)

@@ -23,6 +23,7 @@ class LayerNorm(Component):
 
     scale: bool = True
     bias: bool = True
+    cast: bool = False  # whether it is computed in single precision, whatever the model's own
 
     @property
     def about(self) -> str:
@@ -36,4 +37,4 @@ class LayerNorm(Component):
         return f"Layer normalisation {both[self.scale, self.bias]}, Ba et al. 2016 [ba2016], eq. 4."
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
-        return ops.norm("", x, "layer", scale=self.scale, bias=self.bias)
+        return ops.norm("", x, "layer_cast" if self.cast else "layer", scale=self.scale, bias=self.bias)

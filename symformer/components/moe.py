@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sympy import Expr
+from sympy import Expr, Integer
 
 from ..language.sizes import AtMost
 from ..language.symbols import K, M, X
@@ -38,6 +38,8 @@ class MoE(Component):
     activation: Activation = "silu"
     hidden: Expr = M
     shared: Component | None = None  # a network that every token goes through beside its experts
+    beside: str = "shared_experts"
+    shared_gate: str = ""  # of a matrix of one row, by whose sigmoid what that network gives is weighed
 
     def split(self, cut: Cut) -> MoE:
         return replace(self, stored=cut.experts_of(self.stored), hidden=cut.share(self.hidden))
@@ -49,4 +51,10 @@ class MoE(Component):
         hidden = ops.multiply("experts.product", ops.activation("experts.act_fn", gate, self.activation), up)
         each = ops.experts("experts.down_proj", hidden, chosen, self.stored, x.width)
         y = ops.combine("combine", each, chosen)
-        return y if self.shared is None else ops.add("shared_sum", y, ops.call("shared_experts", self.shared, x))
+        if self.shared is None:
+            return y
+        z = ops.call(self.beside, self.shared, x)
+        if self.shared_gate:
+            weight = ops.activation("sigmoid", ops.linear(self.shared_gate, x, Integer(1), bias=False), "sigmoid")
+            z = ops.multiply("weighed", weight, z)
+        return ops.add("shared_sum", y, z)

@@ -25,7 +25,7 @@ class PositionEmbedding(Component):
     rows: Expr = P
     width: Expr = E
     skipped: Expr = ZERO  # rows before the first position's, which no position reads
-    frozen: bool = False  # whether it is stored and not trained, as fixed sines are where they are a weight
+    fixed: bool = False  # whether it is stored and never trained, as sines are where they are a weight
     sequences: Expr = ONE  # for how many they are looked up: for one, which the batch shares, or for each of B
 
     @property
@@ -33,4 +33,4 @@ class PositionEmbedding(Component):
         return f"positions[{self.sequences},S] -> x[{self.sequences},S,E]"
 
     def forward(self, ops: Operations, positions: Tensor) -> Tensor:
-        return ops.lookup("", positions, self.rows, self.width, "positions", skipped=self.skipped, frozen=self.frozen)
+        return ops.lookup("", positions, self.rows, self.width, "positions", skipped=self.skipped, fixed=self.fixed)

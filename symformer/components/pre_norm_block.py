@@ -32,10 +32,12 @@ class PreNormBlock(Component):
         default_factory=lambda: {"ln_1": LayerNorm(), "attn": SelfAttention(), "ln_2": LayerNorm(), "mlp": MLP()}
     )
     dropout: str = ""  # on the output of each sublayer, where the block has it and not the sublayer
+    scale: str = ""  # of a number that the output of each sublayer is multiplied by
 
     def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
         parts = list(self.parts.items())
         for (norm, normalise), (name, sublayer) in zip(parts[::2], parts[1::2], strict=True):
             y = ops.call(name, sublayer, *read_by(sublayer, ops.call(norm, normalise, x), context))
+            y = ops.scale(f"{name}_{self.scale}", y) if self.scale else y
             x = ops.add(f"{name}_residual".lstrip("_"), x, ops.dropout(self.dropout, y) if self.dropout else y)
         return x

@@ -24,7 +24,9 @@ class RMSNorm(Component):
     scale: bool = True
     offset: bool = False  # whether the scale is stored less one, as Gemma stores it
     cast: bool = True  # whether what is divided by the root was cast to single precision, which in T5 the root alone is
+    late: bool = False  # whether the scale comes before the cast back from single precision, as in OLMo 2
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
-        function = "rms_offset" if self.offset else "rms" if self.cast else "rms_uncast"
+        plain = "rms_late" if self.late else "rms" if self.cast else "rms_uncast"
+        function = "rms_offset" if self.offset else plain
         return ops.norm("", x, function, scale=self.scale, bias=False)

@@ -82,6 +82,9 @@ class SelfAttention(Component):
             said = "Attention with one head of width D, Vaswani et al. 2017 [vaswani2017], section 3.2.1."
         if self.window is not None:
             said += " Its window slides with the query, Beltagy et al. 2020 [beltagy2020], section 3.1."
+        if self.joint_norm or self.head_norm:
+            said += " Queries and keys are normalised, Henry et al. 2020 [henry2020], section 3"
+            said += ", each head by itself." if self.head_norm else ", all heads together."
         return " ".join([said, *(part.about for part in (self.positions, self.distances) if part)])
 
     def split(self, cut: Cut) -> SelfAttention:

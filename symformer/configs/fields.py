@@ -371,6 +371,7 @@ class Fields:
     model_types: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it stands for
     restated: Mapping[str, Expr] = field(default_factory=dict)  # a field that says again what others say, or is null
+    echoes: Mapping[str, tuple[str, Mapping[Any, Any]]] = field(default_factory=dict)  # or what an option is, by value
     fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # a field that changes the model: what is known
     rotary: bool = False  # whether the model rotates by its positions
     ropes: tuple[str, ...] = ROPES  # and the types of rotary positions that its class takes
@@ -410,6 +411,12 @@ class Fields:
             options[option] = numbers[size] != numbers[other]
             if not options[option]:
                 del numbers[size]
+        for name, (option, values) in self.echoes.items():
+            if name in config and config[name] != values[options[option]]:
+                raise ConfigError(
+                    f"{name!r} is {shown(config[name])} in the config, and by {self.options[option].name!r} it is "
+                    f"{values[options[option]]!r}; leave it out"
+                )
         for name, expr in self.restated.items():
             expected = evaluate(expr, numbers, name)
             if config.get(name) is not None and _whole(name, config[name]) != expected:
@@ -452,7 +459,7 @@ class Fields:
     def known(self) -> frozenset[str]:
         """Every field that is read, restates what is read, or changes nothing."""
         read = {name for place in self.sizes.values() for name in (*place.names, *place.twins)}
-        read |= {place.name for place in self.options.values()} | set(self.restated)
+        read |= {place.name for place in self.options.values()} | set(self.restated) | set(self.echoes)
         read |= set(self.layers.names) if self.layers else {LAYER_TYPES}
         return frozenset({*read, *READ, *QUANTISED, *INERT, *self.inert})
 

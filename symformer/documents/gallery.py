@@ -12,7 +12,7 @@ from ..architectures import architecture, names
 from ..language.arithmetic import parse
 from ..language.notation.latex import latex
 from ..language.symbols import RANK as rank_of
-from ..language.symbols import B, C, N_dp, N_new, N_pp, N_tp, P, S, S_enc, letter
+from ..language.symbols import B, C, N_dp, N_new, N_pp, N_tp, P, R, S, S_enc, letter
 from ..models.model import Model
 from .blocks import Document
 from .derivation import document, with_numbers
@@ -69,6 +69,11 @@ RUN: dict[Symbol, Expr] = {
 RANK = "llama-2-70b"
 RANK_RUN: dict[Symbol, Expr] = {**RUN, N_tp: Integer(8), N_pp: Integer(4), N_dp: Integer(16)}
 OF_RANK, OF_COSTS = f"{RANK}-rank", "-costs"
+# A model with adapters: a document of its own too, at the rank and the layers of the paper's own GPT-3 runs.
+ADAPTED = "llama-2-7b"
+ADAPTED_OPTIONS = {"lora": "q_proj,v_proj"}
+OF_ADAPTED = f"{ADAPTED}-lora"
+ADAPTED_QUANTITIES = ("params", "trainable-params", "train-flops", "train-memory")
 RANK_QUANTITIES = ("params", "train-memory", "communication")
 RANK_CONVENTIONS = {
     "tensor": "sequence",
@@ -94,6 +99,7 @@ def pages(version: str) -> dict[str, bytes]:
         + ", ".join(f"[{words}]({name})" for name, (_, _, words) in CENSUS.items())
         + ".",
         f"[One rank of many]({OF_RANK}.md): what the first of four stages of {RANK} holds and sends.",
+        f"[A model with adapters]({OF_ADAPTED}.md): what {ADAPTED} with updates of low rank stores, trains and needs.",
     ]
     made["README.md"] = "\n\n".join(["\n".join([title, *index(".", names())]), *also, ""]).encode()
     made["published.md"] = _published().encode()
@@ -102,7 +108,7 @@ def pages(version: str) -> dict[str, bytes]:
 
 def stems() -> list[str]:
     """The documents by the names of their files: of each architecture its parameters, of some their costs, one rank."""
-    return [*names(), *(f"{name}{OF_COSTS}" for name in WHOLE), OF_RANK]
+    return [*names(), *(f"{name}{OF_COSTS}" for name in WHOLE), OF_RANK, OF_ADAPTED]
 
 
 @cache
@@ -111,6 +117,9 @@ def derived(stem: str, version: str) -> Document:
     if stem == OF_RANK:
         rank = architecture(RANK).set(RANK_RUN)
         return document(rank, RANK_QUANTITIES, version, "one rank", **RANK_CONVENTIONS)
+    if stem == OF_ADAPTED:
+        adapted = architecture(ADAPTED, **ADAPTED_OPTIONS).set({**RUN, R: Integer(8)})
+        return document(adapted, ADAPTED_QUANTITIES, version, "adapters", implementation="none")
     if stem.endswith(OF_COSTS):
         return document(example(stem.removesuffix(OF_COSTS)), COSTS, version, "costs")
     return document(architecture(stem), ["params"], version)

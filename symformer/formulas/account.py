@@ -37,6 +37,7 @@ class Term:
 
     label: str
     factors: tuple[Expr, ...]
+    gradient: str = ""  # what it is the gradient of, if it is one
 
     @property
     def expr(self) -> Expr:

@@ -55,6 +55,13 @@ _TABLE = (
     Letter(
         "C_win", "tokens that attention sees: the new one and those before it", "tokens", ("sliding_window",), growth=0
     ),
+    Letter(
+        "C_local",
+        "tokens that local attention sees, half of them on each side",
+        "tokens",
+        ("local_attention",),
+        growth=0,
+    ),
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
@@ -76,6 +83,12 @@ _TABLE = (
     Letter("X_shared", "experts that every token goes to", "experts", ("n_shared_experts",), growth=0),
     Letter("K", "experts per token", "experts", ("num_experts_per_tok",), growth=0),
     Letter("M", "hidden width of one expert", "elements", ("moe_intermediate_size", "intermediate_size")),
+    Letter(
+        "M_shared",
+        "hidden width of the expert that every token goes to",
+        "elements",
+        ("shared_expert_intermediate_size",),
+    ),
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
     Letter("R_q", "rank of the queries' latent", "elements", ("q_lora_rank",)),
@@ -108,13 +121,16 @@ LETTERED = tuple(LETTERS)  # before any name of somebody's code is added to them
 SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) for name in LETTERS}
 RANK: dict[Symbol, tuple[int, str]] = {symbol: (rank, "") for rank, symbol in enumerate(SYMBOLS.values())}
 
-B, S, S_enc, C, N_new, C_win = (SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "C_win"))
+B, S, S_enc, C, N_new, C_win, C_local = (
+    SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "C_win", "C_local")
+)
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
 Z, Z_patch, N_chan, N_class = (SYMBOLS[name] for name in ("Z", "Z_patch", "N_chan", "N_class"))
 N_group, N_mel = SYMBOLS["N_group"], SYMBOLS["N_mel"]
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
+M_shared = SYMBOLS["M_shared"]
 A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_adapter", "W"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))

@@ -13,8 +13,9 @@ from typing import Any
 from sympy import Expr
 
 from ..language.errors import OptionError, RuleError, listed
+from ..language.shapes import Shape
 from ..language.symbols import H_adapter, R
-from .facts import Ledger, Part, Tensor
+from .facts import Kind, Ledger, Part, Tensor
 from .operations import Operations, inputs_of
 
 
@@ -74,8 +75,8 @@ def adapted(part: Part, adapters: Sequence[Adapter]) -> Ledger:
 
 
 def is_adapted(ledger: Ledger) -> bool:
-    """Whether a part of what a ledger stores stays as it is in training."""
-    return any(entry.frozen for _, entry in ledger)
+    """Whether adapters alone are trained of what a ledger has."""
+    return any(entry.adapter for _, entry in ledger)
 
 
 class _AdaptedOperations(Operations):
@@ -117,3 +118,6 @@ class _AdaptedOperations(Operations):
         if any(adapter.wanted(path) for adapter in self._adapters):
             raise RuleError(f"{path}: which of a mixture's matrices have an adapter, and how, is not stated")
         return super().experts(name, x, chosen, rows, out)
+
+    def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
+        return super()._write(kind, name, inputs, shape, **facts, adapter=self._within)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Mask = Literal["none", "causal"]
 Scale = Literal["scores", "queries", "none"]  # what is divided by the root of a head's width
 Table = Literal["tokens", "positions", "segments", "distances"]  # what the rows of a stored table stand for
+ROTARY = ("rotary", "rotary_single")  # tables to rotate by, in the model's own precision or in single
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights of their own, by the names of transformers.
 Activation = Literal[
@@ -129,7 +130,9 @@ class Entry:
     whole: bool = False  # whether a cache keeps every token nevertheless, and a new one is held against all of them
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
     skipped: Expr = ZERO  # of a table of positions, the rows that stand before the first token's
-    frozen: bool = False  # whether its weights are stored as such, and never trained
+    adapter: bool = False  # whether it is a part of an adapter, and those alone are trained
+    frozen: bool = False  # whether its weights are stored as such, and not trained
+    fixed: bool = False  # and of these, whether they never are: sines that are stored among the weights
     # Whether it runs over all tokens in a cache, and not over the new ones only; of scores, whether their keys do.
     recalled: bool = False
     logits: bool = False  # whether its output is one number for each token of the vocabulary

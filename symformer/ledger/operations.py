@@ -16,7 +16,7 @@ from ..language.errors import ShapeError
 from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line, spell
 from ..language.symbols import S
-from .facts import ONE, ZERO, Entry, Kind, Ledger, Mask, Part, Scale, Scope, Table, Tensor, Weight, equal
+from .facts import ONE, ROTARY, ZERO, Entry, Kind, Ledger, Mask, Part, Scale, Scope, Table, Tensor, Weight, equal
 from .kinds import Sharing
 
 _OWN: Mapping[str, Weight] = {}
@@ -131,15 +131,15 @@ class Operations:
         *,
         shared: Mapping[str, Weight] = _OWN,
         skipped: Expr = ZERO,
-        frozen: bool = False,
+        fixed: bool = False,
     ) -> Tensor:
         """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared.
 
-        Of positions, the first token's row has so many ``skipped`` ones before it. A ``frozen`` table is never trained.
+        Of positions, the first token's row has so many ``skipped`` ones before it. A ``fixed`` table is never trained.
         """
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
         facts: dict[str, Any] = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
-        facts |= {"skipped": skipped, "frozen": frozen}
+        facts |= {"skipped": skipped, "fixed": fixed}
         return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
 
     def linear(
@@ -258,13 +258,13 @@ class Operations:
         """X · y elementwise, axis by axis the same or 1."""
         return self._write(Kind.MULTIPLY, name, (x, y), self._broadcast(name, x, y))
 
-    def scale(self, name: str, x: Tensor) -> Tensor:
-        """X times a number."""
-        return self._write(Kind.MULTIPLY, name, (x,), x.shape)
+    def scale(self, name: str, x: Tensor, *, logits: bool = False) -> Tensor:
+        """X times a number that the model has: nothing is stored, and nothing kept."""
+        return self._write(Kind.MULTIPLY, name, (x,), x.shape, logits=logits)
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """A fixed table: [1, length, width] to add, or [2, length, width], cosines and sines, to rotate by."""
-        tables = Integer(2 if function == "rotary" else 1)
+        tables = Integer(2 if function in ROTARY else 1)
         return self._write(Kind.POSITIONS, name, (), (tables, length, width), function=function, module=True)
 
     def slopes(self, name: str, heads: Expr, length: Expr) -> Tensor:
@@ -401,7 +401,7 @@ class Operations:
     def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         path = self._path(name)
         has_weights = bool(facts.get("weights") or facts.get("shared"))
-        trained = has_weights and not facts.get("frozen") and self._trained(kind, path)
+        trained = has_weights and not facts.get("fixed") and self._trained(kind, path)
         facts = {**facts, "frozen": has_weights and not trained}
         grad = ONE if trained else max((x.grad for x in inputs), key=_share, default=ZERO)
         # What is done to scores, one by one, is done to the same pairs: softmax, dropout, an added bias.

@@ -23,6 +23,7 @@ from .facts import (
     ATTENDING,
     ONE,
     POINTWISE,
+    ROTARY,
     STORING,
     Entry,
     Kind,
@@ -324,7 +325,7 @@ class _RankOperations(Operations):
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """Rotary tables are read where the sequence is whole again."""
         return super().positions(
-            name, length * N_tp if self.sequence and function == "rotary" else length, width, function
+            name, length * N_tp if self.sequence and function in ROTARY else length, width, function
         )
 
     def select(self, name: str, x: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ def chosen(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 QUANTITY = Quantity(
     Measure("active-params", "active parameters", "N_active", "elements"),
-    "Every element of every trained weight is counted, but of the experts of a layer only those that a token goes to. "
+    "Every element of every stored weight is counted, but of the experts of a layer only those that a token goes to. "
     "The whole router, the embedding and the head count, and a weight that is used in two places counts once. Without "
     "experts this is the number of parameters.",
     {

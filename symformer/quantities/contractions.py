@@ -62,7 +62,7 @@ class Contraction:
     def backward(self, path: str) -> list[Term]:
         """The FLOPs of each gradient that is needed: a product of the same size as the forward's."""
         needed = [(name, grad) for name, grad in self.sides if grad != 0]
-        return [Term(f"{path} (gradient of {name})", _scaled(self.factors, grad)) for name, grad in needed]
+        return [Term(f"{path} (gradient of {name})", _scaled(self.factors, grad), name) for name, grad in needed]
 
 
 def lookup(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:

@@ -30,7 +30,9 @@ class Count(NamedTuple):
 # Before scale and bias, which are 1 each where they are stored.
 NORMS: Mapping[str, Count] = {
     "layer": Count(5, "sum for the mean, difference from it, square, sum for the variance, division by its root"),
+    "layer_cast": Count(5, "sum for the mean, difference from it, square, sum for the variance, division by its root"),
     "rms": Count(3, "square, sum, division by the root"),
+    "rms_late": Count(3, "square, sum, division by the root"),
     "rms_uncast": Count(3, "square, sum, division by the root"),
 }
 ACTIVATIONS: Mapping[str, Count] = {

@@ -17,7 +17,7 @@ from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Excludes
 from ..language.symbols import B, S, W
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ATTENDING, ONE, ROUTING, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import ATTENDING, ONE, ROTARY, ROUTING, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..ledger.placement import CHOICES, in_flight
 from .quantity import Convention, Conventions, Counted, refused, rows, unseen
 
@@ -63,17 +63,21 @@ def convolution(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def norm(entry: Entry, conventions: Conventions) -> Saves:
-    """Layer: torch's kernel keeps mean and 1/σ, on the CPU in the model's own precision.
+    """Layer: torch's kernel keeps mean and 1/σ, on the CPU in the precision of what it is given.
 
     RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input; and its input
-    as it comes, where that is what is divided.
+    as it comes, where that is what is divided. Where the scale comes before the cast back, the product is of singles.
     """
-    if entry.function not in ("layer", "rms", "rms_uncast"):
+    if entry.function not in ("layer", "layer_cast", "rms", "rms_uncast", "rms_late"):
         raise RuleError(f"{entry.path}: what transformers keeps of the norm {entry.function!r} is not known")
     size, one = _SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
     if entry.function == "layer":
         return Saves(entry.inputs, makes=(_made(entry, "mean", one, size), _made(entry, "1/σ", one, size)))
-    makes = (_made(entry, "1/σ", one, SINGLE), _made(entry, "normalised", entry.output.shape, size))
+    if entry.function == "layer_cast":
+        makes = (_made(entry, "mean", one, SINGLE), _made(entry, "1/σ", one, SINGLE))
+    else:
+        size = SINGLE if entry.function == "rms_late" else size
+        makes = (_made(entry, "1/σ", one, SINGLE), _made(entry, "normalised", entry.output.shape, size))
     if single(conventions):
         return Saves(entry.inputs, makes=makes)
     reads = entry.inputs if entry.function == "rms_uncast" else ()
@@ -334,7 +338,8 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
     size = _SIZES[conventions["dtype"]]
     for entry in makers.values():
         if (share := kept.share(entry)) != 0:
-            factors = (*entry.output.shape, size, *((share,) if share != 1 else ()))
+            each = SINGLE if entry.function == "rotary_single" else size
+            factors = (*entry.output.shape, each, *((share,) if share != 1 else ()))
             terms[id(entry)] = (Term(f"{entry.path} (output)", factors), *terms.get(id(entry), ()))
     if again and implementation != "megatron":
         for entry, term in _handed(ledger, conventions):
@@ -382,6 +387,12 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
     Written out, attention reads its mask [B,1,S,S] in the model's precision; the fused kernel is told instead. A mask
     serves all layers that have its like, so each of them has its share of it.
     """
+    for _, entry in ledger:
+        if entry.kind is Kind.SCORES and entry.mask == "none" and entry.window is not None:
+            raise RuleError(
+                f"{entry.path}: what transformers hands to layers whose attention is local on both sides is not known "
+                f"with recompute={conventions['recompute']}; recompute=none is"
+            )
     masked = [(count, entry) for count, entry in ledger if entry.kind is Kind.SCORES and entry.mask != "none"]
     masks = {entry.mask: (count, entry) for count, entry in reversed(masked)}
     for count, entry in masks.values() if conventions["implementation"] == "eager" else ():
@@ -389,7 +400,7 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
         factors = (batch, queries, keys, _SIZES[conventions["dtype"]], 1 / count)
         yield entry, Term(f"{entry.path} (mask)", factors)
     for _, entry in ledger:
-        if entry.kind is Kind.POSITIONS and entry.function == "rotary":
+        if entry.kind is Kind.POSITIONS and entry.function in ROTARY:
             yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
     handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
     for _, entry in ledger:  # the indices themselves are of another tensor, so many rows further down

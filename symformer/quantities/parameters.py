@@ -8,7 +8,7 @@ from .quantity import Quantity, measured, nothing, rows, stored
 
 QUANTITY = Quantity(
     Measure("params", "parameters", "N", "elements"),
-    "Every element of every trained weight is counted: matrices, biases, and the scales and biases of norms. A weight "
+    "Every element of every stored weight is counted: matrices, biases, and the scales and biases of norms. A weight "
     "that is used in two places is stored once and counted once. Fixed tables, activations and dropout store nothing.",
     {
         **rows(stored, *STORING),

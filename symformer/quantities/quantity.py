@@ -16,12 +16,13 @@ from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, Source
 from ..language.errors import OptionError, RuleError, UnknownNameError
 from ..language.sizes import Condition, Divides, Relations, close
-from ..language.symbols import C, N_cp, S
+from ..language.symbols import C, N_cp, S, Z
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import ONE, Entry, Kind, Ledger, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from .lengths import within
 
+SEQUENCES, IMAGES = "B sequences of S tokens", "B images"
 Conventions = Mapping[str, str]
 R = TypeVar("R")
 Rule = Callable[[Entry, Conventions], tuple[Term, ...]]
@@ -205,7 +206,9 @@ class Quantity:
     def states(self, formula: Formula) -> str:
         """What is counted by a formula, in words."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
-        said = [self.statement]
+        drawn = {size for each in entries for dim in each.output.shape for size in dim.free_symbols}
+        images = Z in drawn and S not in drawn  # of which the tokens follow
+        said = [self.statement.replace(SEQUENCES, IMAGES) if images else self.statement]
         if any(each.frozen for each in entries):
             said.append(self.frozen)
         if any(each.kind is Kind.SCORES and _crosses(each) for each in entries):

@@ -52,7 +52,7 @@ class TrainFlops(Quantity):
         def terms(entry: Entry) -> tuple[Term, ...]:
             frozen = any(weight in tables for weight in (*entry.weights, *entry.shared))
             found = self.rules[entry.kind](entry, conventions)
-            return tuple(term for term in found if not (frozen and term.label.endswith("(gradient of the weight)")))
+            return tuple(term for term in found if not (frozen and term.gradient == "the weight"))
 
         return tally(part.root, terms)
 
@@ -89,4 +89,5 @@ QUANTITY = TrainFlops(
             }
         ),
     },
+    frozen="Of a weight that stays as it is no gradient is asked for.",
 )

@@ -23,6 +23,7 @@ QUANTITY = Quantity(
     },
     ("weight", "shape"),
     weighs=True,
+    frozen="What the model itself never trains is left out.",
     checked="What requires a gradient of the torch class, and of peft's models where there are adapters, is compared "
     "with this formula in the tests.",
 )

@@ -154,7 +154,7 @@ def census(
     jobs: Sequence[tuple[str, str]],
     workers: int,
     limit: float,
-    kept: Path,
+    place: Path,
     tell: Callable[[int], None] = lambda done: None,
     work: Callable[[str, str], Entry] | None = None,
     quantity: str = "params",
@@ -162,13 +162,13 @@ def census(
 ) -> Census:
     """The entry of every job, a model type and a head.
 
-    Each is appended to the file ``kept`` as it comes, and taken from there by a run that goes on where another was
+    Each is appended to the file ``place`` as it comes, and taken from there by a run that goes on where another was
     stopped; the file is gone when all are there. ``tell`` is told how many are done. Raises DocumentError.
     """
     made_with = versions()
     stamp = {"versions": made_with, "code": _digest(), "limit": limit, "quantity": quantity, "lifts": lifts}
     try:
-        with _opened(kept) as file:
+        with _opened(place) as file:
             done = {pair: entry for pair, entry in _read(file, stamp).items() if pair in set(jobs)}
             for number in range(len(done)):
                 tell(number + 1)
@@ -188,10 +188,10 @@ def census(
                         keep(Entry(model_type, head, why=answer.why, seconds=answer.seconds))
                     else:
                         keep(answer)
-            if os.path.samestat(os.fstat(file.fileno()), kept.lstat()):  # still the file that was opened
-                kept.unlink()
+            if os.path.samestat(os.fstat(file.fileno()), place.lstat()):  # still the file that was opened
+                place.unlink()
     except OSError as error:
-        raise DocumentError(f"{kept} cannot be written: {error.strerror}") from None
+        raise DocumentError(f"{place} cannot be written: {error.strerror}") from None
     return Census([done[job] for job in jobs], made_with, quantity)
 
 

@@ -160,15 +160,15 @@ class Checking:
         sizes = [name for name in letters if name in first and name not in (*self.samples.lengths, BATCH)]
         found: list[Condition] = []
 
-        def runs(**changed: int) -> bool:
+        def takes(**changed: int) -> bool:
             return self.samples.rows({**first, **changed}) is not None
 
         def asks(name: str, heads: str) -> bool:
             """Whether it may be any multiple of the heads, and of twice as many heads no odd multiple of the half."""
             one = first[heads]
             twice, odd = {heads: 2 * one}, one * (first[name] // one // 2 * 2 + 1)
-            some = runs(**{name: first[name] + one}) and runs(**twice, **{name: 4 * one})
-            return some and not runs(**twice, **{name: odd})
+            some = takes(**{name: first[name] + one}) and takes(**twice, **{name: 4 * one})
+            return some and not takes(**twice, **{name: odd})
 
         def holds(point: Point) -> bool:
             return self._holds(replace(component, conditions=(*component.conditions, *found)), point)
@@ -179,17 +179,17 @@ class Checking:
                 return False
             return bool(self._predicted(component, point) != sum(map(prod, rows.values())))
 
-        refused = [name for name in sizes if not runs(**{name: first[name] + 1})]
+        refused = [name for name in sizes if not takes(**{name: first[name] + 1})]
         for name in refused:
             heads = (n for n in sizes if "head" in n and n != name and first[name] % first[n] == 0)
             if holds({**first, name: first[name] + 1}) and (divisor := next((n for n in heads if asks(name, n)), "")):
                 found.append(Divides(letters[divisor], letters[name], "the code runs with no other"))
         for name in refused:
-            even = first[name] % 2 == 0 and runs(**{name: first[name] + 2})
+            even = first[name] % 2 == 0 and takes(**{name: first[name] + 2})
             if even and holds({**first, name: first[name] + 1}):
                 found.append(Divides(Integer(2), letters[name], "the code runs with no other"))
         # One run at which every size is 1 that can be: if it is what the real one is, so are those with fewer.
-        ones = dict.fromkeys([BATCH] * (BATCH in letters) + [name for name in sizes if runs(**{name: 1})], 1)
+        ones = dict.fromkeys([BATCH] * (BATCH in letters) + [name for name in sizes if takes(**{name: 1})], 1)
         everywhere = self.samples.decided({**first, **ones})
         alike = everywhere is not None and everywhere[0] == self.samples.rows({**first, **ones})
         at = self.samples.rows if alike else self.samples.really
@@ -220,18 +220,18 @@ class Checking:
         agrees({**first, BATCH: 3 * first[BATCH]} if BATCH in first else first)
         patience = (self.samples.until - begun) / max(process_time() - begun, 1e-3) / SHARE
         times = next((each for each in FAR if each < patience), 1)  # code may loop over every token
-        for name in [name for name in self.samples.lengths if name in letters]:
+        lengths = [name for name in self.samples.lengths if name in letters]
+        for name in lengths:
             found += self._longest(name, times * max(self.samples.draws[name]), agrees)
             if times < FAR[0] and not any(each.size == name for each in found):
                 found.append(Bound(name, "", 0, times * max(self.samples.draws[name]), UP_TO))
-        runs = [name for name in self.samples.lengths if name in letters]
-        least = min((value for name in runs for value in self.samples.draws[name]), default=0)
+        least = min((value for name in lengths for value in self.samples.draws[name]), default=0)
         for size in [each for each in NEAR if each < least]:
             near = {**first, **dict.fromkeys(self.samples.lengths, size)}
             if self._holds(component, near) and differs(near):
                 break
             least = size
-        found += [Bound(name, "", 0, least, FROM) for name in runs if least > 1]
+        found += [Bound(name, "", 0, least, FROM) for name in lengths if least > 1]
         single = {**first, BATCH: 1}
         if BATCH in letters and BATCH in self.samples.draws and differs(single):
             found.append(Bound(BATCH, "", 0, min(self.samples.draws[BATCH]), FROM))

@@ -14,6 +14,7 @@ from torch import nn
 
 from ..architectures.base import Architecture
 from ..language.errors import WitnessError
+from ..language.sizes import evaluate
 from . import INSTALL
 from .session import Session
 
@@ -91,10 +92,11 @@ def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, i
         return path
     first = 0
     for stack, size in component.witness.stacks.items():
-        if int(place) < first + numbers[size]:
+        count = evaluate(size, numbers, stack)
+        if int(place) < first + count:
             own = ".".join(filter(None, (stack, place, inside)))
             return own if starred(own) in _named(component) else path
-        first += numbers[size]
+        first += count
     return path
 
 

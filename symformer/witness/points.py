@@ -5,9 +5,10 @@ A session is made for each run and dropped after it, as code may change its own 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext, suppress
 from enum import Enum, auto
+from functools import partial
 from typing import Any
 
 from torch import nn
@@ -19,6 +20,9 @@ from .watching import Products, Remembering, Rows, keeping
 Build = Callable[[Point], nn.Module]
 Call = Callable[[nn.Module, Point], Any]  # runs a model on inputs of a point's sizes, and gives its output
 Frozen = tuple[tuple[str, int], ...]
+
+
+AGAIN = 2  # points at which a run that stood for another is held to it again: one may be alike by chance
 
 
 class Told(Enum):
@@ -54,7 +58,7 @@ class Points:
 
     def forward(self, point: Point) -> Rows:
         """Every matrix product of a forward pass, by the path of the module it ran in."""
-        return self._instead(Told.FORWARD, Told.WHILE_TRAINED, point, lambda: self._run(point))
+        return self._instead(Told.WHILE_TRAINED, point)
 
     def trained(self, point: Point) -> Rows:
         """Every matrix product of a forward and a backward pass."""
@@ -65,7 +69,7 @@ class Points:
         if (stands := self.stands.get(Told.KEPT)) is not False:
             with nullcontext() if stands else suppress(Exception):  # the real one says why
                 self._once(Told.KEPT, point, lambda: self._kept(point))
-        return self._instead(Told.REALLY_KEPT, Told.KEPT, point, lambda: self.really_kept(point))
+        return self._instead(Told.KEPT, point)
 
     def really_kept(self, point: Point) -> Rows:
         """The same with fake tensors, which go where a CPU's would."""
@@ -92,11 +96,22 @@ class Points:
         """How many operations of any kind a run has."""
         return session(self.build, point).operations(lambda model: self.call(model, point))
 
-    def apart(self) -> bool:
-        """Let no run stand for another from here on; whether one did."""
-        if did := any(self.stands.values()):
-            self.stands = dict.fromkeys(self.stands, False)
-        return did
+    def apart(self, unfit: bool) -> bool:
+        """After a trace that failed: let no run stand for another from here on; whether one did that may be to blame.
+
+        Rows that are ``unfit`` are made again where they were told last, and are not to blame if they come out alike.
+        """
+        blamed = [told for told, stands in self.stands.items() if stands and not (unfit and self._again(told))]
+        self.stands |= dict.fromkeys(blamed, False)
+        return bool(blamed)
+
+    def _again(self, beside: Told) -> bool:
+        latest = [at for each, at in reversed(self.told) if each is beside][:AGAIN]
+        told, make = INSTEAD[beside]
+        return all(
+            [*self._once(told, dict(at), partial(make, self, dict(at))).items()] == [*self.told[beside, at].items()]
+            for at in latest
+        )
 
     def _run(self, point: Point, backward: bool = False) -> Rows:
         at = session(self.build, point)
@@ -121,12 +136,13 @@ class Points:
             self.told[key] = make()
         return self.told[key]
 
-    def _instead(self, told: Told, beside: Told, point: Point, make: Callable[[], Rows]) -> Rows:
-        """What was told beside something else, where that is known to be the same."""
+    def _instead(self, beside: Told, point: Point) -> Rows:
+        """What was told beside something else, where that is known to be the same; else what it would stand for."""
+        told, make = INSTEAD[beside]
         instead = self.told.get((beside, frozen(point)))
         if instead is not None and self.stands.get(beside) and (told, frozen(point)) not in self.told:
             return instead
-        rows = self._once(told, point, make)
+        rows = self._once(told, point, partial(make, self, point))
         if instead is not None:
             self.stands.setdefault(beside, [*rows.items()] == [*instead.items()])
         return rows
@@ -135,3 +151,10 @@ class Points:
 def frozen(point: Point) -> Frozen:
     """A point as a key."""
     return tuple(sorted(point.items()))
+
+
+# What each may stand for, and how that is made.
+INSTEAD: Mapping[Told, tuple[Told, Callable[[Points, Point], Rows]]] = {
+    Told.WHILE_TRAINED: (Told.FORWARD, Points._run),
+    Told.KEPT: (Told.REALLY_KEPT, Points.really_kept),
+}

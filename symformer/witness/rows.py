@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
@@ -15,7 +15,7 @@ from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate
-from ..ledger.facts import Entry
+from ..ledger.facts import ROTARY, Entry
 from ..models.model import Model
 from .measure import Stored, starred
 from .oracles import BACKWARD, FORWARD, Found
@@ -73,6 +73,7 @@ class Part:
 
     path: str  # of its entry
     label: str
+    phase: str  # the pass that it is of
     joins: tuple[int, str]  # what torch may run as one: terms of the same name, of entries that read the same tensor
     value: int
     times: Fraction
@@ -87,8 +88,7 @@ def compare_parts(formula: Formula, numbers: Numbers, found: Found, added: bool 
     """
     ours: dict[Key, list[Part]] = defaultdict(list)
     for part in _parts(formula, numbers):
-        phase = BACKWARD if "(gradient of " in part.label else FORWARD
-        ours[_home(part.path, found.ran), phase].append(part)
+        ours[_home(part.path, found.ran), part.phase].append(part)
     theirs: dict[Key, Counter[int]] = defaultdict(Counter)
     homes = {home for home, _ in ours}
     for (module, phase), values in (found.parts or {}).items():  # an attention may keep its core in a module of its own
@@ -122,11 +122,11 @@ def _parts(formula: Formula, numbers: Numbers) -> list[Part]:
             factors = [number(factor, term.label) for factor in term.factors]
             share = prod((factor for factor in factors if factor.denominator != 1), start=number(count, line.path))
             value = prod(int(factor) for factor in factors if factor.denominator == 1)
-            if line.entry is not None and line.entry.function == "rotary" and term.factors[0] == TABLES:
+            if line.entry is not None and line.entry.function in ROTARY and term.factors[0] == TABLES:
                 value, share = value // 2, 2 * share  # cosines and sines, each a tensor
             if value and share:
-                label = term.label.removeprefix(line.path)
-                found.append(Part(line.path, term.label, (_source(line.entry), label), value, share))
+                label, phase = term.label.removeprefix(line.path), BACKWARD if term.gradient else FORWARD
+                found.append(Part(line.path, term.label, phase, (_source(line.entry), label), value, share))
     return found
 
 
@@ -179,7 +179,7 @@ def _collections(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers:
 def _one(parts: list[Part]) -> Part:
     first = parts[0]
     same = all(part.times == first.times for part in parts)
-    return Part(first.path, first.label, first.joins, sum(part.value for part in parts), first.times) if same else first
+    return replace(first, value=sum(part.value for part in parts)) if same else first
 
 
 def _tally(parts: list[Part]) -> Mapping[int, Fraction]:

@@ -15,7 +15,7 @@ from ..language.sizes import AtMost, Differs
 from ..models.provenance import Place
 from ..quantities import quantity as find_quantity
 from .drawing import BLOCK, DEEP, POSITIONS
-from .fitting import Point
+from .fitting import Point, UnfitError
 from .lookups import in_tables
 from .measure import releases
 from .points import Build, Call, Points
@@ -107,8 +107,8 @@ class Runner:
             return self._trace(found, quantity, lengths, points)
         except OutOfTimeError:
             raise
-        except WitnessError:
-            if not points.apart():
+        except WitnessError as error:
+            if not points.apart(isinstance(error, UnfitError)):
                 raise
             return self._trace(found, quantity, lengths, points)
 
@@ -160,16 +160,16 @@ class Runner:
     def room(self, takes: Callable[[Point], object], begin: Point, drawn: Mapping[str, list[int]]) -> Point:
         """A larger start of the sizes without which the longest lengths are refused, such as rows of positions."""
         shallow = {name: SHALLOW for name, size in begin.items() if DEEP.search(name) and size > SHALLOW}
-        if not runs(takes, {**begin, **shallow}):
+        if not accepts(takes, {**begin, **shallow}):
             shallow = {}
         longest = {**begin, **shallow, **{name: max(each) for name, each in drawn.items()}}
-        if not drawn or runs(takes, longest):
+        if not drawn or accepts(takes, longest):
             return {}
         most = max(map(max, drawn.values()))
         short = {n: v * -(-4 * most // v) for n, v in self.start.items() if v < most and not DEEP.search(n)}
         places = {name: size for name, size in short.items() if POSITIONS.search(name)}
         for larger in (places, *({name: size} for name, size in short.items())):
-            if larger and runs(takes, {**longest, **larger}):
+            if larger and accepts(takes, {**longest, **larger}):
                 return larger
         return {}
 
@@ -264,7 +264,7 @@ class Runner:
             )
 
 
-def runs(takes: Callable[[Point], object], point: Point) -> bool:
+def accepts(takes: Callable[[Point], object], point: Point) -> bool:
     """Whether a model's code takes these sizes."""
     try:
         takes(point)

@@ -216,9 +216,9 @@ def silence() -> Iterator[None]:
             yield
         finally:
             _flush(*streams)
-            for kept, number in files:
-                os.dup2(kept, number)
-                os.close(kept)
+            for copy, number in files:
+                os.dup2(copy, number)
+                os.close(copy)
             sys.stdout, sys.stderr = streams
             logging.disable(disabled)
             os.close(nowhere)
@@ -260,16 +260,16 @@ def _without_old_constructors() -> Iterator[None]:
 @contextmanager
 def _without_initialisation() -> Iterator[None]:
     """Filling weights with random numbers is most of the time on meta, and tells nothing."""
-    kept = {name: getattr(nn.init, name) for name in dir(nn.init) if name.endswith("_") and not name.startswith("_")}
+    fillers = {name: getattr(nn.init, name) for name in dir(nn.init) if name.endswith("_") and not name.startswith("_")}
     theirs: dict[str, Any] = getattr(sys.modules.get("transformers.initialization"), "TORCH_INIT_FUNCTIONS", {})
     before = dict(theirs)  # which transformers took when it was imported
-    for name in kept:
+    for name in fillers:
         setattr(nn.init, name, lambda tensor, *args, **kwargs: tensor)
     for name in theirs:
         theirs[name] = lambda tensor, *args, **kwargs: tensor
     try:
         yield
     finally:
-        for name, function in kept.items():
+        for name, function in fillers.items():
             setattr(nn.init, name, function)
         theirs.update(before)

@@ -159,7 +159,7 @@ def trace(
         raise WitnessError(f"{target or 'what is traced'} is {repr(build)[:80]} and no function that makes a model")
     name = target or getattr(build, "__name__", "model")
     defaults = _defaults(build, start)
-    kept = [Pinned(each, value, _DEFAULT) for each, value in defaults.items() if type(value) is int and value > 0]
+    pinned = [Pinned(each, value, _DEFAULT) for each, value in defaults.items() if type(value) is int and value > 0]
     said = [f"{each}={value!r}" for each, value in defaults.items() if type(value) is not int or value <= 0]
 
     def at(point: Point) -> nn.Module:
@@ -174,7 +174,7 @@ def trace(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = Tracer(Samples(stored(at), start), letters, fixed=kept).trace(name, title)
+            found = Tracer(Samples(stored(at), start), letters, fixed=pinned).trace(name, title)
         except WitnessError as error:
             error.args = (f"{error}{hint}",)
             raise

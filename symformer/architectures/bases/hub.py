@@ -12,6 +12,17 @@ from ...language.symbols import letter
 
 NO_TABLE = "max_position_embeddings"  # inert where positions are no table: nothing is as long as they are many
 
+# Inert where no window is used: 'use_sliding_window' has to be false for that.
+NO_WINDOW = ("sliding_window", "max_window_layers")
+# Every layer has experts, and nothing is added for the loss that balances them.
+ALL_EXPERTS: Mapping[str, tuple[Any, ...]] = {
+    "output_router_logits": (False,),
+    "decoder_sparse_step": (1,),
+    "mlp_only_layers": ([], None),
+}
+# Inert then: the width of the layers without experts; a factor of that loss; what the weights of experts add up to.
+NO_DENSE = ("intermediate_size", "router_aux_loss_coef", "norm_topk_prob")
+
 
 def usual(sizes: Mapping[Symbol, int | Expr | Field | None]) -> dict[Symbol, Field]:
     """The fields of sizes under their usual names, each with its default; or a field that is called otherwise.

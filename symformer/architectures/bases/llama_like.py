@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from sympy import Integer
 
@@ -35,6 +35,7 @@ class LlamaLike(Decoder):
     """A decoder as Llama has it; a subclass overrides what it has otherwise."""
 
     constraints = ROTARY_HEADS
+    tables: ClassVar[str] = "rotary"  # "rotary_single" where the angles stay in single precision
 
     head: Literal["lm", "none"] = "lm"
     tied: bool = False
@@ -67,6 +68,10 @@ class LlamaLike(Decoder):
         return self.layer_of(self.attention, self.mlp)
 
     def layer_of(self, attention: Component, mlp: Component) -> Component:
+        """A layer of these two, as the model has them."""
+        return self.pre_norm_layer(attention, mlp)
+
+    def pre_norm_layer(self, attention: Component, mlp: Component) -> PreNormBlock:
         """A layer of these two, with a norm before each."""
         return PreNormBlock(
             parts={
@@ -82,4 +87,4 @@ class LlamaLike(Decoder):
         return LMHead(tied=self.tied) if self.head == "lm" else None
 
     def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
-        return (ops.positions("rotary_emb", tokens.shape[1], D, "rotary"),)
+        return (ops.positions("rotary_emb", tokens.shape[1], D, self.tables),)

@@ -1,0 +1,162 @@
+"""ModernBERT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sympy import Integer
+
+from ..components.base import Component
+from ..components.dropout import Dropout
+from ..components.gated_mlp import GatedMLP
+from ..components.head_transform import HeadTransform
+from ..components.identity import Identity
+from ..components.layer_norm import LayerNorm
+from ..components.lm_head import LMHead
+from ..components.pre_norm_block import PreNormBlock
+from ..components.rotary_positions import RotaryPositions
+from ..components.self_attention import SelfAttention
+from ..language.sizes import Divides
+from ..language.symbols import A, C_local, E, H, L_global, L_local, V
+from ..ledger.facts import ONE, Activation, Tensor
+from ..ledger.operations import Operations
+from .base import Chance, Field, Fields, Function, Layers, Switch, Witness
+from .bases.bert_like import FIXED
+from .bases.hub import NO_TABLE, usual
+from .bases.stacked import Names, Stacked
+
+_ROTARY = Fields({}, fixed={"rope_type": ("default",)}, inert=("rope_theta",))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModernBERT(Stacked):
+    """ModernBERT, Warner et al. 2024 [warner2024], section 2.1: a pre-norm encoder without biases.
+
+    It has rotary positions, gated feed-forward networks, and local attention in all but every third layer. The first
+    layer has no norm before its attention: the embeddings have just had one. Global and local layers stand here in two
+    stacks; nothing counted depends on their order.
+
+    >>> ModernBERT().params
+    4*L_local*E**2 + 3*L_local*E*H + 4*L_global*E**2 + 3*L_global*E*H + 2*L_local*E + 2*L_global*E + V*E + E
+    """
+
+    title = "ModernBERT"
+    shapes = "tokens[B,S] -> output"
+    names = Names(table="embeddings.tok_embeddings", norm="final_norm")
+    constraints = (Divides(2 * A, E), Divides(Integer(2), C_local))  # rotary positions turn pairs of elements
+
+    fields = Fields(
+        usual({V: 50368, E: 768, H: 1152, A: 12, C_local: 128}),
+        {
+            "tied": Switch("tie_word_embeddings", True),
+            "norm_bias": Switch("norm_bias", False),
+            "decoder_bias": Switch("decoder_bias", True),
+            "activation": Function("hidden_activation", "gelu"),
+            "embedding_dropout": Chance("embedding_dropout", 0.0),
+            "attention_dropout": Chance("attention_dropout", 0.0),
+            "mlp_dropout": Chance("mlp_dropout", 0.0),
+        },
+        layers=Layers(
+            {"full_attention": L_global, "sliding_attention": L_local},
+            ("full_attention", "sliding_attention", "sliding_attention"),
+            Field(("num_hidden_layers",), 22),
+        ),
+        nested={"rope_parameters": Fields({}, nested={"full_attention": _ROTARY, "sliding_attention": _ROTARY})},
+        model_types=("modernbert",),
+        classes={"ModernBertModel": {"head": "none"}, "ModernBertForMaskedLM": {"head": "mlm"}},
+        restated={"sliding_window": C_local / 2},
+        fixed={
+            **{"classifier_bias": (False,), "classifier_activation": ("gelu",), "global_attn_every_n_layers": (3,)},
+            **{"position_embedding_type": FIXED["position_embedding_type"]},
+        },
+        inert=(
+            *(NO_TABLE, "norm_eps", "initializer_cutoff_factor", "classifier_pooling", "deterministic_flash_attn"),
+            *("sparse_prediction", "sparse_pred_ignore_index"),  # which logits a loss is computed of
+            *("global_rope_theta", "local_rope_theta", "reference_compile", "repad_logits_with_grad"),
+        ),
+    )
+    witness = Witness(
+        "transformers",
+        "ModernBertConfig",
+        prefix="model.",
+        arguments={"pad_token_id": None},  # which has to be a row of the table
+        stacks={"first_layer": ONE, "global_layers": L_global - 1, "local_layers": L_local},
+    )
+    variants = (
+        {},
+        {"norm_bias": True},
+        {"head": "mlm"},
+        {"head": "mlm", "tied": False},
+        {"head": "mlm", "decoder_bias": False},
+    )
+
+    head: Literal["none", "mlm"] = "none"
+    tied: bool = True
+    norm_bias: bool = False
+    decoder_bias: bool = True
+    activation: Activation = "gelu"
+    embedding_dropout: bool = False
+    attention_dropout: bool = False
+    mlp_dropout: bool = False
+
+    @property
+    def norm(self) -> Component:
+        """A norm, wherever the model has one."""
+        return LayerNorm(bias=self.norm_bias)
+
+    @property
+    def attention(self) -> SelfAttention:
+        """Every token with every token."""
+        return SelfAttention(
+            heads=A,
+            kv_heads=A,
+            head_width=E / A,
+            bias=False,
+            output_bias=False,
+            causal=False,
+            positions=RotaryPositions(),
+            fused="Wqkv",
+            output="Wo",
+            softmax="float32",
+            weight_dropout="attention_dropout" if self.attention_dropout else "",
+            output_dropout="out_drop" if self.attention_dropout else "",
+        )
+
+    @property
+    def layer(self) -> Component:
+        return self.layer_of(self.norm, self.attention)
+
+    def layer_of(self, norm: Component, attention: Component) -> Component:
+        """A layer with this attention, and this before it."""
+        dropped = "drop" if self.mlp_dropout else ""
+        mlp = GatedMLP(activation=self.activation, fused="Wi", act="act", inner_dropout=dropped, down="Wo")
+        return PreNormBlock(parts={"attn_norm": norm, "attn": attention, "mlp_norm": self.norm, "mlp": mlp})
+
+    @property
+    def final_norm(self) -> Component:
+        return self.norm
+
+    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
+        x = ops.call("embeddings.norm", self.norm, super().embed(ops, tokens))
+        return ops.call("embeddings.drop", Dropout(), x) if self.embedding_dropout else x
+
+    def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
+        angles = {
+            each: ops.positions(f"rotary_emb.{each}", tokens.shape[1], E / A, "rotary") for each in ("global", "local")
+        }
+        local = self.layer_of(self.norm, replace(self.attention, window=C_local / 2))
+        x = self.embed(ops, tokens)
+        x = ops.repeat("first_layer", ONE, self.layer_of(Identity(), self.attention), x, angles["global"])
+        x = ops.repeat("global_layers", L_global - 1, self.layer, x, angles["global"])
+        x = ops.repeat("local_layers", L_local, local, x, angles["local"])
+        x = ops.call(self.names.norm, self.final_norm, x)
+        return self.finish(ops, x)
+
+    def finish(self, ops: Operations, x: Tensor) -> Tensor:
+        if self.head == "none":
+            return x
+        x = ops.call("head", HeadTransform(bias=False, act="act", norm="norm", normalise=self.norm), x)
+        return ops.call(
+            "decoder", LMHead(tied=self.tied, bias=self.decoder_bias), x, ops.weight(f"{self.names.table}.weight")
+        )

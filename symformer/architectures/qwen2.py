@@ -1,0 +1,36 @@
+"""Qwen2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..components.base import Component
+from ..language.symbols import A, D, E, G, H, L, V
+from .base import Field, Fields, Witness
+from .bases.hub import NO_TABLE, NO_WINDOW, heads, usual
+from .bases.llama_like import OPTIONS, LlamaLike
+
+
+@dataclass(frozen=True, kw_only=True)
+class Qwen2(LlamaLike):
+    """Qwen2, Yang et al. 2024 [yang2024], section 2.2.1, and Qwen2.5: Llama, with biases for queries, keys and values.
+
+    >>> Qwen2().params
+    2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + L*A*D + 2*L*G*D + 2*L*E + 2*V*E + E
+    """
+
+    title = "Qwen2"
+    fields = Fields(
+        usual({V: 151936, E: 4096, H: 22016, L: 32, A: 32, G: 32, D: Field(("head_dim",), E / A)}),
+        OPTIONS,
+        model_types=("qwen2",),
+        classes=heads("Qwen2"),
+        rotary=True,
+        inert=(NO_TABLE, *NO_WINDOW),
+    )
+    witness = Witness("transformers", "Qwen2Config", prefix="model.")
+    variants = ({}, {"tied": True}, {"head": "none"})
+
+    @property
+    def attention(self) -> Component:
+        return replace(self.rotary_attention, bias=True)

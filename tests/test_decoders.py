@@ -1,0 +1,172 @@
+"""What decoders share, written once; layers of several kinds, counted once where they are alike."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+from sympy import expand
+from torch.autograd.graph import saved_tensors_hooks
+
+from symformer import SymformerError
+from symformer.architectures import architecture, architecture_class, names
+from symformer.architectures.base import Architecture
+from symformer.architectures.bases.llama_like import LlamaLike
+from symformer.architectures.bases.stacked import Stacked
+from symformer.components.self_attention import SelfAttention
+from symformer.language.symbols import SYMBOLS, L, L_dense, L_global, L_local, L_moe
+from symformer.ledger.facts import Kind
+from symformer.witness.calling import unpadded
+from symformer.witness.measure import build
+from symformer.witness.oracles import activation_bytes
+
+SIZES = {
+    **{"V": 29, "E": 48, "H": 14, "L": 2, "A": 6, "G": 3, "D": 8, "C_win": 4, "X": 5, "K": 2, "M": 11, "M_shared": 13},
+    **{"L_local": 2, "L_global": 3, "L_dense": 2, "L_moe": 3, "X_shared": 1, "R_q": 19, "R_kv": 17, "D_nope": 10},
+    **{"D_rope": 4, "D_v": 9, "P": 31},
+}
+NUMBERS = {SYMBOLS[name]: number for name, number in SIZES.items()}
+FAMILY = [name for name in names() if issubclass(architecture_class(name), LlamaLike)]
+
+
+@cache
+def component(name: str) -> Architecture:
+    return architecture_class(name)()
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_the_precision_of_the_softmax_is_torch_s(name: str) -> None:
+    """In half precision torch keeps a tensor of scores in single precision for each layer that says it does so."""
+    part, kept = component(name), dict[int, torch.Tensor]()
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        kept.setdefault(tensor.untyped_storage()._cdata, tensor)
+        return tensor
+
+    with unpadded():
+        model = build(part, NUMBERS, "cpu").to(torch.bfloat16)
+        model.config._attn_implementation = "eager"
+        model.config._experts_implementation = "batched_mm"
+        with saved_tensors_hooks(keep, lambda tensor: tensor):
+            model(torch.zeros(2, 7, dtype=torch.long), use_cache=False)
+    shaped = [each for each in kept.values() if tuple(each.shape) == (2, SIZES["A"], 7, 7)]
+    singles = sum(each.dtype == torch.float32 for each in shaped)
+    numbers = {**NUMBERS, L: sum(NUMBERS[size] for size in totals(name)) or NUMBERS[L]}
+    softmaxes = [(count, entry) for count, entry in part.ledger if entry.kind is Kind.SOFTMAX]
+    assert softmaxes
+    assert singles == sum(count.xreplace(numbers) for count, entry in softmaxes if entry.function == "float32") > 0
+
+
+@pytest.mark.parametrize(("implementation", "dtype"), [("eager", "bf16"), ("sdpa", "bf16"), ("eager", "fp32")])
+@pytest.mark.parametrize("name", ["qwen2", "qwen3", "olmo", "olmo2", "granite"])
+def test_bytes_that_are_held(name: str, implementation: str, dtype: str) -> None:
+    """Norms of each head and of all heads, norms in single precision, and factors that keep nothing."""
+    sizes = {"B": 2, "S": 7, "V": 29, "E": 48, "H": 14, "L": 3, "A": 6, "G": 3 if name != "olmo2" else 6, "D": 10}
+    numbers = {SYMBOLS[size]: number for size, number in sizes.items()}
+    way = {"implementation": implementation, "dtype": dtype}
+    theirs = activation_bytes(component(name), numbers, **way, fake=False)
+    assert architecture(name).formula("activations", **way).value(sizes) == theirs > 0
+
+
+def totals(name: str) -> set[object]:
+    return {size for value in component(name).totals.values() for size in value.free_symbols}
+
+
+def test_a_copy_that_could_drift_is_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rotary attention is written in one place: what is changed there is changed in every model that turns its heads.
+
+    No file but that of the base makes such an attention, and each model of the family makes its own from it.
+    """
+    whole = LlamaLike.rotary_attention
+    assert isinstance(whole, property)
+    assert whole.fget is not None
+    drifted = property(lambda self: SelfAttention(**{**vars(whole.fget(self)), "softmax": "float64"}))
+    monkeypatch.setattr(LlamaLike, "rotary_attention", drifted)
+    changed = {
+        name
+        for name in FAMILY
+        if {entry.function for _, entry in architecture_class(name)().ledger if entry.kind is Kind.SOFTMAX}
+        == {"float64"}
+    }
+    latent = {name for name in FAMILY if any(entry.latent for _, entry in component(name).ledger)}
+    assert changed == set(FAMILY) - latent
+    assert len(changed) >= 12
+    for name in changed:
+        source = Path(inspect.getfile(architecture_class(name))).read_text("utf-8")
+        assert "RotaryPositions()" not in source, f"{name} writes its rotary attention out"
+
+
+@pytest.mark.parametrize("name", ["gemma2", "deepseek-v3"])
+def test_what_layers_of_two_kinds_share_is_counted_once(name: str) -> None:
+    params = architecture(name).params
+    first, second = {"gemma2": (L_local, L_global), "deepseek-v3": (L_dense, L_moe)}[name]
+    attention = [line for line in params.root.parts() if line.name == "self_attn" and line.each != 0]
+    assert [line.path for line in attention] == ["layers.*.self_attn"]
+    assert params.written.free_symbols >= {L}
+    assert expand(params.written.xreplace({L: first + second})) == params.expanded
+    assert L not in params.expanded.free_symbols
+    # Every stored weight stands under the list that all share or under that of its kind, and none under both.
+    stored = [weight.path for _, weight in component(name).ledger.weights]
+    assert len(stored) == len(set(stored))
+
+
+def test_two_stacks_written_apart_come_to_the_same() -> None:
+    """DeepSeek-V3 with its two kinds of layer as two stacks: every quantity that is answered is the same number."""
+
+    class Apart(architecture_class("deepseek-v3")):  # type: ignore[misc]
+        totals = {}
+
+        def forward(self, ops, tokens):  # type: ignore[no-untyped-def]
+            x, context = self.embed(ops, tokens), self.context(ops, tokens)
+            for stack in self.stacks:
+                x = ops.repeat(stack.name, stack.count, stack.layer, x, *context)
+            return self.finish(ops, ops.call("norm", self.norm, x))
+
+    apart, whole = Apart(), component("deepseek-v3")
+    for quantity in ("params", "flops", "train-flops", "decode-flops", "kv-cache", "active-params", "inference-memory"):
+        assert apart.formula(quantity).expanded == whole.formula(quantity).expanded, quantity
+
+
+def test_the_number_of_all_layers_follows_from_that_of_each_kind() -> None:
+    model = architecture("deepseek-v3")
+    assert model.known[L] == 61  # 3 dense layers and 58 with experts, DeepSeek-AI 2024, section 4.2
+    assert model.set({L_moe: 70}).known[L] == 73
+    with pytest.raises(SymformerError, match=r"L=70 is not L_dense \+ L_moe=61; set those it counts"):
+        model.set({L: 70})
+    with pytest.raises(SymformerError, match=r"L is L_dense \+ L_moe in deepseek-v3.params; give those"):
+        model.params.partial(L=70)
+    with pytest.raises(SymformerError, match=r"L=70 is not L_dense"):
+        model.params.value(L=70)
+    with pytest.raises(SymformerError, match="DeepSeek-V3 has layers of 2 kinds; stages are known for layers of one"):
+        model.formula("params", pipeline="first")
+
+
+# target -> the parameters that one token meets, by hand: embedding and head, L times attention, norms, router and the
+# experts that it goes to, and the last norm.
+ACTIVE = {
+    # 4 heads of 128 for keys: 2*2048*(4096 + 512) + 2*128 + 2*2048 + 2048*128 + 8*3*2048*768
+    "qwen3-30b-a3b": 2 * 151_936 * 2_048 + 48 * (18_874_368 + 256 + 4_096 + 262_144 + 37_748_736) + 2_048,
+    # 4*2048² + 3*2048 biases + 2*2048 norms + 60*2048 router + 4*3*2048*1408 + 3*2048*5632 + 2048 gate
+    "qwen1.5-moe-a2.7b": 2 * 151_936 * 2_048
+    + 24 * (16_777_216 + 6_144 + 4_096 + 122_880 + 34_603_008 + 34_603_008 + 2_048)
+    + 2_048,
+    # 4*2048² + 4*2048 norms + 64*2048 router + 8*3*2048*1024
+    "olmoe-1b-7b": 2 * 50_304 * 2_048 + 16 * (16_777_216 + 8_192 + 131_072 + 50_331_648) + 2_048,
+}
+
+
+@pytest.mark.parametrize("target", ACTIVE)
+def test_the_parameters_that_one_token_meets(target: str) -> None:
+    assert architecture(target).formula("active-params").value() == ACTIVE[target]
+
+
+def test_every_stack_has_a_name_of_its_own() -> None:
+    for name in names():
+        part = component(name)
+        if isinstance(part, Stacked):
+            called = [stack.name for stack in part.stacks]
+            assert len(called) == len(set(called)) > 0
+            assert len(called) == 1 or dict(part.witness.stacks) == {each.name: each.count for each in part.stacks}

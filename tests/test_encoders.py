@@ -1,0 +1,101 @@
+"""What encoders have of their own: lengths, shared layers, widths of embeddings, local attention, images."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from transformers import RobertaConfig, RobertaModel
+
+from symformer import SymformerError, architecture
+from symformer.architectures.base import Architecture
+from symformer.language.symbols import SYMBOLS, E_emb, L, N_group
+from symformer.quantities import quantities
+from symformer.witness.oracles import activation_bytes
+
+ALBERT = {"V": 29, "P": 13, "V_type": 4, "E_emb": 10, "E": 12, "H": 7, "L": 6, "N_group": 2, "A": 3}
+
+
+def test_two_rows_of_robertas_positions_are_no_tokens() -> None:
+    """Of 13 rows torch reads 11, the third to the last: tokens are 5, and the padding is 1."""
+    made = RobertaModel(
+        RobertaConfig(
+            **{"vocab_size": 29, "max_position_embeddings": 13, "hidden_size": 12, "num_hidden_layers": 2},
+            **{"num_attention_heads": 3, "intermediate_size": 7, "type_vocab_size": 4},
+        )
+    ).eval()
+    sizes = {"B": 3, "V": 29, "P": 13, "V_type": 4, "E": 12, "H": 7, "L": 2, "A": 3}
+    flops = architecture("roberta").formula("flops")
+    asked = {name: size for name, size in sizes.items() if SYMBOLS[name] in flops.takes}
+    assert flops.value(asked, S=11) > 0
+    assert made(torch.full((3, 11), 5)).last_hidden_state.shape[1] == 11
+    with pytest.raises(SymformerError, match=r"P - 2=11 is less than S=12 \(sequence length\)"):
+        flops.value(asked, S=12)
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        made(torch.full((3, 12), 5))
+
+
+def test_layers_that_share_weights_are_stored_once_and_run_each() -> None:
+    """By hand: a layer is 4*12*12 + 2*12*7 + 9*12 + 7 = 859 numbers, of which 2 are stored and 6 run."""
+    albert = architecture("albert")
+    assert L not in albert.params.expanded.free_symbols
+    assert albert.params.part("encoder.albert_layer_groups").value({**ALBERT, "N_group": 1}) == 859
+    assert albert.params.expanded.coeff(N_group).xreplace({SYMBOLS[k]: v for k, v in ALBERT.items()}) == 859
+    bare = {"recipe": "fp32", "optimizer": "sgd", "implementation": "none"}
+    assert albert.formula("train-memory", **bare).equals(8 * albert.params.expanded)  # a weight and its gradient
+    moved = albert.formula("communication", data="replicated", count="limit")
+    assert moved.equals(2 * 2 * albert.params.expanded)  # 2 bytes each, reduced for all
+    # 2*B*S*(4*E*E + 2*E*H) and 4*B*S*S*E in each of L layers
+    layers = albert.formula("flops").part("encoder.albert_layer_groups")
+    assert layers.equals("8*B*S*E**2 + 4*B*S*E*H + 4*B*S**2*E")
+    with pytest.raises(SymformerError, match="layers that share their weights are not known in stages"):
+        albert.formula("params", pipeline="first")
+    with pytest.raises(SymformerError, match="transformers computes no layer again of a model whose layers share"):
+        albert.formula("activations", recompute="full")
+
+
+def test_embeddings_as_wide_as_the_layers_are_not_projected() -> None:
+    """The class makes a projection where the widths differ only, so the formula with one is not for equal ones."""
+    electra = architecture("electra")
+    with pytest.raises(SymformerError, match="E_emb = E = 256: nothing makes embeddings as wide as they are"):
+        architecture("electra-small").set({E_emb: 256})
+    without = architecture("electra", projected=False).params
+    assert without.equals(electra.params.expanded.xreplace({E_emb: SYMBOLS["E"]}) - SYMBOLS["E"] ** 2 - SYMBOLS["E"])
+
+
+def test_local_attention_on_both_sides_of_the_tokens() -> None:
+    """The fused kernel is given a mask where some token is 8 or more away, and every layer keeps it."""
+    modern = architecture("modernbert")
+    assert isinstance(modern.component, Architecture)
+    formula = modern.formula("activations", implementation="sdpa")
+    sizes = {"B": 3, "V": 29, "E": 24, "H": 10, "A": 4, "L_global": 2, "L_local": 5, "C_local": 16}
+    for length in (7, 8):
+        numbers = {SYMBOLS[name]: size for name, size in {**sizes, "S": length}.items()}
+        theirs = activation_bytes(modern.component, numbers, implementation="sdpa")
+        if length < 8:
+            assert formula.value({**sizes, "S": length}) == theirs > 0
+        else:
+            assert formula.expanded.xreplace(numbers) < theirs
+            with pytest.raises(SymformerError, match="then makes a mask, which every layer keeps"):
+                formula.value({**sizes, "S": length})
+    with pytest.raises(SymformerError, match="local on both sides is not known with recompute=full"):
+        modern.formula("activations", recompute="full")
+
+
+def test_an_image_is_so_many_patches_and_a_class_token() -> None:
+    """Of 6 by 6 pixels 9 patches of 2 by 2: of positions (9 + 1)*5, and 2*B*10*5*5 FLOPs of a query projection."""
+    vit = architecture("vit")
+    sizes = {"Z": 6, "Z_patch": 2, "N_chan": 3, "E": 5, "H": 7, "L": 4, "A": 1}
+    assert vit.params.part("position_embeddings").value(sizes) == 50
+    flops = vit.formula("flops").part("layers.attention.q_proj")
+    assert flops.value({**sizes, "B": 8}) == 2 * 8 * 10 * 5 * 5
+    with pytest.raises(
+        SymformerError, match=r"Z=7 is not a multiple of Z_patch=2 \(side of the image, side of a patch"
+    ):
+        vit.params.value({**sizes, "Z": 7})
+    for quantity in ("flops", "activations"):
+        assert "over B images" in quantities()[quantity].states(vit.formula(quantity))
+    with pytest.raises(SymformerError, match="S"):
+        vit.formula("flops").value({**sizes, "B": 8}, S=10)
+    for option in ({"context": "on"}, {"tensor": "sequence"}):
+        with pytest.raises(SymformerError, match="a convolution reads places beside its own"):
+            vit.formula("flops", **option)

@@ -1,0 +1,184 @@
+"""What the decoders after GPT-2 have that it has not: lines on scores, parts of heads that turn, rows before the first
+position's, windows that a cache knows nothing of.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sympy import Min, expand
+
+import symformer as sf
+from symformer import SymformerError, architecture, from_config
+from symformer.components.gated_mlp import GatedMLP
+from symformer.language.symbols import A, B, C, C_win, D_rope, E, G, H, L, L_global, L_local, S, V
+from symformer.ledger.facts import Kind
+
+OWN = ("gpt1", "gpt-neo", "gptj", "bloom", "falcon", "mpt")  # their attention is written out in their own code
+
+
+def elementwise(name: str, **options: Any) -> Any:
+    """What is counted beside the matrix products."""
+    model = architecture(name, **options)
+    return expand(model.formula("flops", count="all").expanded - model.formula("flops").expanded)
+
+
+def test_a_line_on_the_scores_is_one_sum_for_each_pair() -> None:
+    """Falcon with linear biases has a sum for each of B·A·S² pairs and layers, where the other turns 3·2·B·S·E."""
+    plain = {"multi_query": False}
+    lines = elementwise("falcon", alibi=True, **plain) - elementwise("falcon", **plain)
+    assert expand(lines - L * (B * A * S**2 - 6 * B * S * E)) == 0
+    alibi = sf.component("alibi")
+    assert alibi.formula("train-flops").expanded == 0
+    assert alibi.formula("flops", count="all").value(B=3, S=5, A=7) == 3 * 5 * 5 * 7
+
+
+def test_of_a_head_what_turns_is_counted() -> None:
+    """Three operations for each element that turns: of A query heads and A key heads D_rope, in L layers."""
+    rest = elementwise("gptj").subs(D_rope, 0)
+    assert expand(elementwise("gptj") - rest - L * 3 * 2 * B * S * A * D_rope) == 0
+
+
+def test_the_rows_before_the_first_position_are_read_by_no_token() -> None:
+    """OPT stores P + 2 rows, and its first token reads the third: S tokens fit where S is at most P."""
+    opt = architecture("opt-125m")
+    assert opt.params.part("embed_positions").value() == (2048 + 2) * 768
+    flops = opt.formula("flops")
+    assert flops.value(B=1, S=2048) > 0
+    with pytest.raises(SymformerError, match=r"P=2048 \(learned position rows\) is less than S=2049"):
+        flops.value(B=1, S=2049)
+
+
+def test_a_window_that_is_in_the_mask_alone() -> None:
+    """GPT-Neo's pairs are as few as its window leaves: min(S, w)(2S - min(S, w) + 1)/2 of a layer with one; its cache
+    and a new token's products are of all C tokens and the new one in every layer.
+    """
+    neo = architecture("gpt-neo")
+    full, causal = (neo.formula("flops", attention=way).expanded for way in ("full", "causal"))
+    least = Min(S, C_win)
+    pairs = L_local * least * (2 * S - least + 1) / 2 + L_global * S * (S + 1) / 2
+    assert expand(full - causal - 4 * B * E * ((L_local + L_global) * S**2 - pairs)) == 0
+    assert expand(neo.formula("kv-cache").expanded - (L_local + L_global) * 2 * 2 * B * C * E) == 0
+    assert neo.formula("decode-flops").expanded.coeff(C) == 4 * B * E * L_local + 4 * B * E * L_global
+    assert neo.formula("kv-cache", window="rolling").expanded.has(Min(C, C_win))
+
+
+def test_keys_are_cached_as_the_class_caches_them() -> None:
+    """Falcon's first form stores one head's keys and values; its grouped form copies G heads' to all A of width E/A."""
+    assert expand(architecture("falcon").formula("kv-cache").expanded - 2 * 2 * B * C * L * E / A) == 0
+    grouped = architecture("falcon", grouped=True)
+    assert expand(grouped.formula("kv-cache").expanded - 2 * 2 * B * C * L * E) == 0
+    assert expand(grouped.params.part("h.self_attention.query_key_value").expanded - E * (E + 2 * G * E / A)) == 0
+
+
+def test_one_matrix_or_two_make_the_same_gate() -> None:
+    one, two = GatedMLP(fused="gate_up_proj"), GatedMLP()
+    for quantity in ("params", "flops", "train-flops"):
+        assert one.formula(quantity).equals(two.formula(quantity).expanded)
+    stored = [weight.shape for _, weight in one.ledger.weights]
+    assert stored == [(2 * H, E), (E, H)]
+
+
+def test_two_norms_read_the_same_input() -> None:
+    """Side by side, no norm reads what another sublayer gave; one after the other, the second does."""
+    for parallel in (True, False):
+        ledger = architecture("gpt-neox", parallel=parallel).ledger
+        first, second, _ = (entry for _, entry in ledger if entry.kind is Kind.NORM)
+        assert (first.inputs == second.inputs) is parallel
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_what_own_attention_keeps_is_refused(name: str) -> None:
+    model = architecture(name)
+    for implementation in ("eager", "sdpa"):
+        for quantity in ("activations", "train-memory"):
+            with pytest.raises(
+                SymformerError, match="the code of its attention is its own, and nobody has read off it"
+            ):
+                model.formula(quantity, implementation=implementation)
+    assert model.formula("train-memory", implementation="none").expanded != 0
+
+
+def read(tmp_path: Path, **config: Any) -> sf.Model:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config), "utf-8")
+    return from_config(str(path))
+
+
+PHI = {"model_type": "phi", "hidden_size": 2560, "num_attention_heads": 32}  # heads of 80
+
+
+@pytest.mark.parametrize(
+    ("fields", "number"),
+    [
+        ({}, 40),  # the class turns a half where nothing is said
+        ({"partial_rotary_factor": 0.4}, 32),  # Phi-2
+        ({"partial_rotary_factor": 0.4, "rope_parameters": {"rope_type": "default", "rope_theta": 7.0}}, 32),
+        ({"rope_scaling": {"rope_type": "linear", "factor": 2.0, "partial_rotary_factor": 0.3}}, 24),
+    ],
+)
+def test_a_part_of_a_head_is_read(fields: dict[str, Any], number: int, tmp_path: Path) -> None:
+    """int(80·0.3) is 24: the class multiplies floats, and so does what reads its config."""
+    assert read(tmp_path, **PHI, **fields).known[D_rope] == number
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        (
+            {**PHI, "partial_rotary_factor": 0},
+            "'partial_rotary_factor' is 0 in the config; it should be above 0 and at",
+        ),
+        ({**PHI, "partial_rotary_factor": 1.5}, "is 1.5 in the config; it should be above 0 and at most 1"),
+        ({**PHI, "partial_rotary_factor": True}, "is True in the config; it should be above 0 and at most 1"),
+        ({**PHI, "partial_rotary_factor": "half"}, "is 'half' in the config; it should be above 0 and at most 1"),
+        ({**PHI, "partial_rotary_factor": 0.01}, "which is nothing of D = 80"),
+        ({**PHI, "partial_rotary_factor": 0.0126}, "D_rope=1 is not a multiple of 2"),
+        (
+            {**PHI, "partial_rotary_factor": 0.5, "rope_scaling": {"type": "default", "partial_rotary_factor": 0.4}},
+            "twice: 'partial_rotary_factor' = 0.5 and 'rope_scaling.partial_rotary_factor' = 0.4; keep one",
+        ),
+        ({**PHI, "qk_layernorm": True}, "'qk_layernorm' is True in the config; that changes what is counted"),
+        ({"model_type": "phi3", "rope_scaling": {"type": "linear", "factor": 2}}, "known: default, longrope, su"),
+        ({"model_type": "phi3", "rope_scaling": {"type": "su"}}, "which asks for 'short_factor'"),
+        (
+            {"model_type": "falcon", "new_decoder_architecture": True, "parallel_attn": False},
+            "grouped=true with parallel=false is no Falcon",
+        ),
+        ({"model_type": "falcon", "num_ln_in_parallel_attn": 2}, "norms=two with grouped=false is no Falcon"),
+        ({"model_type": "falcon", "num_ln_in_parallel_attn": 3}, "is 3 in the config; only None or 1 or 2 is known"),
+        ({"model_type": "mpt", "attn_config": {"clip_qkv": 6}}, "'clip_qkv' is 6 in the config; that changes what is"),
+        (
+            {"model_type": "mpt", "attn_config": [1]},
+            "'attn_config' is [1] in the config; it should be an object or null",
+        ),
+        ({"model_type": "mpt", "attn_config": {"rings": 7}}, "the field 'rings' = 7 is not known here"),
+        ({"model_type": "openai-gpt", "afn": "mish"}, "only 'gelu' or 'relu' or 'silu' or 'swish' is known"),
+        (
+            {"model_type": "gpt_neo", "num_layers": 2, "attention_types": [[["global"], 2]]},
+            "the config has no layer of the kind 'local'",
+        ),
+        ({"model_type": "gpt_neo", "attention_types": [["global"]]}, "it should be pieces of a list"),
+        (
+            {"model_type": "gpt_neo", "attention_layers": ["global"] * 24},
+            "'attention_layers' is not what 'attention_types' comes to in the config",
+        ),
+    ],
+)
+def test_a_config_is_refused_in_a_sentence(config: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(SymformerError) as caught:
+        read(tmp_path, **config)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_gpt_1s_gelu_is_the_one_written_out(tmp_path: Path) -> None:
+    assert read(tmp_path, model_type="openai-gpt").component.activation == "gelu_new"  # type: ignore[attr-defined]
+
+
+def test_the_head_of_phi_has_a_bias() -> None:
+    assert architecture("phi").params.part("lm_head").equals(V * E + V)
+    assert architecture("phi", tied=True).params.part("lm_head").equals(V)
