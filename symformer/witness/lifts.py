@@ -36,6 +36,7 @@ from .watching import Products, Unmasked
 
 FEW = 11  # tokens of a run with numbers
 SMALL = 5  # keys in a window of such a run
+CHUNKS = re.compile("chunk|local|block_size|stride|sparse|window")  # fields that a mask may hang on
 PARAMETERS = 60_000_000  # that such a run has at most
 # What is held to torch: each by a run, or by tensors, of its own.
 CHECKED = (
@@ -112,6 +113,8 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
         shallow = {name: size for name, size in products.checked[0].items() if DEEP.search(name)}
         if why := check.beyond({**runner.start, **_deep(shallow, whole, letters)}, letters):
             said |= dict.fromkeys(CACHED, why)
+    for name in CHECKED:  # what nothing was asked of rests on what was refused
+        said.setdefault(name, said.get("kv-cache") or said.get("decode-flops") or "this model keeps no cache")
     confirmed = {name: len(points) for name, why in said.items() if not why}
     refusals = {name: why for name, why in said.items() if why}
     lifted = replace(lifted, confirmed=confirmed, refusals=refusals)
@@ -356,7 +359,17 @@ def _small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
             return False
         return True
 
-    held = {"B", "S", "S_enc", *windows, *trace.ties, *(each.name for each in trace.pinned)}
+    for name in (each for each in point if CHUNKS.search(each) and each not in windows):  # else no mask shows them
+        point = {**point, name: SMALL} if takes({**point, name: SMALL}) else point
+    held = {
+        "B",
+        "S",
+        "S_enc",
+        *windows,
+        *(each for each in point if CHUNKS.search(each)),
+        *trace.ties,
+        *(each.name for each in trace.pinned),
+    }
     small = {name: size for name in point if name not in held and (size := _least(name, point[name]))}
     moving = [name for name in point if name in trace.letters and name not in held]
 
