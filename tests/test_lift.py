@@ -39,6 +39,7 @@ APART = {
     "albert": "one layer that runs L times is no row of L layers",
     "deepseek-v3": "the trace has D_rope = D, which no config says",
     "gpt-neo": "how many of its layers have a window is in no cache",
+    "modernbert": "a window on both sides is no pattern that is known",
     "mpt": "its own config writes fields that we refuse",
     **dict.fromkeys(("bart", "t5", "whisper", "vit"), "an encoder's and a decoder's tables, and what is no token"),
 }
@@ -91,7 +92,7 @@ def rows(
                 name(entry.path),
                 entry.kind,
                 read,
-                shape(entry.output),
+                wrote,
                 held(entry.weights),
                 held(entry.shared),
                 facts,
