@@ -60,6 +60,8 @@ QUANTITY = Quantity(
         "latent": LATENT,
         "logits": Convention({"fp32": "4 bytes an element", **{k: v for k, v in DTYPE.items() if k != "fp32"}}),
     },
+    carried="Every weight once, the states that the tokens before left in each of B sequences, and the logits of one "
+    "token in each. What is needed only for a moment is not counted.",
     besides={Kind.SCAN: STATE_BYTES},
     encoder="To the keys and values belong those of all that the encoder read.",
 )

@@ -39,11 +39,16 @@ QUANTITY = Quantity(
     ("what is kept", "multiplied out"),
     {
         "dtype": Convention(DTYPE),
-        "tokens": Convention({"all": "all C tokens in the cache", "one": "one token more, while no window is full"}),
+        "tokens": Convention(
+            {"all": "all C tokens in the cache", "one": "one token more, while no window is full"},
+            lambda entry: entry.kind in ATTENDING,
+        ),
         "window": WINDOW,
         "latent": LATENT,
     },
     after=0,
+    carried="What every layer hands on to the next token in each of B sequences: the state of its scan, and what its "
+    "convolution reads again. Both are as large after one token as after many.",
     besides={Kind.SCAN: STATE_BYTES},
     encoder="What a layer attends to of the encoder it keeps as well: the keys and the values of all that the encoder "
     "read.",
