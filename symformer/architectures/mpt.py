@@ -32,7 +32,7 @@ ATTENTION = Fields(
 
 @dataclass(frozen=True, kw_only=True)
 class MPT(GPTLike):
-    """MPT, MosaicML 2023 [mosaicml2023]: linear biases for positions, and no other biases anywhere.
+    """MPT, MosaicML NLP Team 2023 [mosaicml2023]: linear biases for positions, and no other biases anywhere.
 
     >>> MPT().params
     12*L*E**2 + 2*L*E + V*E + E

@@ -21,7 +21,7 @@ TWO = Integer(2)
 
 ATTENTION = Convention(
     {
-        "full": "attention counts every query-key pair, masked or not: S² of them where S tokens attend to one another",
+        "full": "attention counts every query-key pair, masked or not",
         "causal": "attention under a causal mask counts only the pairs it keeps: S(S+1)/2, or "
         "fewer where a window slides",
     },

@@ -23,6 +23,7 @@ from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions,
 from .lengths import within
 
 SEQUENCES, IMAGES = "B sequences of S tokens", "B images"
+BOTH = "The S tokens are the decoder's; the encoder runs as well."  # where a decoder attends to an encoder
 Conventions = Mapping[str, str]
 R = TypeVar("R")
 Rule = Callable[[Entry, Conventions], tuple[Term, ...]]
@@ -134,6 +135,7 @@ class Quantity:
     after: int = 1  # how many tokens run after those in a cache
     frozen: str = ""  # what there is to add to the statement where a weight is stored that is never trained
     encoder: str = ""  # what there is to add to the statement where a decoder attends to an encoder
+    logits: str = ""  # what there is to add to the statement where logits are computed
     latent: str = ""  # what there is to add to the statement where keys and values are made from latents
     carried: str = ""  # the statement where nothing attends, and states are carried from token to token
     besides: Mapping[Kind, str] = field(default_factory=dict)  # what is said beside it of a model with such operations
@@ -216,7 +218,7 @@ class Quantity:
         return {
             name: value
             for name, value in formula.conventions.items()
-            if any(self.choices[name].concerns(each) or each.kind is Kind.OBSERVED for each in entries)
+            if not entries or any(self.choices[name].concerns(each) or each.kind is Kind.OBSERVED for each in entries)
         }
 
     def states(self, formula: Formula) -> str:
@@ -227,6 +229,8 @@ class Quantity:
         kinds = {each.kind for each in entries}
         alone = self.carried and Kind.SCAN in kinds and kinds.isdisjoint(ATTENDING)
         said = [self.carried] if alone else [self.statement.replace(SEQUENCES, IMAGES) if images else self.statement]
+        if any(each.logits for each in entries):
+            said.append(self.logits)
         if any(each.latent for each in entries):
             said.append(self.latent)
         if any(each.frozen for each in entries):
