@@ -357,7 +357,7 @@ def letters_are_one_thing_and_stand_in_the_table(document: Document) -> None:
         labels = {label.letter for block in blocks if isinstance(block, Equation) for label in block.chain.labels}
         assert not {label.partition("_")[0] for label in labels} & {size.name for size in rows}
         for line in lines_of(blocks):  # what is a letter is set as one, and so counted above
-            for word in re.findall(r"(?<![A-Za-z_0-9])[B-Z](?:_[a-z]+)?(?![A-Za-z_0-9])", plain(line)):
+            for word in re.findall(r"(?<![A-Za-z_0-9-])[B-Z](?:_[a-z]+)?(?![A-Za-z_0-9])", plain(line)):
                 assert word not in LETTERS, plain(line)
 
 
@@ -621,6 +621,37 @@ def test_each_place_is_described_as_it_is() -> None:
     ]
     latent = next(line for line in paragraphs(derivation("deepseek-v3")) if "made from one latent" in line)
     assert latent.startswith("layers.*.self_attn. ")
+
+
+def test_a_sentence_is_true_of_the_model_it_stands_in() -> None:
+    """Which norms a block has, and which sublayers; what attends to nothing has no convention of attention."""
+    # Gu and Dao 2023, section 3.4: one mixer a layer, and no attention; its cache does not grow
+    said = " ".join([*paragraphs(derivation("mamba-130m", "flops")), *paragraphs(derivation("mamba-130m", "kv-cache"))])
+    assert "x + f(norm(x)) for its one sublayer" in said
+    assert "attention=" not in said
+    assert "keys and the values" not in said
+    assert "as large after one token as after many" in said
+    # Black et al. 2022, section 2.1.2, and its figure: two norms; Chowdhery et al. 2022, section 2: one
+    assert any("with a norm of x for each" in line for line in paragraphs(derivation("gpt-neox-20b")))
+    assert any("with one norm for both" in line for line in paragraphs(derivation("palm-8b")))
+    # Raffel et al. 2020, section 2.1: a decoder's layer has three sublayers
+    assert any("for attention to the encoder, then" in line for line in paragraphs(derivation("t5-base")))
+    # an encoder without a head has no logits; its tokens are looked up, and attend to each other
+    said = " ".join(paragraphs(derivation("albert-base", "flops", "train-flops")))
+    assert "ogits" not in said
+    assert "attention=full" in said
+    assert "Logits are computed at all positions. " in " ".join(paragraphs(derivation("gpt2", "train-flops")))
+    # NVIDIA 2025, section 2.1: only some layers attend
+    said = " ".join(paragraphs(derivation("nemotron-h-8b", "kv-cache")))
+    assert "in every layer that attends" in said
+    assert "what its convolution reads again" in said
+    # Radford et al. 2022, section 2.2: sines for the encoder, learned positions for the decoder
+    kinds = [line for line in paragraphs(derivation("whisper-tiny")) if ".embed_positions. " in line]
+    assert ["sines" in line for line in kinds] == [True, False]
+    # a hyphen makes a letter part of a name
+    assert any(line.startswith("Command-R, Cohere 2024") for line in paragraphs(derivation("cohere")))
+    # all of a head turns
+    assert not any("elements turn" in line for line in paragraphs(derivation("falcon-7b")))
 
 
 def test_what_grows_fastest_says_which_sizes_grow() -> None:

@@ -27,7 +27,8 @@ from .bases.stacked import Stack
 
 @dataclass(frozen=True, kw_only=True)
 class ALBERT(BertLike):
-    """ALBERT, Lan et al. 2020 [lan2020], section 3.1: BERT with factorised embeddings, whose L layers share weights.
+    """ALBERT, Lan et al. 2020 [lan2020], section 3.1: BERT with factorised embeddings; its L layers share the weights
+    of N_group.
 
     Their E is E_emb, and their H is E. N_group layers have weights of their own; they print results for one.
 

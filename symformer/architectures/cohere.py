@@ -17,7 +17,7 @@ from .bases.llama_like import OPTIONS, LlamaLike
 
 @dataclass(frozen=True, kw_only=True)
 class Cohere(LlamaLike):
-    """Command R, Cohere 2024 [cohere2024]: attention and the MLP read one norm side by side; Command R+ normalises
+    """Command-R, Cohere 2024 [cohere2024]: attention and the MLP read one norm side by side; Command-R+ normalises
     queries and keys besides.
 
     The factor of the logits is elementwise.

@@ -103,7 +103,7 @@ class Falcon(GPTLike):
             output_bias=self.bias,
             fused="query_key_value",
             output="dense",
-            positions=None if self.alibi else RotaryPositions(width=E / A),
+            positions=None if self.alibi else RotaryPositions(),
             distances=ALiBi() if self.alibi else None,
         )
         mlp = MLP(bias=self.bias, activation=self.activation, up="dense_h_to_4h", down="dense_4h_to_h")

@@ -11,7 +11,8 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class ALiBi(Component):
-    """A line for each head, added to its scores, Press et al. 2022 [press2022], section 3: nothing is stored.
+    """Linear biases: to the scores of each head is added its own slope times the distance, Press et al. 2022
+    [press2022], section 3: nothing is stored.
 
     Their bias m·(j - i) of query i and key j is m·j here, as in the models that have it: m·i is the same for all keys
     of a query, and the softmax takes it away again.

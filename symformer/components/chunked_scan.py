@@ -15,7 +15,8 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class ChunkedScan(Component):
-    """A state [D_ssm,N_state] for each of A_ssm heads, Dao and Gu 2024 [dao2024], section 7.1; by chunks, section 6.
+    """A short convolution, then a state of D_ssm by N_state numbers for each of A_ssm heads, gated and normalised, Dao
+    and Gu 2024 [dao2024], section 7.1; by chunks, section 6.
 
     Their P, N and Q are D_ssm, N_state and C_chunk; G_ssm groups of heads share the directions that their states are
     written and read along. The convolution before it looks back on K_conv places, and is run on K_conv - 1 more than

@@ -43,6 +43,17 @@ class MoE(Component):
     beside: str = "shared_experts"
     shared_gate: str = ""  # of a matrix of one row, by whose sigmoid what that network gives is weighed
 
+    @property
+    def about(self) -> str:
+        """What stands beside the experts as well."""
+        said = super().about
+        if self.bias:
+            said += " The router and the experts have biases."
+        if self.shared is not None:
+            said += " What a network gives that every token goes through is added"
+            said += ", weighed by a gate of one number a token." if self.shared_gate else "."
+        return said
+
     def split(self, cut: Cut) -> MoE:
         return replace(self, stored=cut.experts_of(self.stored), hidden=cut.share(self.hidden))
 

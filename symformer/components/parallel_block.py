@@ -15,9 +15,7 @@ from .self_attention import SelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class ParallelBlock(Component):
-    """x + attention(norm(x)) + MLP(norm(x)), Chowdhery et al. 2022 [chowdhery2022], section 2: with one norm for both.
-
-    With a norm for each, Black et al. 2022 [black2022], section 2.1.2, both norms read x.
+    """x + attention(norm(x)) + MLP(norm(x)), with one norm for both, or with a norm of x for each.
 
     >>> ParallelBlock().params
     4*E**2 + 3*E*H + 6*E
@@ -33,6 +31,15 @@ class ParallelBlock(Component):
     parts: Mapping[str, Component] = field(
         default_factory=lambda: {"norm": LayerNorm(), "attention": SelfAttention(), "mlp": GatedMLP()}
     )
+
+    @property
+    def about(self) -> str:
+        """Whether both sublayers read the same norm."""
+        if sum(part.role == "norms" for part in self.parts.values()) == 1:
+            which = "Chowdhery et al. 2022 [chowdhery2022], section 2: with one norm for both."
+        else:
+            which = "Black et al. 2022 [black2022], section 2.1.2: with a norm of x for each."
+        return f"x + attention(norm(x)) + MLP(norm(x)), {which}"
 
     def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
         y = normal = x

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sympy import Expr
 
+from ..language.notation.text import text
 from ..language.symbols import E, P
 from ..ledger.facts import ONE, ZERO, Tensor
 from ..ledger.operations import Operations
@@ -20,13 +21,25 @@ class PositionEmbedding(Component):
     P*E
     """
 
-    title = "Learned position embedding"
     role = "embeddings"
     rows: Expr = P
     width: Expr = E
     skipped: Expr = ZERO  # rows before the first position's, which no position reads
     fixed: bool = False  # whether it is stored and never trained, as sines are where they are a weight
     sequences: Expr = ONE  # for how many they are looked up: for one, which the batch shares, or for each of B
+
+    @property
+    def title(self) -> str:  # type: ignore[override]  # whether they are learned
+        return "Stored sinusoidal positions" if self.fixed else "Learned position embedding"
+
+    @property
+    def about(self) -> str:
+        """Whether its rows are learned, and which of them no position has."""
+        said = super().about
+        if self.fixed:
+            said = "One row of E sines and cosines a position, Vaswani et al. 2017 [vaswani2017], section 3.5: stored "
+            said += "with the weights, and never trained."
+        return said if self.skipped == 0 else f"{said} The first {text(self.skipped)} rows are no position's."
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # as often as they are looked up

@@ -14,7 +14,8 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class SelectiveScan(Component):
-    """A state of N_state numbers for each of H_ssm channels, Gu and Dao 2023 [gu2023], section 3, algorithm 2.
+    """A short convolution, then a state of N_state numbers for each of H_ssm channels, gated, Gu and Dao 2023 [gu2023],
+    sections 3.2 and 3.4. Each token chooses what is written and read, and how long a step it takes.
 
     Their D, ED and N are E, H_ssm and N_state; time steps have the rank R_dt. The convolution before it looks back on
     K_conv places, and is run on K_conv - 1 more than are used, as transformers pads it. A cache keeps the state, and

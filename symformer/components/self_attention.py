@@ -87,7 +87,8 @@ class SelfAttention(Component):
             said += " Queries and keys are normalised, Henry et al. 2020 [henry2020], section 3"
             said += ", each head by itself." if self.head_norm else ", all heads together."
         if self.sinks:
-            said += " Beside its scores each head has a number of its own, a sink, Xiao et al. 2023 [xiao2023]."
+            said += " Beside its scores each head has a number of its own, a sink"
+            said += ", Xiao et al. 2023 [xiao2023], section 3.3."
         return " ".join([said, *(part.about for part in (self.positions, self.distances) if part)])
 
     def split(self, cut: Cut) -> SelfAttention:

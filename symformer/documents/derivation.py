@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cache
+from math import prod
 
 from sympy import Add, Expr, Integer, Mul, Symbol, expand
 
@@ -22,7 +24,7 @@ from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Label, sizes_of, tree
 from ..language.shapes import shape_line
 from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes, Numbers
-from ..language.symbols import RANK, letter
+from ..language.symbols import LETTERS, RANK, SYMBOLS, letter
 from ..models.model import Model
 from ..models.provenance import Place, Reading
 from ..papers import paper
@@ -219,7 +221,7 @@ def _counted(model: Model, formula: Formula) -> list[Block]:
         Heading(1, ["What is counted"]),
         Paragraph([*_about(formula.root, formula), " ", *sentence(question.states(formula))]),
     ]
-    for name, value in formula.conventions.items():
+    for name, value in question.said(formula).items():
         meaning = question.choices[name].meanings[value]
         blocks.append(Paragraph([Code(f"{name}={value}"), ": ", *sentence(meaning), "."]))
     if formula.conventions.get("count") == "all":
@@ -621,7 +623,6 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
     """A certificate in words and as a table; ``what`` is the formula that it is of, in words."""
     author = f" ({certificate.author})" if certificate.author else ""
     libraries = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())
-    depths = f" at each of the depths {'; '.join(certificate.depths)}" if certificate.depths != ("",) else ""
     degree, largest = (
         Math(Label("d", "", Integer(certificate.degree))),
         Math(Label("n", "", Integer(certificate.largest))),
@@ -630,7 +631,7 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
         ("Class", [Code(certificate.witness), author]),
         ("Versions", [libraries]),
         ("Compared", [certificate.compared]),
-        ("Points", sentence(f"{certificate.points} random points{depths}")),
+        ("Points", sentence(f"{certificate.points} random points{_places_of(certificate)}")),
         (
             "Sizes",
             ["products of numbers drawn from 1 to ", largest, f" = {certificate.largest:,}, all sizes different"],
@@ -657,16 +658,54 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
                 *sentence(" (Schwartz 1980 [schwartz1980], Zippel 1979 [zippel1979])"),
                 ", so a formula that differs from the class would have passed with probability at most ",
                 Code(f"{certificate.bound:.1e}"),
-                "." + _settled(certificate) + (RESTS if certificate.rests else ""),
+                ".",
+                *_settled(certificate),
+                *_maybe(certificate.rests, RESTS),
             ]
         ),
         Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw"),
     ]
 
 
-def _settled(certificate: Certificate) -> str:
-    if certificate.depths == ("",):
+_DEPTHS = {name for name, each in LETTERS.items() if each.unit == "layers"}
+
+
+_MANY = 4  # places that are easier to read one by one than as all that some values give together
+
+
+def _values(certificate: Certificate) -> dict[str, list[str]]:
+    """Which values of a letter a certificate was made at, where they are not random."""
+    values: dict[str, list[str]] = {}
+    for place in certificate.depths:
+        for name, value in re.findall(r"(\w+)=(\d+)", place):
+            values.setdefault(name, [])
+            values[name] += [value] if value not in values[name] else []
+    return values
+
+
+def _places_of(certificate: Certificate) -> str:
+    """Where the points of a certificate lie, in words."""
+    places, values = certificate.depths, _values(certificate)
+    if places == ("",):
         return ""
-    if "N_new" in certificate.depths[0]:
-        return " The count is affine in each depth and quadratic in the new tokens, so two and three values settle it."
-    return " The count is affine in each depth, so two values of each settle it."
+    if len(places) > _MANY and len(places) == prod(len(several) for several in values.values()):
+        each = "; ".join(f"{name} from {', '.join(several)}" for name, several in values.items())
+        rest = {", ".join(part for part in place.split(", ") if not re.fullmatch(r"\w+=\d+", part)) for place in places}
+        if len(rest) == 1:
+            return f" for each choice of {each}" + (f"; where {said}" if (said := rest.pop()) else "")
+    return f" at each of {'the depths ' if values.keys() <= _DEPTHS else ''}{'; '.join(places)}"
+
+
+def _settled(certificate: Certificate) -> Line:
+    """Why so many values of each depth, and of what else is no random size, are enough."""
+    tried = {name: len(several) for name, several in _values(certificate).items()}
+    if not tried:
+        return ()
+    lines = [Math.of(SYMBOLS[name]) for name, several in tried.items() if several == 2 and name not in _DEPTHS]
+    squares = [Math.of(SYMBOLS[name]) for name, several in tried.items() if several == 3]
+    return (
+        " The count is affine in each depth",
+        *_maybe(lines, " and in ", *listed(*([each] for each in lines))),
+        *_maybe(squares, " and quadratic in ", *listed(*([each] for each in squares))),
+        f", so two {'and three ' if squares else ''}values of each settle it.",
+    )

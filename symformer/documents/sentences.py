@@ -11,13 +11,14 @@ from ..language.symbols import LETTERS, SYMBOLS
 from ..papers import pieces
 from .blocks import Cited, Line, Math, Piece
 
-_LETTER = re.compile(r"(?<![A-Za-z_0-9])([A-Z](?:_[a-z]+)?)(²?)(?![A-Za-z_0-9])")
+_LETTER = re.compile(r"(?<![A-Za-z_0-9-])([A-Z](?:_[a-z]+)?)(²?)(?![A-Za-z_0-9])")
 
 
 def sentence(words: str, sizes: Mapping[Symbol, Expr] | None = None) -> list[Piece]:
     """A sentence with its letters as mathematics and the papers that it cites; ``sizes`` says what letters stand for.
 
-    The word "A" at the beginning of a sentence is no letter, and neither is one that is no size of the alphabet.
+    The word "A" at the beginning of a sentence is no letter, and neither is one that is no size of the alphabet, or
+    that a hyphen makes a part of a name: Command-R, Nemotron-H.
     """
     found: list[Piece] = []
     for place, part in enumerate(pieces(words)):

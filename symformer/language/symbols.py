@@ -67,7 +67,7 @@ _TABLE = (
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
     Letter("L_local", "layers with a sliding window", "layers", ("layer_types",)),
-    Letter("L_global", "layers that see every token before", "layers", ("layer_types",)),
+    Letter("L_global", "layers without a window", "layers", ("layer_types",)),
     Letter("L_ssm", "layers with a state space mixer", "layers", ("layer_types",)),
     Letter("L_attn", "layers with attention", "layers", ("layer_types",)),
     Letter("L_mlp", "layers with a feed-forward network alone", "layers", ("layer_types",)),

@@ -12,7 +12,7 @@ from ..language.sizes import Condition
 from ..ledger.facts import Kind, Ledger
 from .kept import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
 from .kernels import IMPLEMENTATIONS
-from .quantity import Convention, Conventions, Counted, Quantity, tally
+from .quantity import BOTH, Convention, Conventions, Counted, Quantity, tally
 
 
 @dataclass(frozen=True)
@@ -77,4 +77,5 @@ QUANTITY = Activations(
             }
         ),
     },
+    encoder=BOTH,
 )

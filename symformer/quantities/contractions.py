@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sympy import Expr, Integer, ceiling
 
 from ..formulas.account import Term
-from ..ledger.facts import ARRANGING, ONE, POINTWISE, ROUTING, ZERO, Entry, Kind
+from ..ledger.facts import ARRANGING, ATTENDING, ONE, POINTWISE, ROUTING, ZERO, Entry, Kind
 from .elementwise import at_the_last, elements, elementwise, slid
 from .quantity import Convention, Conventions, Rule, measured, rows, total, unseen
 
@@ -21,23 +21,26 @@ TWO = Integer(2)
 
 ATTENTION = Convention(
     {
-        "full": "attention counts every query-key pair, masked or not: S² of them where S tokens attend to one another",
+        "full": "attention counts every query-key pair, masked or not",
         "causal": "attention under a causal mask counts only the pairs it keeps: S(S+1)/2, or "
         "fewer where a window slides",
-    }
+    },
+    lambda entry: entry.kind in ATTENDING,
 )
 LOGITS = Convention(
     {
         "all": "logits are computed at all positions",
         "last": "logits are computed at the last position only",
-    }
+    },
+    lambda entry: entry.logits,
 )
 EMBEDDING = Convention(
     {
         "lookup": "the token embedding is a lookup and costs nothing",
         "matmul": "the token embedding is a product of one-hot rows with the table of V rows; learned positions and "
         "segments stay lookups",
-    }
+    },
+    lambda entry: entry.kind is Kind.LOOKUP and entry.function == "tokens",
 )
 COUNT = Convention(
     {

@@ -11,10 +11,12 @@ QUANTITY = Quantity(
     Measure("decode-flops", "decode FLOPs", "F_decode", "FLOPs"),
     "One new token in each of B sequences, with C tokens in the cache; the new token attends to them, as far "
     "back as a window lets it, and to itself. "
-    "Latent attention makes keys and values of all of them from the latents again, as transformers does. "
     "2 FLOPs a multiply-add.",
     rules(one_token),
     ("operation", "multiplied out"),
     {"embedding": EMBEDDING, "count": COUNT},
+    latent="Latent attention makes keys and values of all of them from the latents again, as transformers does.",
+    carried="One new token in each of B sequences, from the states that the tokens before it left. "
+    "2 FLOPs a multiply-add.",
     encoder="The encoder has run, and the keys and values of what it read are kept.",
 )

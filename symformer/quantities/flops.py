@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..formulas.account import Measure
 from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, forward, rules
-from .quantity import Quantity
+from .quantity import BOTH, Quantity
 
 QUANTITY = Quantity(
     Measure("flops", "forward FLOPs", "F", "FLOPs"),
@@ -12,4 +12,5 @@ QUANTITY = Quantity(
     rules(forward, seen="flops"),
     ("operation", "multiplied out"),
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING, "count": COUNT},
+    encoder=BOTH,
 )

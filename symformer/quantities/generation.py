@@ -28,14 +28,16 @@ WINDOW = Convention(
         "needed": "under a sliding window the tokens that the next one sees beside itself, as transformers keeps",
         "rolling": "under a sliding window a buffer of its length, Jiang et al. 2023 [jiang2023], section 2",
         "reserved": "all C tokens in every layer, whatever its window",
-    }
+    },
+    lambda entry: entry.window is not None,
 )
 
 LATENT = Convention(
     {
         "compressed": "of latent attention the latent and the rotary key, as transformers keeps",
         "expanded": "of latent attention the keys and the values of every head",
-    }
+    },
+    lambda entry: bool(entry.latent),
 )
 
 DIVIDES = {"context": ("on", "N_cp"), "tensor": ("sequence", "N_tp")}  # what divides a sequence, and among which ranks

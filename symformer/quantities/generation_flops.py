@@ -38,7 +38,7 @@ def _passes(term: Term) -> Term:
 
 QUANTITY = FromPrompt(
     Measure("generation-flops", "generation FLOPs", "F_gen", "FLOPs"),
-    "N_new new tokens in each of B sequences after a prompt of S tokens, with keys and values cached. The prompt's "
+    "N_new new tokens in each of B sequences after a prompt of S tokens, with a cache. The prompt's "
     "pass computes logits at its last position only and so gives the first new token; each of the others takes one "
     "pass, which makes N_new - 1 of them; the last token is not fed back. 2 FLOPs a multiply-add.",
     rules(generated),

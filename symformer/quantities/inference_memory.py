@@ -41,8 +41,8 @@ def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 QUANTITY = Quantity(
     Measure("inference-memory", "bytes of inference memory", "U_infer", "bytes"),
-    "Every weight once, the keys and values of C tokens in each of B sequences, and the logits of one token in each. "
-    "What is needed only for a moment is not counted.",
+    "Every weight once, and the keys and values of C tokens in each of B sequences. What is needed only for a moment "
+    "is not counted.",
     {
         **rows(weights, *STORING),
         Kind.LINEAR: linear,
@@ -60,6 +60,9 @@ QUANTITY = Quantity(
         "latent": LATENT,
         "logits": Convention({"fp32": "4 bytes an element", **{k: v for k, v in DTYPE.items() if k != "fp32"}}),
     },
+    logits="The logits of one token in each sequence are counted as well.",
+    carried="Every weight once, and the states that the tokens before left in each of B sequences. What is needed only "
+    "for a moment is not counted.",
     besides={Kind.SCAN: STATE_BYTES},
     encoder="To the keys and values belong those of all that the encoder read.",
 )

@@ -28,7 +28,8 @@ def held(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 QUANTITY = Quantity(
     Measure("kv-cache", "bytes of the key/value cache", "U_cache", "bytes"),
-    "The keys and the values of C tokens in each of B sequences, in every layer, at the heads that store them.",
+    "The keys and the values of C tokens in each of B sequences, in every layer that attends, at the heads that store "
+    "them.",
     {
         **rows(nothing, *STORING, *WEIGHTLESS),
         **rows(kept, *ATTENDING),
@@ -39,12 +40,19 @@ QUANTITY = Quantity(
     ("what is kept", "multiplied out"),
     {
         "dtype": Convention(DTYPE),
-        "tokens": Convention({"all": "all C tokens in the cache", "one": "one token more, while no window is full"}),
+        "tokens": Convention(
+            {"all": "all C tokens in the cache", "one": "one token more, while no window is full"},
+            lambda entry: entry.kind in ATTENDING,
+        ),
         "window": WINDOW,
         "latent": LATENT,
     },
     after=0,
-    besides={Kind.SCAN: STATE_BYTES},
+    carried="What every layer hands on to the next token in each of B sequences.",
+    besides={
+        Kind.SCAN: "A layer that scans keeps its state and what its convolution reads again: both are as large after "
+        f"one token as after many. {STATE_BYTES}"
+    },
     encoder="What a layer attends to of the encoder it keeps as well: the keys and the values of all that the encoder "
     "read.",
 )

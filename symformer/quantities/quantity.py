@@ -18,11 +18,12 @@ from ..language.errors import OptionError, RuleError, UnknownNameError
 from ..language.sizes import Condition, Divides, Relations, close
 from ..language.symbols import C, N_cp, S, Z
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ONE, Entry, Kind, Ledger, Scope, Weight
+from ..ledger.facts import ATTENDING, ONE, Entry, Kind, Ledger, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from .lengths import within
 
 SEQUENCES, IMAGES = "B sequences of S tokens", "B images"
+BOTH = "The S tokens are the decoder's; the encoder runs as well."  # where a decoder attends to an encoder
 Conventions = Mapping[str, str]
 R = TypeVar("R")
 Rule = Callable[[Entry, Conventions], tuple[Term, ...]]
@@ -82,9 +83,13 @@ def total(table: Mapping[Kind, R], what: str) -> Mapping[Kind, R]:
 
 @dataclass(frozen=True)
 class Convention:
-    """A named choice. The first value is the one taken when nothing is said; each value says what it means."""
+    """A named choice. The first value is the one taken when nothing is said; each value says what it means.
+
+    A model without an operation that it ``concerns`` is counted the same whatever is chosen, and nothing is said of it.
+    """
 
     meanings: Mapping[str, str]
+    concerns: Callable[[Entry], bool] = lambda entry: True
 
     @property
     def default(self) -> str:
@@ -130,6 +135,9 @@ class Quantity:
     after: int = 1  # how many tokens run after those in a cache
     frozen: str = ""  # what there is to add to the statement where a weight is stored that is never trained
     encoder: str = ""  # what there is to add to the statement where a decoder attends to an encoder
+    logits: str = ""  # what there is to add to the statement where logits are computed
+    latent: str = ""  # what there is to add to the statement where keys and values are made from latents
+    carried: str = ""  # the statement where nothing attends, and states are carried from token to token
     besides: Mapping[Kind, str] = field(default_factory=dict)  # what is said beside it of a model with such operations
 
     def __post_init__(self) -> None:
@@ -204,12 +212,27 @@ class Quantity:
             source=source,
         )
 
+    def said(self, formula: Formula) -> dict[str, str]:
+        """The conventions that a formula is counted under, without those that nothing in it is concerned by."""
+        entries = [line.entry for _, line in formula.root.leaves() if line.entry]
+        return {
+            name: value
+            for name, value in formula.conventions.items()
+            if not entries or any(self.choices[name].concerns(each) or each.kind is Kind.OBSERVED for each in entries)
+        }
+
     def states(self, formula: Formula) -> str:
         """What is counted by a formula, in words."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
         drawn = {size for each in entries for dim in each.output.shape for size in dim.free_symbols}
         images = Z in drawn and S not in drawn  # of which the tokens follow
-        said = [self.statement.replace(SEQUENCES, IMAGES) if images else self.statement]
+        kinds = {each.kind for each in entries}
+        alone = self.carried and Kind.SCAN in kinds and kinds.isdisjoint(ATTENDING)
+        said = [self.carried] if alone else [self.statement.replace(SEQUENCES, IMAGES) if images else self.statement]
+        if any(each.logits for each in entries):
+            said.append(self.logits)
+        if any(each.latent for each in entries):
+            said.append(self.latent)
         if any(each.frozen for each in entries):
             said.append(self.frozen)
         if any(each.kind is Kind.SCORES and _crosses(each) for each in entries):

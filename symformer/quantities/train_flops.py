@@ -11,7 +11,7 @@ from ..ledger.facts import Entry, Kind, Ledger
 from ..ledger.operations import record
 from ..ledger.placement import CHOICES
 from .contractions import ATTENTION, EMBEDDING, contractions, rules
-from .quantity import Convention, Conventions, Quantity, tally
+from .quantity import BOTH, Convention, Conventions, Quantity, tally
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -65,7 +65,7 @@ def _again(entry: Entry, recompute: str) -> bool:
 
 QUANTITY = TrainFlops(
     Measure("train-flops", "training FLOPs", "F_train", "FLOPs"),
-    "One forward and one backward pass over B sequences of S tokens, logits at all positions. "
+    "One forward and one backward pass over B sequences of S tokens. "
     "Contractions (matrix products) only, 2 FLOPs a multiply-add. A product has two gradients, one for each side; the "
     "gradient of the model's own input is not asked for.",
     rules(trained, seen="train-flops"),
@@ -89,5 +89,7 @@ QUANTITY = TrainFlops(
             }
         ),
     },
+    logits="Logits are computed at all positions.",
+    encoder=BOTH,
     frozen="Of a weight that stays as it is no gradient is asked for.",
 )

@@ -16,7 +16,7 @@ from ..ledger.placement import Placement, evenly, replicas
 from .kept import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
 from .kernels import IMPLEMENTATIONS
 from .kernels.saves import SINGLE
-from .quantity import Convention, Conventions, Counted, Quantity, nothing, rows, shared, tally, unseen
+from .quantity import BOTH, Convention, Conventions, Counted, Quantity, nothing, rows, shared, tally, unseen
 
 BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements to a scale, and of the smallest weight that is quantised
 STEP = Integer(4)  # bytes in which torch counts the steps, for each weight apart
@@ -199,5 +199,6 @@ QUANTITY = TrainMemory(
             }
         ),
     },
+    encoder=BOTH,
     frozen="Of what is never trained there is the weight alone.",
 )
