@@ -41,9 +41,12 @@ def command(
 ) -> None:
     """Derive a formula of a torch model from its own code.
 
-    The quantities are params, flops, train-flops, activations and kv-cache. TARGET is hf:MODEL_TYPE, a config.json, or
-    package.module:factory. It runs the code it names. The formula is checked row by row at fresh random sizes, FLOPs
-    against torch's own counter too; without that nothing is shown.
+    TARGET is hf:MODEL_TYPE, a config.json, or package.module:factory. It runs the code it names. The formula is checked
+    row by row at fresh random sizes, FLOPs against torch's own counter too; without that nothing is shown.
+
+    params, flops, train-flops, activations and kv-cache are counted as torch stores, multiplies and keeps. Where the
+    rows are recognised as operations they also answer active-params, prefill-flops, decode-flops, generation-flops and
+    inference-memory.
     """
     from ..answers.summary import amount
     from ..answers.targets import pairs

@@ -104,10 +104,10 @@ class Lifted(Component):
         """What was recognised, and what torch counts alike."""
         kinds = Counter(entry.kind.value for _, entry in self.rows)
         seen = [entry.path for _, entry in self.rows if entry.kind is Kind.OBSERVED]
-        lines = [f"{len(self.rows) - len(seen)} rows of its code are operations: "]
+        lines = [f"{len(self.rows) - len(seen)} rows of its code are recognised as operations: "]
         lines[0] += ", ".join(f"{times} {kind}" for kind, times in kinds.items() if kind != Kind.OBSERVED)
         if seen:
-            lines.append(f"{len(seen)} stay as they were seen, for one quantity each: {', '.join(seen)}")
+            lines.append(f"{len(seen)} are not, and count for the one quantity that torch saw: {', '.join(seen)}")
         for points in sorted({*self.confirmed.values()}):
             names = ", ".join(name for name, at in self.confirmed.items() if at == points)
             lines.append(f"torch counts the same, row by row, at {points} fresh random configs: {names}")
