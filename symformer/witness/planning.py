@@ -116,7 +116,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     totals = model.component.totals
     entries = [(count.xreplace(totals), entry) for count, entry in model.ledger]
     # What costs time to run, layers and passes, takes a few small values that settle it; the rest is drawn.
-    counts = [*(count for count, _ in entries), *(count for count, _ in model.ledger.weights)]
+    counts = [count.xreplace(totals) for count, _ in (*entries, *model.ledger.weights)]
     depths = sorted({name for count in counts for name in count.free_symbols}, key=RANK.__getitem__)
     products = [factors for formula in formulas for factors in _products(formula)]
     weights = [weight.shape for _, weight in model.ledger.weights]
