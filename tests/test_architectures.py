@@ -18,7 +18,8 @@ from symformer.language.registry import Registry
 from symformer.language.symbols import E, H, L, letter
 from symformer.papers import cited, papers
 
-# target, options, total, where the total comes from
+# target, options, total, where the total comes from. "on meta": the sum of numel of what transformers' class makes at
+# these sizes. keras-hub prints the totals of its models in their presets, without heads, poolers and rows it drops.
 TOTALS = [
     ("feed-forward-lm", {}, 1_461),  # 256*5 + (5*16 + 16 + 16*5 + 5)
     ("bare-bones-transformer-lm", {}, 1_851),  # 256*5 + 50*5 + (4*25 + 20) + 2*10 + 181
@@ -37,26 +38,29 @@ TOTALS = [
     ("bert-base-uncased", {"head": "mlm"}, 109_514_298),  # BertForMaskedLM
     ("bert-base-uncased", {"head": "pretraining"}, 110_106_428),  # BertForPreTraining
     ("bert-large-uncased", {"head": "pretraining"}, 336_226_108),
-    ("roberta-base", {}, 124_645_632),  # sum of numel of the released checkpoints, as are the next two
-    ("roberta-base", {"head": "mlm"}, 124_697_433),
-    ("roberta-large", {}, 355_359_744),
-    ("distilbert-base-uncased", {}, 66_362_880),  # of the released checkpoint, as is the next
-    ("distilbert-base-uncased", {"head": "mlm"}, 66_985_530),
+    # keras-hub's, with a row of types, two positions that are never read and a pooler, as is roberta-large
+    ("roberta-base", {}, 124_052_736 + 3 * 768 + 768 * 768 + 768),
+    ("roberta-base", {"head": "mlm"}, 124_697_433),  # F32 in the released file, say the tests of huggingface.js
+    ("roberta-large", {}, 354_307_072 + 3 * 1_024 + 1_024 * 1_024 + 1_024),
+    ("distilbert-base-uncased", {}, 66_362_880),  # keras-hub
+    ("distilbert-base-cased", {}, 65_190_912),  # keras-hub
+    ("distilbert-base-uncased", {"head": "mlm"}, 66_985_530),  # DistilBertForMaskedLM on meta
     # by hand: (30522 + 512 + 2 + 2)*128 + (128 + 1)*256 + 12*(4*256*256 + 2*256*1024 + 9*256 + 1024)
-    ("electra-small", {}, 13_483_008),
-    ("electra-base", {}, 108_891_648),  # BERT's 109,482,240 without its pooler of 768*768 + 768
-    ("albert-base", {}, 11_683_584),  # sum of numel of the released checkpoints, as are the next three
+    ("electra-small", {}, 13_483_008),  # keras-hub's 13,548,800 without its pooler of 256*256 + 256
+    ("electra-base", {}, 108_891_648),  # keras-hub's 109,482,240, as BERT's, without its pooler of 768*768 + 768
+    ("electra-large", {}, 335_141_888 - 1_024 * 1_024 - 1_024),  # keras-hub's without its pooler
+    ("albert-base", {}, 11_683_584),  # keras-hub, as are the next three
     ("albert-large", {}, 17_683_968),
     ("albert-xlarge", {}, 58_724_864),
     ("albert-xxlarge", {}, 222_595_584),
-    ("modernbert-base", {}, 149_014_272),  # sum of numel of the released checkpoints, as is the next
+    ("modernbert-base", {}, 149_014_272),  # ModernBertModel on meta; ModernBertForMaskedLM
     ("modernbert-base", {"head": "mlm"}, 149_655_232),
-    # by hand: 50368*1024 + 28*(4*1024*1024 + 3*1024*2624 + 2*1024) + 1024; the paper says 395M with the head
+    # by hand: 50368*1024 + 28*(4*1024*1024 + 3*1024*2624 + 2*1024) + 1024; the paper says 395M
     ("modernbert-large", {}, 394_781_696),
-    ("vit-base-patch16-224", {}, 86_567_656),  # sum of numel of the released checkpoints, as is the next
-    ("vit-large-patch16-224", {}, 304_326_632),
-    ("vit-base-patch32-224", {}, 88_224_232),  # of torchvision's vit_b_32, as is the next of vit_h_14
-    ("vit-huge-patch14-224", {}, 632_045_800),
+    ("vit-base-patch16-224", {}, 85_798_656 + 769 * 1_000),  # keras-hub's, with the classifier, as are the next three
+    ("vit-large-patch16-224", {}, 303_301_632 + 1_025 * 1_000),
+    ("vit-base-patch32-224", {}, 87_455_232 + 769 * 1_000),
+    ("vit-huge-patch14-224", {}, 630_764_800 + 1_281 * 1_000),
     ("vit-base-patch16-224", {"head": "pooler"}, 86_389_248),  # ViTModel: less 769*1000, and 768*768 + 768 more
     ("transformer-encoder-layer", {}, 3_152_384),  # torch.nn, as are the next six
     ("transformer-encoder-layer", {"bias": False}, 3_146_752),
@@ -89,75 +93,83 @@ TOTALS = [
     ("gemma-2-27b", {}, 27_227_128_320),
     # the released checkpoint, less a bias for each of 256 experts in 58 layers: a buffer that is not trained
     ("deepseek-v3", {}, 671_026_419_200 - 58 * 256),
-    ("mamba-130m", {}, 129_135_360),  # sum of numel of the released checkpoints, as is the next
+    ("mamba-130m", {}, 129_135_360),  # MambaForCausalLM on meta, as is the next
     ("mamba-2.8b", {}, 2_768_345_600),
-    # 2*32768*4096 + 4096 + 64*(4096 + 4096*(8192 + 10240 + 128) + 5*10240 + 3*128 + 8192 + 8192*4096)
+    # Mistral's announcement of Codestral Mamba
     ("mamba-codestral-7b", {}, 7_285_403_648),
     # 50288*2560 + 2560 + 64*(2560 + 2560*(5120 + 5376 + 80) + 5*5376 + 3*80 + 5120 + 5120*2560)
     ("mamba2-2.7b", {}, 2_702_599_680),
     # 2*131072*4096 + 4096 + 52*4096 + 24*(4096*(8192 + 10240 + 128) + 5*10240 + 3*128 + 8192 + 8192*4096)
     # + 4*(2*4096*4096 + 2*4096*1024) + 24*2*4096*21504
     ("nemotron-h-8b", {}, 8_100_852_736),
-    ("gemma-2b", {}, 2_506_172_416),  # sum of numel of the released checkpoints, as are the next two
+    ("gemma-2b", {}, 2_506_172_416),  # keras-hub, as are the next two
     ("gemma-7b", {}, 8_537_680_896),
     ("gemma-3-1b", {}, 999_885_952),
-    # 262208*5376 + 62*(2*5376*4096 + 2*5376*2048 + 2*128 + 3*5376*21504 + 4*5376) + 5376
-    ("gemma-3-27b-text", {}, 27_009_346_304),
+    ("gemma-3-27b-text", {}, 27_009_002_240 + 64 * 5_376),  # keras-hub's, which drops the last 64 rows of the table
     ("command-r", {}, 34_980_831_232),  # 256000*8192 + 40*(4*8192*8192 + 3*8192*22528 + 8192) + 8192
     # 256000*12288 + 64*(2*12288*12288 + 2*12288*1024 + 3*12288*33792 + 12288 + 96*128 + 8*128) + 12288
     ("command-r-plus", {}, 103_810_674_688),
     # 2*151552*4096 + 40*(2*4096*4096 + 4096 + 2*(4096*256 + 256) + 3*4096*13696 + 4*4096) + 4096
     ("glm-4-9b", {}, 9_400_279_040),
-    ("gpt-oss-120b", {}, 116_829_156_672),  # the model card prints 116.83B and 20.91B
+    ("gpt-oss-120b", {}, 116_829_156_672),  # keras-hub; the model card prints 116.83B and 20.91B
     ("gpt-oss-20b", {}, 20_914_757_184),
-    ("deepseek-v2", {}, 235_741_434_880),  # sum of numel of the released checkpoints, as is the next
+    ("deepseek-v2", {}, 235_741_434_880),  # DeepseekV2ForCausalLM on meta, as is the next
     ("deepseek-v2-lite", {}, 15_706_484_224),
-    # transformers' classes on meta, which at these sizes hold as many as the released checkpoints
-    ("t5-small", {}, 60_506_624),
+    ("t5-small", {}, 60_506_624),  # keras-hub, as are the next two
     ("t5-base", {}, 222_903_552),
-    ("t5-3b", {}, 2_851_598_336),
+    ("t5-large", {}, 737_668_096),
+    ("t5-3b", {}, 2_851_598_336),  # T5ForConditionalGeneration on meta, as is the next
     ("t5-11b", {}, 11_307_321_344),
-    ("t5-v1.1-small", {}, 76_961_152),  # with a head of its own, as the checkpoints store it, and the next two
+    # keras-hub's, of Flan-T5 the first three: the sizes of v1.1, with a head of its own
+    ("t5-v1.1-small", {}, 76_961_152),
+    ("t5-v1.1-base", {}, 247_577_856),
+    ("t5-v1.1-large", {}, 783_150_080),
     ("t5-v1.1-xl", {}, 2_849_757_184),
     ("t5-v1.1-xxl", {}, 11_135_332_352),
     ("t5-v1.1-xl", {"tied": True}, 2_849_757_184 - 32_128 * 2_048),
-    ("bart-base", {}, 139_420_416),
-    ("bart-large", {}, 406_291_456),
-    ("whisper-tiny", {}, 37_760_640),  # 1500*384 of them are sines
+    ("bart-base", {}, 139_417_344 + 2 * 2 * 768),  # keras-hub's, and in both tables two positions that are never read
+    ("bart-large", {}, 406_287_360 + 2 * 2 * 1_024),
+    ("whisper-tiny", {}, 37_760_640),  # keras-hub, as are the next four; 1500*384 of them are sines
+    ("whisper-base", {}, 72_593_920),
+    ("whisper-small", {}, 241_734_912),
     ("whisper-medium", {}, 763_857_920),
-    ("whisper-large-v3-turbo", {}, 808_878_080),
+    ("whisper-large-v2", {}, 1_543_304_960),
+    # large-v2's, with a row more of tokens and 48 bands more: 1280 + 3*48*1280
+    ("whisper-large-v3", {}, 1_543_304_960 + 1_280 + 3 * 48 * 1_280),
+    ("whisper-large-v3-turbo", {}, 808_878_080),  # WhisperForConditionalGeneration on meta
     # by hand, 13LE² + VE and, with biases, u, v and norms, 13LE + E: the paper prints 280B
     ("gopher-280b", {}, 13 * 80 * 16_384**2 + 32_000 * 16_384 + (13 * 80 + 1) * 16_384),
     ("gopher-417m", {"bias": False}, 417_202_176 + (4 * 12 + 1) * 1_536),  # without them u, v and two norms, 4LE + E
-    # sum of numel of the released checkpoints, where nothing else is said, as are those down to StarCoder 2
+    # transformers' classes on meta, where nothing else is said, down to StarCoder 2
     ("openai-gpt", {}, 116_534_784),
     ("gpt-neo-125m", {}, 125_198_592),
     ("gpt-neo-1.3b", {}, 1_315_575_808),
     ("gpt-neo-2.7b", {}, 2_651_307_520),
     ("gpt-j-6b", {}, 6_050_882_784),
-    ("gpt-neox-20b", {}, 20_554_567_680),  # Black et al. 2022, table 1
+    ("gpt-neox-20b", {}, 20_554_567_680),  # the model card of EleutherAI/gpt-neox-20b
     ("pythia-70m", {}, 18_915_328 + 2 * 50_304 * 512),  # Biderman et al. 2023, table 1: without the two tables, as is
     ("pythia-410m", {}, 302_311_424 + 2 * 50_304 * 1_024),  # each of the next four
     ("pythia-1b", {}, 805_736_448 + 2 * 50_304 * 2_048),
     ("pythia-6.9b", {}, 6_444_163_072 + 2 * 50_432 * 4_096),
     ("pythia-12b", {}, 11_327_027_200 + 2 * 50_688 * 5_120),
-    ("opt-125m", {}, 125_239_296),
+    ("opt-125m", {}, 125_237_760 + 2 * 768),  # keras-hub's, and two positions that are never read
     ("opt-350m", {}, 331_196_416),
     ("opt-6.7b", {}, 6_658_473_984),
-    ("bloom-560m", {}, 559_214_592),
+    ("bloom-560m", {}, 559_214_592),  # keras-hub
     ("bloom-7b1", {}, 7_069_016_064),
-    ("bloom-176b", {}, 176_247_271_424),
+    ("bloom-176b", {}, 176_247_271_424),  # BF16 in the released files, say the tests of huggingface.js
     ("falcon-7b", {}, 6_921_720_704),
     ("falcon-40b", {}, 41_303_293_952),
-    ("falcon-rw-1b", {}, 1_311_625_216),
+    ("falcon-rw-1b", {}, 1_311_625_216),  # keras-hub
     ("mpt-7b", {}, 6_649_286_656),
     # by hand: 48*(12*7168**2 + 2*7168) + 50432*7168 + 7168
     ("mpt-30b", {}, 29_957_200_896),
     ("phi-1.5", {}, 1_418_270_720),
     ("phi-2", {}, 2_779_683_840),
-    ("phi-3-mini-4k", {}, 3_821_079_552),
+    ("phi-3-mini-4k", {}, 3_821_079_552),  # keras-hub
     ("phi-4", {}, 14_659_507_200),
-    ("stablelm-3b-4e1t", {}, 2_795_443_200),
+    ("stablelm-3b-4e1t", {}, 2_795_443_200),  # its model card
+    # StableLmForCausalLM on meta; the model card prints 1,644,417,024, which is 24*2*2048 less
     ("stablelm-2-1.6b", {}, 1_644_515_328),
     ("starcoder2-3b", {}, 3_030_371_328),
     ("starcoder2-7b", {}, 7_173_923_840),
@@ -165,22 +177,22 @@ TOTALS = [
     ("palm-62b", {}, 62_495_129_600),  # 62.50B
     ("palm-540b", {}, 540_354_281_472),  # 540.35B: without norm scales
     ("palm-540b", {"norm_scales": True}, 540_354_281_472 + (118 + 1) * 18_432),
-    # sums of numel of the released checkpoints, where they have one sum; each worked by hand beside it
-    ("qwen2-0.5b", {}, 494_032_768),
+    ("qwen2-0.5b", {}, 494_032_768),  # keras-hub, of Qwen2.5, which has the same sizes, as are the next three
     ("qwen2-1.5b", {}, 1_543_714_304),
     ("qwen2-7b", {}, 7_615_616_512),
     ("qwen2-72b", {}, 72_706_203_648),
-    # 2*151936*2048 + 24*(4*2048² + 3*2048 + 60*3*2048*1408 + 60*2048 + 3*2048*5632 + 2048 + 2*2048) + 2048
+    # keras-hub; 2*151936*2048 + 24*(4*2048² + 3*2048 + 60*3*2048*1408 + 60*2048 + 3*2048*5632 + 2048 + 2*2048) + 2048
     ("qwen1.5-moe-a2.7b", {}, 14_315_784_192),
     # 2*151936*3584 + 28*(2*3584² + 2*3584*512 + 3584 + 2*512 + 64*3*3584*2560 + 64*3584 + 3*3584*20480 + 3*3584) + 3584
     ("qwen2-57b-a14b", {}, 57_408_658_944),
-    ("qwen3-0.6b", {}, 751_632_384 - 151_936 * 1_024),  # the checkpoint stores the tied head once more
+    ("qwen3-0.6b", {}, 596_049_920),  # keras-hub, as are the next six
     ("qwen3-4b", {}, 4_022_468_096),
     ("qwen3-8b", {}, 8_190_735_360),
     ("qwen3-14b", {}, 14_768_307_200),
     ("qwen3-32b", {}, 32_762_123_264),
     ("qwen3-30b-a3b", {}, 30_532_122_624),
     ("qwen3-235b-a22b", {}, 235_093_634_560),
+    # OlmoForCausalLM on meta, as is the next; those after it by hand
     ("olmo-1b", {}, 1_176_764_416),
     ("olmo-7b", {}, 6_888_095_744),
     # 2*100352*4096 + 32*(4*4096² + 3*4096*11008 + 4*4096) + 4096

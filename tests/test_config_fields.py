@@ -5,6 +5,7 @@ Torch's side is built from the JSON itself, by transformers' own classes, and ne
 
 from __future__ import annotations
 
+import inspect
 import json
 import random
 from collections.abc import Iterator, Mapping
@@ -23,7 +24,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from symformer import SymformerError, from_config
 from symformer.architectures import architecture_class
 from symformer.components.base import Component
-from symformer.configs.fields import FIXED, INERT, QUANTISED, ROPES, ROTARY, Choice
+from symformer.configs.fields import FIXED, INERT, QUANTISED, ROPES, ROTARY, Choice, Spelt
 from symformer.formulas.formula import Formula
 from symformer.ledger.facts import Activation
 from symformer.models.model import Model
@@ -32,6 +33,7 @@ from symformer.witness.models.untied_t5 import UntiedT5
 from symformer.witness.session import built
 
 Config = dict[str, Any]
+LAYERS_H = ("linear_attention", "mlp", "full_attention", "linear_attention", "mlp", "mlp")
 RUN = {"B": 5, "S": 8, "S_enc": 12, "C": 9}
 # Small configs in which no two sizes are the same, nor the same as one of the run; and the classes that read them.
 TYPES: dict[str, tuple[str, Config, tuple[str, ...]]] = {
@@ -315,6 +317,49 @@ TYPES: dict[str, tuple[str, Config, tuple[str, ...]]] = {
         },
         ("Starcoder2ForCausalLM", "Starcoder2Model"),
     ),
+    "gemma3_text": (
+        "gemma3",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 7, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10, "sliding_window": 4},
+        },
+        ("Gemma3ForCausalLM", "Gemma3TextModel"),
+    ),
+    "deepseek_v2": (
+        "deepseek-v2",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "first_k_dense_replace": 1},
+            **{"num_attention_heads": 6, "num_key_value_heads": 6, "intermediate_size": 7},
+            **{"moe_intermediate_size": 11, "n_routed_experts": 20, "n_shared_experts": 2, "num_experts_per_tok": 3},
+            **{"q_lora_rank": 19, "kv_lora_rank": 14, "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 13},
+        },
+        ("DeepseekV2ForCausalLM", "DeepseekV2Model"),
+    ),
+    "mamba": (
+        "mamba",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "expand": 3, "state_size": 7},
+            **{"conv_kernel": 6, "time_step_rank": 11},
+        },
+        ("MambaForCausalLM", "MambaModel"),
+    ),
+    "mamba2": (
+        "mamba2",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "expand": 3, "state_size": 7},
+            **{"num_heads": 6, "head_dim": 12, "n_groups": 2, "conv_kernel": 4, "chunk_size": 3},
+        },
+        ("Mamba2ForCausalLM", "Mamba2Model"),
+    ),
+    "nemotron_h": (
+        "nemotron-h",
+        {
+            **{"vocab_size": 29, "hidden_size": 24, "intermediate_size": 7, "layers_block_type": [*LAYERS_H]},
+            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10, "mamba_num_heads": 14},
+            **{"mamba_head_dim": 11, "n_groups": 2, "ssm_state_size": 17, "conv_kernel": 4, "chunk_size": 3},
+        },
+        ("NemotronHForCausalLM", "NemotronHModel"),
+    ),
     "modernbert": (
         "modernbert",
         {
@@ -431,18 +476,20 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
         if not encoder:
             tokens = torch.zeros(RUN["B"], RUN["C"], dtype=torch.long)
             caches = [transformers.DynamicCache(config=model.config)]
+            takes = inspect.signature(made_by.forward).parameters.keys() & {"past_key_values", "cache_params"}
             with torch.no_grad():
                 if towers:
                     output = model.eval()(source, decoder_input_ids=tokens, use_cache=True)
                     caches = [output.past_key_values.self_attention_cache, output.past_key_values.cross_attention_cache]
                 else:
-                    model.eval()(tokens, use_cache=True, past_key_values=caches[0])
+                    model.eval()(tokens, use_cache=True, **dict.fromkeys(takes, caches[0]))
             found["cache"] = sum(
                 tensor.numel() * tensor.element_size()
                 for cache in caches
-                for layer in cache.layers
-                if layer.keys is not None  # a config's depth is the encoder's
-                for tensor in (layer.keys, layer.values)
+                for layer in cache.layers  # keys and values of an attention, or states by their numbers
+                for each in vars(layer).values()
+                for tensor in (each.values() if isinstance(each, dict) else [each])
+                if isinstance(tensor, torch.Tensor) and tensor.is_floating_point()
             )
     return found
 
@@ -562,6 +609,7 @@ LINEAR = {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4}
 YARN = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16, "mscale": 1.0, "beta_fast": 32}
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "rope_theta": 5e5}
 HALF = {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4, "partial_rotary_factor": 0.5}
+APIECE = {"full_attention": LINEAR, "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}
 LONG = {"type": "su", "short_factor": [1.0, 1.1, 1.2], "long_factor": [4.0, 5.0, 6.0]}  # of 3 pairs in each head
 # What published configs say, whether the class still knows it or not.
 PUBLISHED: dict[str, list[Any]] = {
@@ -569,7 +617,8 @@ PUBLISHED: dict[str, list[Any]] = {
     "_attn_implementation": ["eager"], "task_specific_params": [{"text-generation": {"max_length": 50}}],
     "rope_scaling": [LINEAR, YARN, HALF, LONG, {**LLAMA3, "original_max_position_embeddings": 16}],
     "pretraining_tp": [2],
-    "rope_parameters": [LINEAR, HALF, {"rope_type": "default", "rope_theta": 7.0}, {"rope_type": "longrope"}],
+    "rope_parameters": [LINEAR, APIECE, {"sliding_attention": None}, HALF,
+        {"rope_type": "default", "rope_theta": 7.0}, {"rope_type": "longrope"}],
     "rope_theta": [5.0, 1_000_000], "partial_rotary_factor": [0.5, 1.0], "auto_map": [{"AutoModel": "x.Y"}],
     "layer_types": [["full_attention"] * 2, ["sliding_attention", "full_attention"], ["sliding_attention"] * 2],
     "sliding_window": [3, None], "is_decoder": [True], "use_cache": [False], "is_causal": [False],
@@ -603,6 +652,7 @@ def test_fields_that_change_nothing_change_nothing(model_type: str, tmp_path: Pa
     known = (*INERT, *fields.inert, *(ROTARY if fields.ropes == ROPES and fields.rotary else ()))
     names = [name for name in known if name not in {*fields.fixed, *read_by(model_type)}]
     values = {name: others(value) for name, value in written(model_type).items()} | PUBLISHED
+    values |= {"rope_parameters": [APIECE]} if fields.apiece else {}
     changed = {name: taken(model_type, name, values[name]) for name in names if name in values}
     changed.pop("return_dict")  # its own forward cannot do without
     assert len(changed) > 20
@@ -744,7 +794,8 @@ def test_null_is_what_the_class_makes_of_it(model_type: str, tmp_path: Path) -> 
             taken += 1
     nothing = sum(isinstance(each, Choice) and None in each.meanings for each in fields.options.values())
     nothing += sum(place.null for place in fields.sizes.values())
-    assert taken == nothing + len(fields.nullable) + bool(fields.layers)
+    listed = 2 if isinstance(fields.layers, Spelt) else bool(fields.layers)  # beside a list, a word and a depth
+    assert taken == nothing + len(fields.nullable) + listed
 
 
 @pytest.mark.parametrize("model_type", ["gpt2", "llama"])

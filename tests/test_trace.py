@@ -176,11 +176,12 @@ def test_the_census_has_the_formulas_on_file(name: str, quantity: str) -> None:
     assert shown == f"{LETTER[quantity]} = {text(expand(traced.formula(name, quantity)))}"
 
 
-def test_every_architecture_that_transformers_has_is_traced_here() -> None:
+def test_what_is_on_file_is_of_architectures_that_transformers_has() -> None:
+    """One of each family; tests/test_lift.py reads the others off their code, row by row."""
     named = {
         name for name in architectures.names() if architectures.architecture(name).component.library == "transformers"
     }
-    assert named == set(SAME)
+    assert set(SAME) < named
 
 
 def tokens(B: int, S: int, E: int) -> torch.Tensor:

@@ -87,7 +87,7 @@ def test_every_bound_is_small_or_rests_on_one_that_is() -> None:
             first = [each for each in stored(name) if each.digest == kept.rests and not each.options]
             assert kept.options
             assert any((each.id, each.conventions, each.rests) == (kept.id, kept.conventions, "") for each in first)
-            assert kept.points == 2
+            assert kept.points >= 2
             assert kept.bound < 0.001
             resting += 1
     assert resting > 10

@@ -31,8 +31,9 @@ class BART(EncoderDecoder):
 
     A norm follows the embeddings of each tower, and none its last layer. Both towers have one width and as many heads.
 
-    >>> BART().params
+    >>> BART().params  # doctest: +NORMALIZE_WHITESPACE
     4*L_enc*E**2 + 2*L_enc*E*H + 8*L_dec*E**2 + 2*L_dec*E*H + 9*L_enc*E + L_enc*H + 15*L_dec*E + L_dec*H + V*E + 2*P*E
+    + 8*E
     """
 
     title = "BART"

@@ -34,6 +34,7 @@ class Gemma3(GemmaLike):
             **dict.fromkeys(("sliding_window_pattern", "_sliding_window_pattern"), (6,)),
         },
         rotary=True,
+        apiece=("full_attention", "sliding_attention"),
         inert=(*GEMMA_INERT, "rope_local_base_freq"),  # positions of the layers with a window
     )
     witness = Witness("transformers", "Gemma3TextConfig", prefix="model.", stacks=STACKS, conditions=(Divides(A, E),))

@@ -21,7 +21,7 @@ from .bases.llama_like import OPTIONS, LlamaLike
 
 @dataclass(frozen=True, kw_only=True)
 class GLM4(LlamaLike):
-    """GLM-4, GLM Team 2024 [glm2024], section 2; its second form, with a norm on both sides of each sublayer.
+    """GLM-4, Team GLM 2024 [glm2024], section 2; its second form, with a norm on both sides of each sublayer.
 
     Queries, keys and values have biases, a part of each head turns, and one matrix gives the gate and what it opens.
 

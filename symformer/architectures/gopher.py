@@ -19,7 +19,7 @@ from .bases.stacked import Names
 
 @dataclass(frozen=True, kw_only=True)
 class Gopher(Decoder):
-    """Gopher, Rae et al. 2021 [rae2021], section 2.1, and Chinchilla, Hoffmann et al. 2022 [hoffmann2022]: GPT-2 with
+    """Gopher, Rae et al. 2021 [rae2021], and Chinchilla, Hoffmann et al. 2022 [hoffmann2022]: GPT-2 with
     RMS norms and with the relative positions of Dai et al. 2019 [dai2019].
 
     The papers print no formula; their counts are 13LE² + VE as far as they are printed. That leaves open whether the

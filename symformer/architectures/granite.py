@@ -18,7 +18,7 @@ BIASES = {"attention_bias": Switch("attention_bias", False), "mlp_bias": Switch(
 
 @dataclass(frozen=True, kw_only=True)
 class Granite(LlamaLike):
-    """Granite 3.0, Granite Team 2024 [granite2024], section 3: Llama, scaled by numbers at four places.
+    """Granite 3.0, Granite Team 2024 [granite2024]: Llama, scaled by numbers at four places.
 
     >>> Granite().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*V*E + E

@@ -61,7 +61,6 @@ class NemotronH(Decoder):
     fields = Fields(
         {**usual({V: 131072, E: 4096, H: 21504, A: 32, G: 8, D: 128}), **MIXER},
         {
-            "tied": Switch("tie_word_embeddings", False),
             "mixer_bias": Switch("use_bias", False),
             "convolution_bias": Switch("use_conv_bias", True),
             "mixer_activation": Function("mamba_hidden_act", "silu"),
@@ -85,7 +84,8 @@ class NemotronH(Decoder):
             *("moe_latent_size", "moe_shared_expert_overlap", "num_experts_per_tok", "routed_scaling_factor"),
             *("n_group", "topk_group", "norm_topk_prob", "output_router_logits", "mtp_layers_block_type"),
         ),
-        fixed={"num_nextn_predict_layers": (0,)},
+        # the class has a table of its own for its head whatever a config says
+        fixed={"num_nextn_predict_layers": (0,), "tie_word_embeddings": (False,)},
     )
     witness = Witness(
         "transformers",
@@ -94,10 +94,9 @@ class NemotronH(Decoder):
         stacks={"ssm_layers": L_ssm, "attention_layers": L_attn, "mlp_layers": L_mlp},
         arguments={"pad_token_id": None},  # else it has to be a token
     )
-    variants = ({}, {"tied": True}, {"mixer_bias": True, "convolution_bias": False}, {"head": "none"})
+    variants = ({}, {"mixer_bias": True, "convolution_bias": False}, {"head": "none"})
 
     head: Literal["lm", "none"] = "lm"
-    tied: bool = False
     mixer_bias: bool = False
     convolution_bias: bool = True
     mixer_activation: Activation = "silu"
@@ -127,4 +126,4 @@ class NemotronH(Decoder):
 
     @property
     def lm_head(self) -> LMHead | None:
-        return LMHead(tied=self.tied) if self.head == "lm" else None
+        return LMHead() if self.head == "lm" else None

@@ -17,7 +17,7 @@ from .bases.partly_rotary import PART_OF_A_HEAD, PartlyRotary
 
 @dataclass(frozen=True, kw_only=True)
 class StableLM(PartlyRotary):
-    """Stable LM 2, Bellagente et al. 2024 [bellagente2024], section 2.3: Llama with layer norms.
+    """Stable LM 2, Bellagente et al. 2024 [bellagente2024]: Llama with layer norms.
 
     A part of each head turns; in some releases attention and the MLP read the same norm side by side.
 

@@ -21,7 +21,7 @@ from .bases.llama_like import OPTIONS, ROTARY_HEADS, LlamaLike
 
 @dataclass(frozen=True, kw_only=True)
 class StarCoder2(LlamaLike):
-    """StarCoder 2, Lozhkov et al. 2024 [lozhkov2024], section 6.1: grouped queries, biases, layer norms, two matrices.
+    """StarCoder 2, Lozhkov et al. 2024 [lozhkov2024]: grouped queries, biases, layer norms, two matrices.
 
     Its window is wider than most inputs; where a config has none, a query sees every token before it.
 

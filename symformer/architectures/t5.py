@@ -32,7 +32,7 @@ class T5(EncoderDecoder):
     Shazeer 2020 [shazeer2020].
 
     >>> T5().params
-    4*L_enc*E*A*D + 2*L_enc*E*H + 8*L_dec*E*A*D + 2*L_dec*E*H + 2*L_enc*E + 3*L_dec*E + V*E + 2*P_rel*A + 2*E
+    4*L_enc*E*A*D + 8*L_dec*E*A*D + 2*L_enc*E*H + 2*L_dec*E*H + 2*L_enc*E + 3*L_dec*E + V*E + 2*P_rel*A + 2*E
     """
 
     title = "T5"

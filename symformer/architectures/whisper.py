@@ -32,8 +32,9 @@ class Whisper(EncoderDecoder):
     The second convolution halves 2·P_enc frames of sound to the P_enc that the encoder reads, always as many. Its
     positions are sines that transformers stores among the weights, and never trains. Keys have no bias.
 
-    >>> Whisper().params
-    4*L_enc*E**2 + 2*L_enc*E*H + 8*L_dec*E**2 + 2*L_dec*E*H
+    >>> Whisper().params  # doctest: +NORMALIZE_WHITESPACE
+    4*L_enc*E**2 + 2*L_enc*E*H + 8*L_dec*E**2 + 2*L_dec*E*H + 8*L_enc*E + L_enc*H
+    + 13*L_dec*E + L_dec*H + V*E + P*E + P_enc*E + 3*N_mel*E + 3*E**2 + 6*E
     """
 
     title = "Whisper"

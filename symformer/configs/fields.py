@@ -439,6 +439,7 @@ class Fields:
     fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # a field that changes the model: what is known
     rotary: bool = False  # whether the model rotates by its positions
     ropes: tuple[str, ...] = ROPES  # and the types of rotary positions that its class takes
+    apiece: tuple[str, ...] = ()  # kinds of layers, where 'rope_parameters' holds rotary positions for each of them
     inert: tuple[str, ...] = ()  # further fields that change nothing of what is counted
 
     def read(self, config: Config) -> tuple[dict[str, Any], Numbers]:
@@ -512,12 +513,26 @@ class Fields:
                     raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be an object or null")
                 self.nested[name]._hold(value or {})
             elif self.rotary and name in ROTARY:
-                _check_rotary(name, value, self.ropes, any(isinstance(each, Share) for each in self.sizes.values()))
+                self._hold_rotary(name, value)
             elif name not in self.known:
                 raise ConfigError(
                     f"the field {shown(name)} = {shown(value)} is not known here; remove it if it changes nothing, "
                     "or trace it"
                 )
+
+    def _hold_rotary(self, name: str, value: Any) -> None:
+        """Raise ConfigError for rotary positions that are not known, of all layers or of one kind of them."""
+        partly = any(isinstance(each, Share) for each in self.sizes.values())
+        if not self.apiece or name != "rope_parameters" or not isinstance(value, dict):
+            _check_rotary(name, value, self.ropes, partly)
+            return
+        for kind, given in value.items():
+            if kind not in self.apiece:
+                raise ConfigError(
+                    f"{name!r} has {shown(kind)} = {shown(given)} in the config; it should have an object for each of "
+                    f"{' and '.join(map(repr, self.apiece))}"
+                )
+            _check_rotary(f"{name}.{kind}", given, self.ropes, partly)
 
     @cached_property
     def known(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from functools import cache
 from sympy import Expr, Integer, Symbol
 
 from ..algebra.published import published
-from ..architectures import architecture, names
+from ..architectures import architecture, names, presets_of
 from ..language.arithmetic import parse
 from ..language.notation.latex import latex
 from ..language.symbols import RANK as rank_of
@@ -122,12 +122,18 @@ def derived(stem: str, version: str) -> Document:
         return document(adapted, ADAPTED_QUANTITIES, version, "adapters", implementation="none")
     if stem.endswith(OF_COSTS):
         return document(example(stem.removesuffix(OF_COSTS)), COSTS, version, "costs")
-    return document(architecture(stem), ["params"], version)
+    return document(typical(stem), ["params"], version)
+
+
+def typical(name: str) -> Model:
+    """An architecture in its usual form; where every model of it that is named has another, the first of these."""
+    model = architecture(name)
+    return model if with_numbers(model).known else architecture(presets_of(name)[0])
 
 
 def example(name: str) -> Model:
     """An architecture at its first preset, or with no sizes of its own, in a run of one sequence."""
-    model = with_numbers(architecture(name))
+    model = with_numbers(typical(name))
     rows = model.known.get(P)
     if rows is None:
         return model.set(RUN)
@@ -166,7 +172,7 @@ def index(folder: str, shown: Iterable[str] = WHOLE) -> list[str]:
     """The rows of the table that links the gallery, from a page beside ``folder``."""
     rows = ["| Architecture | Parameters | For | Derivation | Costs |", "| --- | --- | ---: | --- | --- |"]
     for name in shown:
-        model = architecture(name)
+        model = typical(name)
         known = with_numbers(model)
         value = f"{model.params.value(dict(known.known)):,} ({known.target})"
         links = f"[Markdown]({folder}/{name}.md)"

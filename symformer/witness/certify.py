@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from math import prod
 
 from ..architectures import architecture, presets_of
@@ -24,7 +25,8 @@ from .rows import Mismatch, compare_parts, compare_rows
 
 Way = Mapping[str, str]
 
-RESTING = 2  # points at each place for a formula of which every row is one of the first variant's
+RESTING = 2  # points at each place, at least, for a formula of which every row is one of the first variant's
+LOOSE = Fraction(1, 1000)  # and so many that no more than this bound is left: its rows have their own
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,12 @@ class Claim:
     def points(self, planned: Plan) -> int:
         """How many points it takes at each place."""
         needed = planned.points(self.formula)
-        return min(RESTING, needed) if self.rests else needed
+        if not self.rests:
+            return needed
+        points, once = RESTING, planned.once(self.formula)
+        while once**points >= LOOSE:
+            points += 1
+        return min(points, needed)
 
 
 @dataclass(frozen=True)

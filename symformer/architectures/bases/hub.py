@@ -31,7 +31,7 @@ def usual(sizes: Mapping[Symbol, int | Expr | Field | None]) -> dict[Symbol, Fie
 
     >>> from symformer.language.symbols import A, D, E, V
     >>> usual({V: 32000, D: E / A})[D]
-    Field(names=('head_dim',), default=E/A, beside=None, null=True)
+    Field(names=('head_dim',), default=E/A, beside=None, null=True, twins=())
     """
     return {
         size: given if isinstance(given, Field) else Field(letter(size).config[:1], given, null=isinstance(given, Expr))
