@@ -8,7 +8,7 @@ from sympy import Integer, Min, Rational, ceiling, expand, floor
 from symformer.language.arithmetic import parse
 from symformer.language.notation.latex import latex
 from symformer.language.notation.text import code, text
-from symformer.language.notation.tree import Cross, Label, Minus, Number, Product, Sum, Times, tree, value
+from symformer.language.notation.tree import Cross, Label, Minus, Number, Product, Size, Sum, Times, tree, value
 from symformer.language.notation.typst import typst
 from symformer.language.symbols import (
     RANK,
@@ -100,6 +100,15 @@ def test_a_sum_among_factors_is_bracketed() -> None:
     assert typst(shown) == 'B times (R_"kv" + D_"rope") times 2 E times (N_"new" - 1)'
     assert expand(parse(code(shown)) - value(shown)) == 0
     assert value(shown) == 2 * B * E * (R_kv + D_rope) * (N_new - 1)
+
+
+def test_a_product_that_begins_with_a_number_is_bracketed_behind_a_letter() -> None:
+    """``L 4 B G`` reads as L4; before letters alone there is nothing to bracket."""
+    four = Product((Number(4), Size(B), Size(G)))
+    shown, plain = Product((Size(L), four)), Product((Size(L), Product((Size(B), Size(G)))))
+    assert (text(shown), latex(shown), typst(shown)) == ("L(4BG)", "L (4 B G)", "L (4 B G)")
+    assert text(plain) == "LBG"
+    assert text(Product((four, Size(L)))) == "4BGL"
 
 
 def test_names_are_kept_apart() -> None:

@@ -31,7 +31,11 @@ class Emitter(ABC):
             case Minus(operand):
                 return "-" + self._within(operand, _PRODUCT)
             case Product(factors):
-                return self.product([self._within(factor, _PRODUCT) for factor in factors], factors)
+                spelt = [
+                    self._within(each, _ATOM if place and _counts(each) else _PRODUCT)
+                    for place, each in enumerate(factors)
+                ]
+                return self.product(spelt, factors)
             case Times(factors):
                 return self.times([self._within(factor, _PRODUCT) for factor in factors])
             case Cross(factors):
@@ -103,6 +107,11 @@ class Emitter(ABC):
 
 
 PRODUCT = _PRODUCT
+
+
+def _counts(shown: Tree) -> bool:
+    """Whether it is a product that begins with a number, which behind a letter would read as a part of that."""
+    return isinstance(shown, Product | Times) and isinstance(shown.factors[0], Number)
 
 
 def under(letter: str, name: str) -> tuple[str, str]:
