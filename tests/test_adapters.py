@@ -113,6 +113,35 @@ def test_updates_are_those_of_peft(config: dict[str, Any], targets: tuple[str, .
     assert value(model, "train-flops") == both
 
 
+VIT = {  # whose class token and places are no table
+    **{"model_type": "vit", "architectures": ["ViTForImageClassification"], "image_size": 14, "patch_size": 7},
+    **{"num_channels": 3, "hidden_size": 12, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 7},
+    **{"id2label": {str(each): "" for each in range(11)}, "hidden_dropout_prob": 0.0},
+    "attention_probs_dropout_prob": 0.0,
+}
+DISTILBERT = {
+    **{"model_type": "distilbert", "architectures": ["DistilBertForMaskedLM"], "vocab_size": 29, "dim": 12},
+    **{"max_position_embeddings": 13, "n_layers": 3, "n_heads": 2, "hidden_dim": 7},
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "target"), [(VIT, "q_proj"), (VIT, "classifier"), (DISTILBERT, "vocab_transform"), (DISTILBERT, "lin2")]
+)
+def test_gradients_reach_no_layer_below_the_first_adapter(config: dict[str, Any], target: str, tmp_path: Path) -> None:
+    model = ours(config, tmp_path, lora=target)
+    with silence():
+        lora = LoraConfig(r=RANK, target_modules=[target])
+        updated: Any = get_peft_model(theirs(config), lora)  # type: ignore[arg-type]
+    trained, total = updated.get_nb_trainable_parameters()
+    assert (value(model, "params"), value(model, "trainable-params")) == (total, trained)
+    given = torch.zeros(5, 3, 14, 14) if config is VIT else torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
+    counter = FlopCounterMode(display=False)
+    with counter:
+        updated.base_model.model(given).logits.sum().backward()
+    assert 0 < value(model, "flops") < value(model, "train-flops") == counter.get_total_flops()
+
+
 def _by_name(model: Model) -> dict[str, tuple[int, ...]]:
     """The shape of each weight that is trained, A [R, in] and B [out, R], by peft's name for it less its wrappers'."""
     before = {"gpt2": "transformer.", "bert": "bert."}.get(model.id, "")
@@ -233,3 +262,19 @@ def test_adapters_come_in_through_every_door(target: str, tmp_path: Path) -> Non
     told = CliRunner().invoke(cli, ["derive", *asked[1:], "trainable-params", "-o", "-", "--as", "md"]).stdout
     assert "updates of low rank (LoRA), Hu et al. 2021" in told
     assert "These alone are trained" in told
+
+
+@pytest.mark.parametrize(
+    ("target", "lora", "quantity", "sentence"),
+    [
+        ("mixtral", "gate", "params", "gate chooses experts for tokens, and what stands beside such a matrix is not"),
+        ("deepseek-v2", "gate_proj", "params", "which of a mixture's matrices have an adapter"),
+        ("transformer", "in_proj", "params", "in_proj is a matrix whose rows are read apart"),
+        ("gemma2", "o_proj", "train-flops", "hangs on the order of layers of several kinds"),
+        ("nemotron-h", "q_proj", "train-flops", "hangs on the order of layers of several kinds"),
+        ("mamba", "x_proj", "train-flops", "which gradients of a scan the adapters ask for is not stated"),
+    ],
+)
+def test_what_is_not_known_of_adapters_is_refused(target: str, lora: str, quantity: str, sentence: str) -> None:
+    with pytest.raises(SymformerError, match=sentence):
+        architecture(target, lora=lora).formula(quantity)

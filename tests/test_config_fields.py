@@ -887,6 +887,18 @@ def test_indices_that_bert_makes_for_itself_are_other_bytes() -> None:
         ),
         ("deepseek_v3", {"num_key_value_heads": 3}, "'num_key_value_heads' is 3 in the config, and A is 6"),
         ("deepseek_v3", {"head_dim": 6}, "'head_dim' is 6 in the config, and D_rope is 4"),
+        (
+            "falcon",
+            {"new_decoder_architecture": False, "multi_query": False},
+            "it is 'num_attention_heads', 6; leave it",
+        ),
+        (
+            "gemma3_text",
+            {"rope_parameters": {"sliding_attention": {"rope_type": "x"}}},
+            "'rope_parameters.sliding_attention' is of the type 'x' in the config",
+        ),
+        ("gemma3_text", {"rope_parameters": LINEAR}, "it should have an object for each of 'full_attention'"),
+        ("nemotron_h", {"tie_word_embeddings": True}, "'tie_word_embeddings' is True in the config"),
         ("llama", {"rope_scaling": HALF}, "'rope_scaling' has 'partial_rotary_factor' = 0.5 in the config"),
         ("llama", {"rope_scaling": {"type": "su"}}, "'rope_scaling' is of the type 'su' in the config"),
         ("llama", {"rope_scaling": {"type": "linear"}}, "of the type 'linear' in the config, which asks for 'factor'"),

@@ -13,8 +13,9 @@ from ..components.mlp import MLP
 from ..components.parallel_block import ParallelBlock
 from ..components.pre_norm_block import PreNormBlock
 from ..components.rotary_positions import RotaryPositions
-from ..language.errors import OptionError
-from ..language.sizes import Condition, Divides
+from ..configs.fields import Config
+from ..language.errors import ConfigError, OptionError
+from ..language.sizes import Condition, Divides, shown
 from ..language.symbols import A, E, G, H, L, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
@@ -22,6 +23,24 @@ from .base import Choice, Field, Fields, Function, Switch, Witness
 from .bases.gpt_like import OWN_ATTENTION, GPTLike
 from .bases.hub import NO_TABLE, heads, usual
 from .bases.stacked import Names
+
+HEADS = Field(("num_attention_heads",), 71)
+
+
+@dataclass(frozen=True)
+class MultiQuery(Switch):
+    """Where it is false, the first form has as many heads of keys and values, and runs with no other number."""
+
+    def read(self, config: Config) -> bool:
+        """The option. Raises ConfigError."""
+        value = super().read(config)
+        given, heads = config.get("num_kv_heads"), HEADS.read(A, config)
+        if not (value or config.get("new_decoder_architecture")) and given not in (None, heads):
+            raise ConfigError(
+                f"'num_kv_heads' is {shown(given)} in the config, and with 'multi_query' false and "
+                f"'new_decoder_architecture' false it is 'num_attention_heads', {heads}; leave it out"
+            )
+        return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +59,7 @@ class Falcon(GPTLike):
     names = Names(table="word_embeddings", layers="h", norm="ln_f")
     relations = {H: 4 * E}
     fields = Fields(
-        usual({V: 65024, L: 32, A: 71})
+        usual({V: 65024, L: 32, A: HEADS})
         | {
             E: Field(("hidden_size", "n_embed"), 4544),
             H: Field(("ffn_hidden_size",), 4 * E, null=True),
@@ -49,7 +68,7 @@ class Falcon(GPTLike):
         {
             "tied": Switch("tie_word_embeddings", True),
             "grouped": Switch("new_decoder_architecture", False),
-            "multi_query": Switch("multi_query", True),
+            "multi_query": MultiQuery("multi_query", True),
             "parallel": Switch("parallel_attn", True),
             "alibi": Switch("alibi", False),
             "bias": Switch("bias", False),

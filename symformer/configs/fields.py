@@ -239,8 +239,12 @@ class Choice:
         raise ConfigError(f"{self.name!r} is {shown(value)} in the config; only {known} is known")
 
     def write(self, option: Any) -> Any:
-        """The first of the field's values for an option."""
-        return next(value for value, meaning in self.meanings.items() if meaning == option)
+        """The first of the field's values for an option. Raises ConfigError where none stands for it."""
+        for value, meaning in self.meanings.items():
+            if meaning == option:
+                return value
+        known = " or ".join(dict.fromkeys(str(meaning) for meaning in self.meanings.values()))
+        raise ConfigError(f"no value of {self.name!r} in a config stands for {option}; some stand for {known}")
 
 
 @dataclass(frozen=True)

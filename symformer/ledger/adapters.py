@@ -15,7 +15,7 @@ from sympy import Expr
 from ..language.errors import OptionError, RuleError, listed
 from ..language.shapes import Shape
 from ..language.symbols import H_adapter, R
-from .facts import Kind, Ledger, Part, Tensor
+from .facts import Kind, Ledger, Part, Tensor, Weight
 from .operations import Operations, inputs_of
 
 
@@ -115,9 +115,28 @@ class _AdaptedOperations(Operations):
     def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr, **facts: Any) -> Tensor:
         """Experts as they are: which of their matrices have an adapter is nowhere stated."""
         path = self._path(name)
-        if any(adapter.wanted(path) for adapter in self._adapters):
+        parts = ("gate_proj", "up_proj") if path.endswith("gate_up_proj") else ()  # of one matrix
+        if any(adapter.wanted(path) or {*parts} & {*adapter.targets} for adapter in self._adapters):
             raise RuleError(f"{path}: which of a mixture's matrices have an adapter, and how, is not stated")
         return super().experts(name, x, chosen, rows, out, **facts)
+
+    def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
+        """A router as it is: what stands beside one peft adds to its matrix, which is another count of FLOPs."""
+        router = x.name.removesuffix(".sum")
+        for adapter in self._adapters:
+            if router.rpartition(".")[2] in adapter.targets:
+                raise RuleError(
+                    f"{adapter}: {router} chooses experts for tokens, and what stands beside such a matrix is not "
+                    "stated"
+                )
+        return super().route(name, x, chosen)
+
+    def parameter(self, name: str, **shapes: Shape) -> dict[str, Weight]:
+        """Weights by themselves as they are: an adapter of a matrix whose rows are read apart is nowhere stated."""
+        path = self._path(name)
+        if any(path.rpartition(".")[2] in adapter.targets for adapter in self._adapters):
+            raise RuleError(f"{path} is a matrix whose rows are read apart, and what stands beside those is not stated")
+        return super().parameter(name, **shapes)
 
     def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         return super()._write(kind, name, inputs, shape, **facts, adapter=self._within)

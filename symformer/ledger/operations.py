@@ -68,7 +68,14 @@ class Operations:
         inner = Tensor(x.name, x.shape, None, needed, encoded=x.encoded)
         scope, before = Scope(f"{name}.*", part, count, stored=stored), self._share
         self._share = before if stored is None else before * stored / count
+        held = dict(self._weights)
         y: Tensor = self._enter(scope, (inner, *context))
+        if x.grad == 0 and y.grad != 1:  # nothing in a layer is trained either: written again, as none asks for any
+            self._weights = held
+            self._scopes[-1].items.pop()
+            inner = replace(inner, grad=ZERO)
+            scope = Scope(f"{name}.*", part, count, stored=stored)
+            y = self._enter(scope, (inner, *context))
         self._share = before
         scope.loop, scope.handed = (x, inner, y), tuple(each for each in context if isinstance(each, Tensor))
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
@@ -245,8 +252,9 @@ class Operations:
     def learned(self, name: str, *shape: Expr) -> Tensor:
         """A weight of this shape, read as it stands: a class token, or positions that are no table."""
         weight = self._store(name, "", shape)
-        x = Tensor(weight.path, shape, None, ONE)
-        entry = Entry(Kind.PARAMETER, weight.path, (), x, weights=(weight,), module=True)
+        trained = self._trained(Kind.PARAMETER, weight.path)
+        x = Tensor(weight.path, shape, None, ONE if trained else ZERO)
+        entry = Entry(Kind.PARAMETER, weight.path, (), x, weights=(weight,), frozen=not trained, module=True)
         self._scopes[-1].items.append(entry)
         return x
 

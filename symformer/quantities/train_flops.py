@@ -31,6 +31,8 @@ class TrainFlops(Quantity):
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """The ledger as it stands, or written again with only some weights trained. Raises RuleError for no layers."""
         if conventions["train"] == "all":
+            if is_adapted(ledger):
+                _hold(ledger)
             return super().account(ledger, conventions)
         if shared := [name for name in CHOICES if name in conventions]:
             raise RuleError(
@@ -55,6 +57,17 @@ class TrainFlops(Quantity):
             return tuple(term for term in found if not (frozen and term.gradient == "the weight"))
 
         return tally(part.root, terms)
+
+
+def _hold(ledger: Ledger) -> None:
+    """Raise RuleError where it is not known which layers the gradients of adapters reach."""
+    if any(scope.among is not None for scope in ledger.root.walk()):
+        raise RuleError(
+            "which layers gradients reach hangs on the order of layers of several kinds, of which only some may have "
+            "adapters; train-flops of adapters is known for layers of one kind"
+        )
+    if any(entry.kind is Kind.SCAN for _, entry in ledger):
+        raise RuleError("which gradients of a scan the adapters ask for is not stated; leave out the adapters")
 
 
 def _again(entry: Entry, recompute: str) -> bool:
