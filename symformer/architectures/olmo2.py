@@ -31,7 +31,9 @@ class OLMo2(LlamaLike):
         rotary=True,
         inert=(NO_TABLE,),
     )
-    witness = Witness("transformers", "Olmo2Config", prefix="model.")
+    witness = Witness(
+        "transformers", "Olmo2Config", prefix="model.", arguments={"pad_token_id": 0}
+    )  # a token of any table
     variants = ({}, {"tied": True}, {"attention_bias": True}, {"head": "none"})
 
     attention_bias: bool = False

@@ -37,7 +37,9 @@ class OLMoE(LlamaLike):
         rotary=True,
         inert=(NO_TABLE, "router_aux_loss_coef", "norm_topk_prob"),  # of a loss; what the weights of experts add up to
     )
-    witness = Witness("transformers", "OlmoeConfig", prefix="model.")
+    witness = Witness(
+        "transformers", "OlmoeConfig", prefix="model.", arguments={"pad_token_id": 0}
+    )  # a token of any table
     variants = ({}, {"tied": True}, {"attention_bias": True}, {"head": "none"})
 
     attention_bias: bool = False

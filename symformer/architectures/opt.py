@@ -55,7 +55,9 @@ class OPT(GPTLike):
         fixed={"layerdrop": (0.0,), "_remove_final_layer_norm": (False,)},
         inert=("init_std", "activation_dropout"),  # the class drops nothing inside its MLP
     )
-    witness = Witness("transformers", "OPTConfig", prefix="model.", rename={"decoder.": ""})
+    witness = Witness(
+        "transformers", "OPTConfig", prefix="model.", rename={"decoder.": ""}, arguments={"pad_token_id": 0}
+    )  # a token of any table
     variants = (
         {},
         {"norm_first": False, "projected": True},

@@ -1,0 +1,64 @@
+"""Sets of options that no certificate names: configs that say so, against torch's classes made from the same JSON."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from symformer import SymformerError, architecture
+from symformer.architectures import architecture_class
+from symformer.configs.fields import Chance, Choice, Switch
+from symformer.ledger.facts import Activation
+from symformer.witness.certify import verify
+
+from .test_config_fields import TYPES, Config, UntakenError, base, by_us, differences
+
+SETS = 3
+
+
+def drawn(model_type: str, source: random.Random) -> Config:
+    """A small config with a value of every option, and a class, drawn at random."""
+    fields = architecture_class(TYPES[model_type][0]).fields
+    config = base(model_type, source.choice(TYPES[model_type][2]))
+    for setting in fields.options.values():
+        if isinstance(setting, Switch):
+            config[setting.name] = source.random() < 0.5
+        elif isinstance(setting, Chance):
+            config[setting.name] = source.choice([0.0, 0.25])
+        elif isinstance(setting, Choice):
+            config[setting.name] = source.choice([*setting.meanings])
+        else:  # half of them functions of which it is known what is kept
+            kept = ("relu", "gelu", "silu", "gelu_new", "gelu_pytorch_tanh", "swish")
+            config[setting.name] = source.choice(kept if source.random() < 0.5 else get_args(Activation))
+    for size in fields.nullable.values():
+        if source.random() < 0.4:
+            config[fields.sizes[size].names[0]] = None
+    return config
+
+
+@pytest.mark.parametrize("model_type", TYPES)
+def test_what_options_come_to_together(model_type: str, tmp_path: Path) -> None:
+    source, answered = random.Random(model_type), 0  # noqa: S311
+    for _ in range(8 * SETS):
+        config = drawn(model_type, source)
+        ours = by_us(config, tmp_path / "config.json")
+        if isinstance(ours["params"], str):  # only where no class runs so
+            assert model_type == "falcon", ours
+            continue
+        try:
+            assert differences(config, tmp_path / "config.json") == {}, config
+        except UntakenError:
+            pytest.fail(f"torch has no such model, and it is answered: {config}")
+        answered += 1
+        if answered == SETS:
+            return
+    pytest.fail(f"{answered} sets were answered")
+
+
+def test_a_function_that_no_config_names_is_a_sentence() -> None:
+    """OpenAI's class knows three functions by name; the formula of another is no less one."""
+    with pytest.raises(SymformerError, match="no value of 'afn' in a config stands for mish"):
+        verify(architecture("gpt1", activation="mish"), seed=1)
