@@ -272,7 +272,7 @@ def test_adapters_come_in_through_every_door(target: str, tmp_path: Path) -> Non
         ("transformer", "in_proj", "params", "in_proj is a matrix whose rows are read apart"),
         ("gemma2", "o_proj", "train-flops", "hangs on the order of layers of several kinds"),
         ("nemotron-h", "q_proj", "train-flops", "hangs on the order of layers of several kinds"),
-        ("mamba", "x_proj", "train-flops", "which gradients of a scan the adapters ask for is not stated"),
+        ("mamba", "x_proj", "params", "stands around a scan, whose code reads such matrices as they are stored"),
     ],
 )
 def test_what_is_not_known_of_adapters_is_refused(target: str, lora: str, quantity: str, sentence: str) -> None:

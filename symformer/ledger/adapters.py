@@ -86,6 +86,8 @@ class _AdaptedOperations(Operations):
         super().__init__(part, lambda kind, path: self._within)
         self.names: set[str] = set()  # that linear layers have
         self._adapters = adapters
+        self._adapted: dict[str, str] = {}  # modules with an adapter -> the linear layer that it stands beside
+        self._scanning: set[str] = set()  # modules that carry a state from token to token
         self._within = False  # whether what is being written is an adapter
         self._recalled = False  # and the linear layer that it is for runs over what a cache keeps
 
@@ -107,10 +109,25 @@ class _AdaptedOperations(Operations):
                     f"{adapter}: {path} reads some rows of a matrix, or all, that is stored elsewhere, and what stands "
                     "beside those is not stated"
                 )
+            self._adapted[path.rpartition(".")[0]] = path
+            self._unscanned()
             self._within, self._recalled = True, bool(facts.get("recalled"))
             y = CHANGES[adapter.option](self, name, x, y)
             self._within = False
         return y
+
+    def scan(self, name: str, *inputs: Any, **facts: Any) -> Tensor:
+        """A scan as it is: its code reads some of the matrices around it as they are stored, past what is beside."""
+        self._scanning.add(self._path(name).rpartition(".")[0])
+        self._unscanned()
+        return super().scan(name, *inputs, **facts)
+
+    def _unscanned(self) -> None:
+        for module in self._scanning & self._adapted.keys():
+            raise RuleError(
+                f"{self._adapted[module]} stands around a scan, whose code reads such matrices as they are stored, and "
+                "what stands beside them is not stated"
+            )
 
     def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr, **facts: Any) -> Tensor:
         """Experts as they are: which of their matrices have an adapter is nowhere stated."""
