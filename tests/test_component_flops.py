@@ -17,6 +17,8 @@ from transformers import (
     Gemma2Config,
     GPT2Config,
     LlamaConfig,
+    Mamba2Config,
+    MambaConfig,
     MixtralConfig,
     Olmo2Config,
     XLNetConfig,
@@ -26,6 +28,8 @@ from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Atten
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
+from transformers.models.mamba.modeling_mamba import MambaMixer
+from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
@@ -33,6 +37,7 @@ from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 from symformer import component
 from symformer.components import names
 from symformer.witness.models.palm import ParallelLayer
+from symformer.witness.watching import CORRECTED
 
 from .oracle import distinct
 
@@ -77,6 +82,7 @@ GEMMA2 = Gemma2Config(
     attention_bias=True,
     attn_implementation="eager",
 )
+MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=3, state_size=5, chunk_size=9)
 OLMO2 = Olmo2Config(
     hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True, attn_implementation="eager"
 )
@@ -135,6 +141,10 @@ CASES = [
     Case("lm-head", {"E": 5, "V": 7}, lambda: nn.Linear(5, 7, bias=False)),
     Case("masked-lm-head", {"E": 12, "V": 29}, lambda: BertOnlyMLMHead(BERT)),
     Case("head-transform", {"E": 12}, lambda: BertOnlyMLMHead(BERT).predictions.transform),
+    Case("selective-scan", {"E": 12, "H_ssm": 36, "N_state": 5, "R_dt": 7, "K_conv": 4},
+         lambda: MambaMixer(MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_rank=7), 0)),
+    Case("chunked-scan", {"E": 24, "A_ssm": 6, "D_ssm": 8, "G_ssm": 3, "N_state": 5, "K_conv": 4, "C_chunk": 9},
+         lambda: Mamba2Mixer(MAMBA2, 0), options={"bias": False}),
     Case("pooler", {"E": 12}, lambda: BertPooler(BERT)),
     Case("self-attention", {"E": 24, "A": 6, "G": 3, "D": 10}, lambda: LlamaAttention(LLAMA, 0), _llama,
          {"bias": False, "output_bias": False}, {"G": "G", "D": "D"}),
@@ -160,7 +170,7 @@ CASES = [
 ]  # fmt: skip
 SILENT = {  # no matrix product: tests/test_components.py has what they store
     "token-embedding", "position-embedding", "segment-embedding", "layer-norm", "rms-norm", "dropout",
-    "identity", "sinusoidal-positions", "rotary-positions", "distance-embedding", "relative-bias", "alibi",
+    "head-norm", "identity", "sinusoidal-positions", "rotary-positions", "distance-embedding", "relative-bias", "alibi",
 }  # fmt: skip
 
 
@@ -171,7 +181,7 @@ def test_flops_of_a_component(case: Case, quantity: str) -> None:
     with torch.device("meta"), sdpa_kernel(SDPBackend.MATH):
         module = case.torch().train()
         x = torch.zeros(B, S, sizes["E"])  # nothing below it is trained, so nobody asks for its gradient
-        counter = FlopCounterMode(display=False)
+        counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))  # of channels convolved each alone
         with counter:
             output = case.call(module, x)
             if quantity == "train-flops":

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from itertools import chain
+from itertools import chain, count
 from math import prod
 from typing import Any
 from unittest.mock import patch
+from zlib import crc32
 
 import pytest
 from sympy import Expr, Integer, Symbol
@@ -32,10 +33,12 @@ from symformer.quantities.quantity import Quantity
 SIZES = {
     **{"B": 3, "S": 28, "S_enc": 20, "C": 26, "N_new": 9, "C_win": 13},
     **{"L": 18, "L_enc": 7, "L_dec": 11, "L_local": 15, "L_global": 17, "L_dense": 19, "L_moe": 21},
-    **{"V": 1280, "V_type": 23, "P": 59, "E": 48, "H": 44, "X": 6, "X_shared": 24, "K": 5, "M": 14},
+    **{"V": 1280, "V_type": 23, "P": 59, "E": 48, "H": 44, "X": 6, "X_shared": 64, "K": 5, "M": 14},
     **{"A": 8, "G": 4, "D": 10, "R_q": 12, "R_kv": 16, "D_nope": 22, "D_rope": 2, "D_v": 34, "R": 29, "W": 31},
     **{"C_local": 62, "E_emb": 46, "Z": 54, "Z_patch": 27, "N_chan": 37, "N_class": 41, "N_group": 25},
     **{"P_enc": 36, "P_rel": 33, "N_mel": 39},
+    **{"L_ssm": 51, "L_attn": 53, "L_mlp": 55, "M_shared": 58, "K_conv": 24, "C_chunk": 38},
+    **{"H_ssm": 96, "A_ssm": 60, "G_ssm": 30, "D_ssm": 35, "N_state": 43, "R_dt": 47},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 ONE = dict.fromkeys(("N_tp", "N_cp", "N_ep", "N_dp"), 1)
@@ -51,7 +54,16 @@ BYTES = {"bf16", "fp16", "fp32", "fp8", "symbolic"}  # of an element: a factor o
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"bert": {"head": "mlm", "tied": False}, "transformer": {"embeddings": True}}
 # Larger patches are fewer tokens; more heads of width E/A are narrower, and so is what a fixed number of them stores,
 # and the angles that they share.
-FEWER: Mapping[str, tuple[str, ...]] = {"vit": ("Z_patch",), "modernbert": ("A",), "falcon": ("A",), "stablelm": ("A",)}
+FEWER: Mapping[str, tuple[str, ...]] = {
+    "vit": ("Z_patch",),
+    **dict.fromkeys(("modernbert", "falcon", "stablelm", "olmoe"), ("A",)),
+}
+SCANS = ("mamba", "mamba2", "nemotron-h")
+
+# Every convention is asked of the first architecture of each kind; of the others one of so many has its turn, and each
+# name begins at another of them.
+TURNS = 8
+Exact = int | Fraction  # a whole number costs less
 
 
 class Point:
@@ -60,28 +72,29 @@ class Point:
     def __init__(self, numbers: Mapping[str, int], relations: Mapping[Symbol, Expr]) -> None:
         self.numbers = {SYMBOLS[name]: Integer(number) for name, number in numbers.items()}
         self.numbers |= {size: expr.xreplace(self.numbers) for size, expr in relations.items()}
-        self.found: dict[Expr, Fraction] = {}
+        self.whole = {size: int(number) for size, number in self.numbers.items()}
+        self.found: dict[Expr, Exact] = {}
 
-    def of(self, expr: Expr) -> Fraction:
+    def of(self, expr: Expr) -> Exact:
         if expr not in self.found:
             number = expr.xreplace(self.numbers)
             assert number.is_Rational, f"{expr} is {number}"
-            self.found[expr] = Fraction(int(number.p), int(number.q))
+            self.found[expr] = int(number.p) if number.q == 1 else Fraction(int(number.p), int(number.q))
         return self.found[expr]
 
-    def total(self, line: Line) -> Fraction:
-        terms = (prod(map(self.of, term.factors), start=Fraction(1)) for term in line.terms)
-        return sum(chain(terms, (self.of(below.count) * self.total(below) for below in line.lines)), start=Fraction(0))
+    def total(self, line: Line) -> Exact:
+        terms = (prod(map(self.of, term.factors)) for term in line.terms)
+        return sum(chain(terms, (self.of(below.count) * self.total(below) for below in line.lines)))
 
-    def __call__(self, formula: Formula) -> Fraction:
+    def __call__(self, formula: Formula) -> Exact:
         above = self.total(formula.root)
-        return above / self.total(formula.over.root) if isinstance(formula, Ratio) else above
+        return Fraction(above, self.total(formula.over.root)) if isinstance(formula, Ratio) else above
 
     def holds(self, formula: Formula) -> bool:
         """Whether these are numbers that the formula is for."""
         try:
             for condition in formula.constraints:
-                condition.check({size: int(number) for size, number in self.numbers.items()})
+                condition.check(self.whole)
         except SizeError:
             return False
         return True
@@ -102,10 +115,30 @@ class Answer:
 
 
 @cache
+def of_its_kind() -> dict[frozenset[tuple[object, ...]], list[str]]:
+    """The architectures by what their operations are: of which kinds, behind which masks, with a window or latents."""
+    found: dict[frozenset[tuple[object, ...]], list[str]] = {}
+    for name in names():
+        ledger = model_of(name).component.ledger
+        kind = frozenset((entry.kind, entry.mask, entry.window is None, not entry.latent) for _, entry in ledger)
+        found.setdefault(kind, []).append(name)
+    return found
+
+
+@cache
 def answers(name: str) -> list[Answer]:
     """What an architecture answers, one convention changed at a time, whole and for each rank."""
+    turn = None if asked_all(name) else crc32(name.encode()) % TURNS
     with patch(f"{Quantity.__module__}.place", cache_by_placement()):
-        return _answers(sf.architecture(name, **OPTIONS.get(name, {})))
+        return _answers(model_of(name), turn)
+
+
+def asked_all(name: str) -> bool:
+    return any(name == alike[0] for alike in of_its_kind().values())
+
+
+def model_of(name: str) -> Model:
+    return sf.architecture(name, **OPTIONS.get(name, {}))
 
 
 def cache_by_placement() -> Callable[[Divisible, Placement], Ledger]:
@@ -120,8 +153,8 @@ def cache_by_placement() -> Callable[[Divisible, Placement], Ledger]:
     return placed
 
 
-def _answers(model: Model) -> list[Answer]:
-    found = []
+def _answers(model: Model, turn: int | None) -> list[Answer]:
+    found, places = [], count()
     for quantity, question in quantities().items():
         changes = [
             (key, value)
@@ -129,6 +162,7 @@ def _answers(model: Model) -> list[Answer]:
             for value in list(each.meanings)[1:]
             # A recipe and an optimizer are bytes of a weight; adam-8bit's fall at 4096 elements, by its own rule.
             if key not in ("recipe", "optimizer") and value not in BYTES
+            if next(places) % TURNS == turn or turn is None
         ]
         for conventions in ({}, *({key: value} for key, value in changes)):
             memory = {"activations": "megatron", "train-memory": "none"}.get(quantity)  # what is known of a rank
@@ -148,7 +182,7 @@ def _answers(model: Model) -> list[Answer]:
 
 
 def point(name: str, **numbers: int) -> Point:
-    model = sf.architecture(name, **OPTIONS.get(name, {}))
+    model = model_of(name)
     return Point({**SIZES, **numbers}, {**model.component.totals, **model.relations})
 
 
@@ -165,10 +199,11 @@ def test_one_rank_of_one_is_the_whole(name: str) -> None:
         for key, value in answer.conventions:
             if (key, answer.rank) == ("data", "") and one.holds(answer.formula):
                 rest = {name: choice for name, choice in answer.conventions if name != "data"}
-                alone = sf.architecture(name, **OPTIONS.get(name, {})).formula(answer.quantity, **rest)
+                alone = model_of(name).formula(answer.quantity, **rest)
                 assert one(answer.formula) == one(alone), f"{answer} {value}"
                 compared += 1
-    assert compared > 60
+    # How ranks share a scan is refused, but for the vocabulary.
+    assert compared > ((40 if name in SCANS else 60) if asked_all(name) else (15 if name in SCANS else 30))
 
 
 @pytest.mark.parametrize("name", names())
@@ -206,19 +241,20 @@ def test_a_rank_has_no_more_to_do_for_being_one_of_more(name: str) -> None:
             if SYMBOLS[ranks] in free:
                 assert there(answer.formula) <= base, f"{answer} grows with {ranks}"
                 compared += 1
-    assert compared > (5 if name == "t5" else 20)  # how ranks share a table of distances is refused
+    # How ranks share a table of distances is refused, or a scan; and how stages share layers of several kinds.
+    assert compared > (5 if name in ("t5", "nemotron-h") else 20)
 
 
 @pytest.mark.parametrize("name", names())
 def test_a_step_of_training_costs_no_less_than_its_forward_pass(name: str) -> None:
     here, compared = point(name, **TWO), 0
     found = {(a.quantity, a.conventions, a.rank): a.formula for a in answers(name)}
-    model = sf.architecture(name, **OPTIONS.get(name, {}))
+    model = model_of(name)
     for (quantity, conventions, rank), formula in found.items():
         placed = dict([rank.split("=")]) if rank else {}
         if quantity == "train-flops":
-            shared = tuple((key, value) for key, value in conventions if key in ("attention", "embedding"))
-            forward = found["flops", shared, rank]
+            shared = {key: value for key, value in conventions if key in ("attention", "embedding")}
+            forward = found.get(("flops", tuple(shared.items()), rank)) or model.formula("flops", **shared, **placed)
         elif quantity == "communication" and ("step", "forward") not in conventions:
             forward = model.formula("communication", **dict(conventions), **placed, step="forward")
         else:
@@ -294,11 +330,12 @@ def test_nothing_is_computed_twice_where_the_sequence_is_divided(
     name: str, rank: str, convention: tuple[str, str]
 ) -> None:
     here = point(name, **TWO)
-    (found,) = (a for a in answers(name) if (a.quantity, a.rank, a.conventions) == ("flops", rank, (convention,)))
-    assert 2 * here(found.formula) == here(found.whole)
+    conventions = dict([convention])
+    whole, own = (model_of(name).formula("flops", **conventions, **placed) for placed in ({}, dict([rank.split("=")])))
+    assert 2 * here(own) == here(whole)
 
 
-def stages(name: str, quantity: str) -> Iterator[Fraction]:
+def stages(name: str, quantity: str) -> Iterator[Exact]:
     """What the first of three stages, the one in the middle and the last come to; then the whole."""
     here = point(name, **TWO)
     found = {a.rank: a for a in answers(name) if (a.quantity, a.conventions) == (quantity, ())}

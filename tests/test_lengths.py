@@ -18,6 +18,7 @@ from symformer.quantities import quantities
 REACH = {
     "params": None,
     "active-params": None,
+    "trainable-params": None,
     "flops": S,
     "prefill-flops": S,
     "train-flops": S,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-LISTED = 300  # characters of a list that a sentence has room for
+LISTED = 200  # characters of a list that a sentence has room for
 QUOTED = 80  # characters of what the user wrote
 
 
@@ -68,7 +68,7 @@ def listed(names: Iterable[str]) -> str:
     """Names for a sentence: all of them, or the first and how many more there are.
 
     >>> listed(["a", "b"]), listed(f"name-{number}" for number in range(1000))[-30:]
-    ('a, b', 'name-32, name-33, and 966 more')
+    ('a, b', 'name-21, name-22, and 977 more')
     """
     spelt = list(map(str, names))
     room, shown = LISTED, 0
