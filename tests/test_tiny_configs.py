@@ -17,11 +17,13 @@ from click.testing import CliRunner
 from torch.utils.flop_counter import FlopCounterMode
 
 from symformer.commands.cli import cli
+from symformer.witness.watching import CORRECTED
 
 from .test_config_fields import TYPES, Config, base
 
 CAUSAL = [name for name, (_, _, classes) in TYPES.items() if classes[0].endswith(("ForCausalLM", "LMHeadModel"))]
 WITHOUT_CACHE = {"openai-gpt"}  # whose class reads every token again
+STATE = {"mamba", "mamba2"}  # whose cache is as large after any number of tokens
 B, S, C = 3, 5, 17
 # Sizes that may be any number, and those that have to stay whole multiples of others.
 FREE = ("vocab_size", "intermediate_size", "n_inner", "ffn_dim", "moe_intermediate_size", "kv_lora_rank", "v_head_dim")
@@ -32,7 +34,7 @@ def drawn(model_type: str, draw: random.Random) -> Config:
     config = base(model_type)
     for name in config:
         if name in FREE:
-            config[name] += draw.randint(0, 90)
+            config[name] += 2 * draw.randint(0, 45)  # DeepSeek-V2 reads pairs of elements that lie beside the latent
         elif name in DEPTHS:
             config[name] += draw.randint(0, 2)
         elif name in ("n_embd", "hidden_size"):
@@ -51,7 +53,8 @@ def counted(config: Config) -> dict[str, int]:
     found = {"params": sum(parameter.numel() for parameter in model.parameters())}
     with FlopCounterMode(display=False) as forward, torch.no_grad():
         model(tokens, use_cache=False)
-    with FlopCounterMode(display=False) as both:
+    # torch's counter takes a gradient of a grouped convolution for as many products too many as there are groups
+    with FlopCounterMode(display=False, custom_mapping=dict(CORRECTED)) as both:
         model.train()(tokens, use_cache=False).logits.sum().backward()
     counters = {"flops": forward, "train-flops": both}
     with torch.no_grad():
@@ -70,7 +73,8 @@ def test_what_is_printed_is_what_torch_counts(model_type: str, tmp_path: Path) -
     path.write_text(json.dumps(config), "utf-8")
     theirs = counted(config)
     assert all(theirs.values())
-    lengths = {"params": [], "decode-flops": [f"B={B}", f"C={C}"]}
+    lengths = {"params": [], "decode-flops": [f"B={B}", *([] if model_type in STATE else [f"C={C}"])]}
+    assert len(CAUSAL) >= 30
     assert len(theirs) == 4 - (model_type in WITHOUT_CACHE)
     for quantity, number in theirs.items():
         sets = [word for size in lengths.get(quantity, [f"B={B}", f"S={S}"]) for word in ("--set", size)]
