@@ -189,7 +189,7 @@ class Check:
             return _found(Counter(2 * size for size in sizes))
 
         kept = self.hold("kv-cache", numbers, held, dtype="bf16")
-        decoded = self.hold("decode-flops", numbers, lambda: cached(past=outputs[-1].past_key_values))
+        decoded = self.hold("decode-flops", numbers, lambda: cached(after=outputs[-1]))
         if kept and decoded:
             memory = Counter([2 * size for size in sizes])
             memory += Counter(2 * each.numel() for each in at.model().parameters())
@@ -197,9 +197,9 @@ class Check:
             self.hold("inference-memory", numbers, lambda: _found(memory))
 
         def generated() -> Found:
-            whole = cached(logits_to_keep=1)
+            whole = cached(last=True)
             for _ in range(NEW - 1):
-                whole += cached(past=outputs[-1].past_key_values)
+                whole += cached(after=outputs[-1])
             return whole
 
         self.hold("generation-flops", {**prompt, N_new: NEW}, generated)
