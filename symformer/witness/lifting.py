@@ -46,7 +46,8 @@ UNSEEN = {
         "what is kept of elementwise operations is not known; implementation=none leaves activations out",
     ),
 }
-LENGTHS = tuple(SYMBOLS[name] for name in ("S", "S_enc"))
+S_ENC = SYMBOLS["S_enc"]
+LENGTHS = (S, S_ENC)
 Numbers = Mapping[Symbol, int]
 
 
@@ -475,7 +476,13 @@ class Reader:
         weights = tuple(
             Weight(name, each[:-2] + each[:-3:-1] if turned and len(each) > 1 else each) for name, each in held
         )
-        return Entry(kind, path, inputs, Tensor(path, shape, grad=ONE), weights=weights, **facts)
+        read = tuple(replace(x, encoded=self._encoded(x.shape)) for x in inputs)
+        output = Tensor(path, shape, grad=ONE, encoded=self._encoded(shape))
+        return Entry(kind, path, read, output, weights=weights, **facts)
+
+    def _encoded(self, shape: Shape) -> bool:
+        """Whether nothing that a decoder reads is in a tensor of that shape, in a run in which two lengths are read."""
+        return S_ENC in self.sights[-1].numbers and not any(dim.has(S) for dim in shape)
 
 
 def agreed(found: Iterable[T]) -> T | None:

@@ -206,7 +206,7 @@ class Check:
 
     def beyond(self, point: Point, letters: Mapping[str, Symbol]) -> str:
         """What a cache holds otherwise far beyond every window that the config has by default; "" for nothing."""
-        far = {**point, "C": FAR, "B": 1}
+        far = {**point, "C": FAR, "B": 1, **({"S_enc": SMALL} if "S_enc" in letters else {})}
         assert self.runs.cached is not None
         try:
             held = session(self.runs.build, far).cached(partial(self.runs.cached, point=far))

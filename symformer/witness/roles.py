@@ -65,7 +65,7 @@ class Pattern:
     """Which pairs of a query and a key have a weight: as a mask and a window, where it is one."""
 
     mask: Mask
-    window: int = 0  # keys that the last query sees; 0 for all
+    window: int = 0  # keys that the last query sees, with no mask as many on its other side; 0 for all
 
 
 @dataclass
@@ -262,11 +262,14 @@ def _pattern(weights: Tensor, turned: bool) -> Pattern | None:
             return None
         heads = queries // keys  # heads that share their keys may stand among the queries
         folded = seen.reshape(-1, heads, keys, keys), seen.reshape(-1, keys, heads, keys).transpose(1, 2)
+        whole = torch.ones(keys, keys, dtype=torch.bool)
         for each in folded:
             last = int(each[0, 0, -1].sum())
-            band = torch.ones(keys, keys, dtype=torch.bool).tril().triu(1 - last)
-            if bool((each == band).all()):
+            band = whole.triu(1 - last)  # no further back than so many keys
+            if bool((each == band.tril()).all()):
                 return Pattern("causal", last if last < keys else 0)
+            if bool((each == band.tril(last - 1)).all()):
+                return Pattern("none", last)
         return None
 
 
