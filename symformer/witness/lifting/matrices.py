@@ -1,0 +1,77 @@
+"""Products with what is stored: linear layers, and the layers of experts that tokens choose."""
+
+from __future__ import annotations
+
+from math import prod
+
+from sympy import cancel
+
+from ...language.symbols import B, S
+from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
+from ..roles import Chosen, Linear
+from ..traced import Class
+from .sights import LENGTHS, Sights, agreed, before_the_last, star
+
+
+def linear(sights: Sights, row: Class, role: Linear) -> Entry | None:
+    """A product of all that is read with one stored matrix."""
+    ran = row[0].rpartition(".")[0]
+    counts = sights.products.counts[row]
+    for stored in sights.weights.get(role.weight, []):
+        out, into = stored[1] if role.out_first else stored[1][::-1]
+        length = before_the_last(row[1], into * out)
+        if length is None:
+            continue
+        module = role.weight.rpartition(".")[0]
+        own = module == ran and sights.stored.counts[stored] == counts and stored not in sights.used
+        biases = [each for each in sights.weights.get(role.bias or f"{ran}.bias", []) if each[1] == (out,)]
+        x = Tensor("x", (*length, into), grad=ONE)
+        held, shared = ([stored], []) if own else ([], [Weight(role.weight, (out, into))])
+        for each in biases:
+            mine = each[0].rpartition(".")[0] == ran and each not in sights.used
+            held, shared = ([*held, each], shared) if mine else (held, [*shared, Weight(*each)])
+        return sights.entry(
+            Kind.LINEAR,
+            ran,
+            (x,),
+            (*length, out),
+            tuple(held),
+            shared=tuple(shared),
+            logits=_logits(sights, ran),
+            turned=not role.out_first,
+        )
+    return None
+
+
+def _logits(sights: Sights, path: str) -> bool:
+    return any(star(name) == path for name in sights.all[-1].seen.heads)
+
+
+def experts(sights: Sights, row: Class, role: Chosen) -> Entry | None:
+    """A product of each token with some matrices, which it chooses from a stored table."""
+    counts = sights.products.counts[row]
+    for stored in sights.weights.get(role.weight, []):
+        if len(stored[1]) != 3 or sights.stored.counts[stored] != counts or stored in sights.used:
+            continue
+        out, into = stored[1][1:] if role.out_first else stored[1][:0:-1]
+        length = before_the_last(row[1], into * out)
+        if length is None or len(length) != 2:
+            continue
+        tokens = next((size for size in LENGTHS if length[1].has(size)), None)
+        if tokens is None or (chosen := cancel(length[1] / tokens)).has(tokens):
+            continue
+        some = (B, tokens, chosen)
+        read = (B, tokens) if _alike(sights, row) else some
+        x, weights = Tensor("x", (*read, into), grad=ONE), Tensor("chosen", some, grad=ONE)
+        return sights.entry(Kind.EXPERTS, role.weight, (x, weights), (*some, out), (stored,), turned=not role.out_first)
+    return None
+
+
+def _alike(sights: Sights, row: Class) -> bool:
+    """Whether all the matrices that a token chooses are multiplied with the same, as a run with numbers showed."""
+    real = sights.real
+    if real is None:
+        return False
+    tokens = prod(real.numbers[size] for size in (B, S))
+    distinct = real.seen.distinct.items()
+    return agreed(n for key, some in distinct if sights.classes.get((id(real), key)) == row for n in some) == tokens
