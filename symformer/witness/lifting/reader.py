@@ -6,10 +6,10 @@ A lift is believed only as far as those rules then give, row by row, what torch 
 from __future__ import annotations
 
 from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
-from ..roles import Chosen, Linear, Mix, Scores
+from ..roles import Chosen, Linear, Mix, Scores, Slid
 from ..traced import Class
 from .attention import attention
-from .matrices import experts, linear
+from .matrices import convolution, experts, linear
 from .sights import Row, Sights, star
 from .vectors import norm, table
 
@@ -59,6 +59,8 @@ class Reader:
             match role := self.sights.role(row):
                 case Linear():
                     entry = linear(self.sights, row, role)
+                case Slid():
+                    entry = convolution(self.sights, row, role)
                 case Chosen():
                     entry = experts(self.sights, row, role)
                 case Scores() | Mix():

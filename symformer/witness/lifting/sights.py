@@ -13,7 +13,7 @@ from sympy import Expr, Integer, Mul, Symbol, cancel
 from ...language.shapes import Shape
 from ...language.symbols import SYMBOLS, B, S
 from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
-from ..roles import Chosen, Key, Linear, Mix, Roles, Scores
+from ..roles import Chosen, Key, Linear, Mix, Roles, Scores, Slid
 from ..traced import Class, Traced
 
 T = TypeVar("T")
@@ -82,6 +82,8 @@ class Sights:
         match role:
             case Linear():
                 return Linear(star(role.weight), role.out_first, star(role.bias))
+            case Slid():
+                return Slid(star(role.weight), star(role.bias), 0, ())
             case Chosen():
                 return Chosen(star(role.weight), role.out_first)
             case Scores():
