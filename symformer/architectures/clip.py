@@ -6,15 +6,17 @@ from dataclasses import dataclass
 
 from sympy import Expr
 
-from ..components.base import Component
-from ..components.layer_norm import LayerNorm
-from ..components.linear import Linear
-from ..components.mlp import MLP
-from ..components.patch_embedding import PatchEmbedding
-from ..components.position_embedding import PositionEmbedding
-from ..components.pre_norm_block import PreNormBlock
-from ..components.self_attention import SelfAttention
-from ..components.token_embedding import TokenEmbedding
+from ..components import (
+    MLP,
+    Component,
+    LayerNorm,
+    Linear,
+    PatchEmbedding,
+    PositionEmbedding,
+    PreNormBlock,
+    SelfAttention,
+    TokenEmbedding,
+)
 from ..language.sizes import Divides
 from ..language.symbols import A, A_vis, E, E_proj, E_vis, H, H_vis, L, L_vis, N_chan, P, V, Z, Z_patch
 from ..ledger.facts import ONE, Activation, Tensor
