@@ -128,6 +128,12 @@ TOTALS = [
     ("t5-v1.1-xxl", {}, 11_135_332_352),
     ("t5-v1.1-xl", {"tied": True}, 2_849_757_184 - 32_128 * 2_048),
     ("bart-base", {}, 139_417_344 + 2 * 2 * 768),  # keras-hub's, and in both tables two positions that are never read
+    # openai/CLIP's own notebook prints it. By hand, the text: 49408*512 + 77*512 + 12*(12*512**2 + 13*512) + 2*512; the
+    # images: 3*32*32*768 + 768 + 50*768 + 12*(12*768**2 + 13*768) + 2*2*768; then 768*512 + 512*512 + 1.
+    ("clip-vit-base-patch32", {}, 151_277_313),
+    ("clip-vit-base-patch16", {}, 151_277_313 - 3 * 768 * (32 * 32 - 16 * 16) + 768 * (14 * 14 - 7 * 7)),  # in OpenCLIP
+    ("clip-vit-large-patch14", {}, 427_616_513),  # 149.62M, and of this 427.62M
+    ("clip-vit-large-patch14-336", {}, 427_616_513 + 1_024 * (24 * 24 - 16 * 16)),  # 427.94M: more places
     ("bart-large", {}, 406_287_360 + 2 * 2 * 1_024),
     ("whisper-tiny", {}, 37_760_640),  # keras-hub, as are the next four; 1500*384 of them are sines
     ("whisper-base", {}, 72_593_920),

@@ -41,7 +41,9 @@ APART = {
     "gpt-neo": "how many of its layers have a window is in no cache",
     "modernbert": "a window on both sides is no pattern that is known",
     "mpt": "its own config writes fields that we refuse",
-    **dict.fromkeys(("bart", "t5", "whisper", "vit"), "an encoder's and a decoder's tables, and what is no token"),
+    **dict.fromkeys(
+        ("bart", "clip", "t5", "whisper", "vit"), "an encoder's and a decoder's tables, and what is no token"
+    ),
 }
 CHEAP = ("gpt2", "starcoder2")
 LIFTS = (Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.SCORES, Kind.MIX, Kind.EXPERTS, Kind.PARAMETER)
