@@ -29,12 +29,14 @@ from .facts import (
     Kind,
     Ledger,
     Mask,
+    Order,
     Part,
     Scope,
     Table,
     Tensor,
     Weight,
 )
+from .kinds import sharing
 from .operations import Operations
 from .operations import given as input_of
 
@@ -145,7 +147,7 @@ def place(part: Divisible, placement: Placement) -> Ledger:
             f"tensor={placement.tensor} is known for that part"
         )
     inputs = [input_of(axes.name, ops.local(axes.example)) for axes in given]
-    ledger = Ledger(ops.root, ops.run(split, inputs))
+    ledger = sharing(ops.root, ops.run(split, inputs))
     if placement.expert == "on" and not any(entry.kind is Kind.EXPERTS for _, entry in ledger):
         raise RuleError(f"{part.title} has no experts for expert=on to divide")
     if placement.pipeline != "off":
@@ -228,14 +230,19 @@ class _RankOperations(Operations):
         return super().repeat(name, count, part, x, *context, stored=stored)
 
     def mix_layers(
-        self, name: str, total: Expr, kinds: Mapping[str, tuple[Expr, Part]], x: Tensor, *context: Any
+        self,
+        name: str,
+        total: Expr,
+        kinds: Mapping[str, tuple[Expr, Part, tuple[Any, ...]]],
+        x: Tensor,
+        order: Order = "any",
     ) -> Tensor:
         """Layers of several kinds, all of them: which of them a stage has is not known."""
         if self.placement.pipeline != "off":
             raise RuleError(
                 f"{self.root.part.title} has layers of {len(kinds)} kinds; stages are known for layers of one kind only"
             )
-        return super().mix_layers(name, total, kinds, x, *context)
+        return super().mix_layers(name, total, kinds, x, order)
 
     def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, **facts: Any) -> Tensor:
         """A rank looks up the rows it has; the sum over the ranks is the embedding."""

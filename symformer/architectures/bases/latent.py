@@ -26,6 +26,7 @@ class Latent(LlamaLike):
     """As DeepSeek has it, with a latent for the queries or without."""
 
     constraints = PAIRS_AND_EXPERTS
+    order = "kind by kind"
 
     query_latent: bool = True
 
