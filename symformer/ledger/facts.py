@@ -20,6 +20,7 @@ Scale = Literal["scores", "queries", "none"]  # what is divided by the root of a
 Table = Literal["tokens", "positions", "segments", "distances"]  # what the rows of a stored table stand for
 Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" is any, but for the first layer
 ROTARY = ("rotary", "rotary_single")  # tables to rotate by, in the model's own precision or in single
+INDEXED = "indexed"  # of a position that is another one in each sequence: a copy, and no view
 STATE = "state"  # of a cache that torch filled, what is neither keys nor values
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights of their own, by the names of transformers.
@@ -69,6 +70,7 @@ class Kind(StrEnum):
     ROUTE = "route"  # the best of several, with a weight for each
     EXPERTS = "experts"  # x · Wᵀ, by a matrix of its own for each expert chosen
     COMBINE = "combine"  # what the chosen experts give, weighted and added up
+    MATCH = "match"  # each row of one tensor with each row of another
     SCAN = "scan"  # a state carried from token to token: it decays, takes the token in and is read
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # from rank to rank: nothing is computed
@@ -83,7 +85,8 @@ POINTWISE = (Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE
 ARRANGING = (Kind.DROPOUT, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.MOVE)  # compute nothing that is counted
 ROUTING = (Kind.ROUTE, Kind.COMBINE)  # choose experts, and weigh them
 CARRYING = (Kind.SCAN,)  # hand a state on from token to token
-WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING)
+MATCHING = (Kind.MATCH,)  # multiply what was computed with what was computed, and of no sequence
+WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +139,7 @@ class Entry:
     causal: bool = False  # of a convolution, whether it looks back only: a cache then stands for what it reads again
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
     skipped: Expr = ZERO  # of a table of positions, the rows that stand before the first token's
+    held: bool = False  # of a lookup, whether the model holds its indices itself, and keeps no others
     adapter: bool = False  # whether it is a part of an adapter, and those alone are trained
     frozen: bool = False  # whether its weights are stored as such, and not trained
     fixed: bool = False  # and of these, whether they never are: sines that are stored among the weights

@@ -34,6 +34,16 @@ class Linear:
 
 
 @dataclass(frozen=True)
+class Slid:
+    """A stored matrix over a window of places, [out, in of a group, places], and the bias that is added to it."""
+
+    weight: str
+    bias: str
+    groups: int
+    read: tuple[int, ...]  # the shape of what it slides over
+
+
+@dataclass(frozen=True)
 class Chosen:
     """A product with the matrices that were chosen from a stored table, [X, out, in] or else [X, in, out]."""
 
@@ -57,7 +67,7 @@ class Mix:
     last: bool  # whether the weights stand on the right
 
 
-Role = Linear | Chosen | Scores | Mix
+Role = Linear | Slid | Chosen | Scores | Mix
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ class Pattern:
     """Which pairs of a query and a key have a weight: as a mask and a window, where it is one."""
 
     mask: Mask
-    window: int = 0  # keys that the last query sees; 0 for all
+    window: int = 0  # keys that the last query sees, with no mask as many on its other side; 0 for all
 
 
 @dataclass
@@ -169,6 +179,10 @@ class Roles(Products):  # type: ignore[no-untyped-call]
             return
         self.order.setdefault(key[0], len(self.order))
         made = Origin(out, out.numel())
+        if name == "convolution":
+            self.roles[key].add(self._slid(*args[:3], *args[6::2]))
+            self.origins[id(out)] = made
+            return
         added = name in ("addmm", "baddbmm")
         left, right = (self._origin(each) for each in args[1 if added else 0 :][:2])
         bias = self._origin(args[0]) if added else None
@@ -202,6 +216,13 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         if self.stored[stored.weight].dim() != 2 or (bias is not None and not bias.weight):
             return None
         return Linear(stored.weight, out_first, bias.weight if bias else "")
+
+    def _slid(self, x: Tensor, weight: Tensor, bias: Tensor | None, transposed: bool, groups: int) -> Role | None:
+        """The convolution with a stored matrix; one that is transposed makes more places than it reads."""
+        name, added = self._origin(weight).weight, self._origin(bias).weight if bias is not None else ""
+        if transposed or not name or (bias is not None and not added):
+            return None
+        return Slid(name, added, groups, tuple(x.shape))
 
     # -- what only numbers tell ----------------------------------------------------------------------------------
 
@@ -262,11 +283,14 @@ def _pattern(weights: Tensor, turned: bool) -> Pattern | None:
             return None
         heads = queries // keys  # heads that share their keys may stand among the queries
         folded = seen.reshape(-1, heads, keys, keys), seen.reshape(-1, keys, heads, keys).transpose(1, 2)
+        whole = torch.ones(keys, keys, dtype=torch.bool)
         for each in folded:
             last = int(each[0, 0, -1].sum())
-            band = torch.ones(keys, keys, dtype=torch.bool).tril().triu(1 - last)
-            if bool((each == band).all()):
+            band = whole.triu(1 - last)  # no further back than so many keys
+            if bool((each == band.tril()).all()):
                 return Pattern("causal", last if last < keys else 0)
+            if bool((each == band.tril(last - 1)).all()):
+                return Pattern("none", last)
         return None
 
 

@@ -89,7 +89,7 @@ class Traced(Component):
     @cached_property
     def ledger(self) -> Ledger:
         """Its rows as a tree of modules: the weights of a module together, each operation that ran by itself."""
-        tree = _Tree(self)
+        tree = Tree(self)
         if self.quantity != STORED:
             for (path, shape), counts in self.counts.items():
                 output = Tensor(path, tuple(dim for dim in shape if dim != 1), grad=ONE)
@@ -126,7 +126,7 @@ def unrun(stem: str, quantity: str) -> RuleError:
     )
 
 
-class _Tree:
+class Tree:
     """Scopes by path and count: a module for each word, and a repeated part for the words up to a star."""
 
     def __init__(self, part: Component) -> None:

@@ -1,0 +1,120 @@
+"""Products with what is stored: linear layers, convolutions, and the layers of experts that tokens choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+
+from sympy import Expr, cancel
+
+from ...language.shapes import Shape
+from ...language.symbols import B, S
+from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
+from ..roles import Chosen, Linear, Slid
+from ..traced import Class
+from .sights import LENGTHS, Numbers, Sights, agreed, before_the_last, number, star
+
+
+def linear(sights: Sights, row: Class, role: Linear) -> Entry | None:
+    """A product of all that is read with one stored matrix."""
+    ran = row[0].rpartition(".")[0]
+    for stored in sights.weights.get(role.weight, []):
+        out, into = stored[1] if role.out_first else stored[1][::-1]
+        length = before_the_last(row[1], into * out)
+        if length is None:
+            continue
+        x = Tensor("x", (*length, into), grad=ONE)
+        held, shared = _weights(sights, row, stored, role.bias or f"{ran}.bias", (out, into))
+        return sights.entry(
+            Kind.LINEAR,
+            ran,
+            (x,),
+            (*length, out),
+            held,
+            shared=shared,
+            logits=_logits(sights, ran),
+            turned=not role.out_first,
+        )
+    return None
+
+
+def convolution(sights: Sights, row: Class, role: Slid) -> Entry | None:
+    """The same stored matrix over a window of places, wherever it slides to."""
+    ran = row[0].rpartition(".")[0]
+    for stored in sights.weights.get(role.weight, []):
+        before = len(row[1]) - len(stored[1])
+        batch, *places = row[1][1:before]
+        if row[1][before:] != stored[1]:
+            continue
+        out = stored[1][0]
+        seen = [
+            (sight.numbers, each.groups, each.read)
+            for sight, key in sights.found[row]
+            for each in sight.seen.roles[key]
+            if isinstance(each, Slid)
+        ]
+        sizes = sorted(sights.all[-1].numbers, key=str)
+        channels = [stored[1][1] * groups for groups in {groups for _, groups, _ in seen}]
+        read = [
+            _size([(numbers, shape[axis]) for numbers, _, shape in seen], [*usual, *sizes])
+            for axis, usual in enumerate([[batch], [out, *channels], *([each] for each in places)])
+        ]
+        if any(each is None for each in read):
+            continue
+        x = Tensor("x", tuple(each for each in read if each is not None), grad=ONE)
+        held, shared = _weights(sights, row, stored, role.bias, stored[1])
+        return sights.entry(Kind.CONVOLUTION, ran, (x,), (batch, out, *places), held, shared=shared)
+    return None
+
+
+def _size(seen: Sequence[tuple[Numbers, int]], tried: Iterable[Expr]) -> Expr | None:
+    """The first of some sizes that is what was seen at every point."""
+    return next((each for each in tried if all(number(each, at) == size for at, size in seen)), None)
+
+
+def _weights(
+    sights: Sights, row: Class, stored: Class, bias: str, shape: Shape
+) -> tuple[tuple[Class, ...], tuple[Weight, ...]]:
+    """Of a matrix and its bias, what the product stores itself, and what another operation stores."""
+    ran, counts = row[0].rpartition(".")[0], sights.products.counts[row]
+    own = stored[0].rpartition(".")[0] == ran and sights.stored.counts[stored] == counts and stored not in sights.used
+    held, shared = ([stored], []) if own else ([], [Weight(stored[0], shape)])
+    for each in sights.weights.get(bias, []):
+        if each[1] == (shape[0],):
+            mine = each[0].rpartition(".")[0] == ran and each not in sights.used
+            held, shared = ([*held, each], shared) if mine else (held, [*shared, Weight(*each)])
+    return tuple(held), tuple(shared)
+
+
+def _logits(sights: Sights, path: str) -> bool:
+    return any(star(name) == path for name in sights.all[-1].seen.heads)
+
+
+def experts(sights: Sights, row: Class, role: Chosen) -> Entry | None:
+    """A product of each token with some matrices, which it chooses from a stored table."""
+    counts = sights.products.counts[row]
+    for stored in sights.weights.get(role.weight, []):
+        if len(stored[1]) != 3 or sights.stored.counts[stored] != counts or stored in sights.used:
+            continue
+        out, into = stored[1][1:] if role.out_first else stored[1][:0:-1]
+        length = before_the_last(row[1], into * out)
+        if length is None or len(length) != 2:
+            continue
+        tokens = next((size for size in LENGTHS if length[1].has(size)), None)
+        if tokens is None or (chosen := cancel(length[1] / tokens)).has(tokens):
+            continue
+        some = (B, tokens, chosen)
+        read = (B, tokens) if _alike(sights, row) else some
+        x, weights = Tensor("x", (*read, into), grad=ONE), Tensor("chosen", some, grad=ONE)
+        return sights.entry(Kind.EXPERTS, role.weight, (x, weights), (*some, out), (stored,), turned=not role.out_first)
+    return None
+
+
+def _alike(sights: Sights, row: Class) -> bool:
+    """Whether all the matrices that a token chooses are multiplied with the same, as a run with numbers showed."""
+    real = sights.real
+    if real is None:
+        return False
+    tokens = prod(real.numbers[size] for size in (B, S))
+    distinct = real.seen.distinct.items()
+    return agreed(n for key, some in distinct if sights.classes.get((id(real), key)) == row for n in some) == tokens

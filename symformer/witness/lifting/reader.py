@@ -1,0 +1,72 @@
+"""From what torch was seen to store and to multiply back to the operations of a ledger, which the ordinary rules count.
+
+A lift is believed only as far as those rules then give, row by row, what torch counts at sizes that played no part.
+"""
+
+from __future__ import annotations
+
+from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
+from ..roles import Chosen, Linear, Mix, Scores, Slid
+from ..traced import Class
+from .attention import attention
+from .matrices import convolution, experts, linear
+from .sights import Row, Sights, star
+from .vectors import norm, table
+
+
+class Reader:
+    """The rows of a trace, read as operations by what was seen in some runs."""
+
+    def __init__(self, sights: Sights) -> None:
+        self.sights = sights
+        self.order: dict[str, float] = {}
+        for name, place in sights.all[-1].seen.order.items():
+            self.order.setdefault(star(name), place)
+
+    def rows(self) -> tuple[Row, ...]:
+        """Every row as an operation; what of the products nobody recognised stays as it was seen."""
+        rows: list[tuple[float, Row]] = []
+        stored, products = self.sights.stored, self.sights.products
+        for path, classes in self.sights.weights.items():
+            for each in classes:
+                if (entry := table(self.sights, each) or norm(self.sights, each)) is not None:
+                    rows.append((self._place(path), (stored.counts[each], entry)))
+        for row in sorted(products.counts, key=self._ran):
+            rows += [(self._ran(row), found) for found in self._product(row)]
+        for path, classes in self.sights.weights.items():
+            for each in classes:
+                if each not in self.sights.used:
+                    owner = path if path.endswith("*") else path.rpartition(".")[0]
+                    held = Weight(*each)
+                    alone = Entry(Kind.PARAMETER, owner or path, (), Tensor(path, ()), weights=(held,), module=True)
+                    rows.append((self._place(path), (stored.counts[each], alone)))
+        return tuple(row for _, row in sorted(rows, key=lambda placed: placed[0]))
+
+    def _place(self, path: str) -> float:
+        return self.order.get(path, len(self.order))
+
+    def _ran(self, row: Class) -> float:
+        """When a product ran first, in the last run."""
+        last = self.sights.all[-1]
+        places = [last.seen.order[key[0]] for sight, key in self.sights.found[row] if sight is last]
+        return min(places, default=len(self.order)) + 0.5
+
+    def _product(self, row: Class) -> list[Row]:
+        path, factors = row
+        counts = self.sights.products.counts[row]
+        entry = None
+        if factors[0] == 1:
+            match role := self.sights.role(row):
+                case Linear():
+                    entry = linear(self.sights, row, role)
+                case Slid():
+                    entry = convolution(self.sights, row, role)
+                case Chosen():
+                    entry = experts(self.sights, row, role)
+                case Scores() | Mix():
+                    if found := attention(self.sights, row, role):
+                        return found
+        if entry is not None:
+            return [(counts, entry)]
+        output = Tensor(path, tuple(dim for dim in factors if dim != 1), grad=ONE)
+        return [(counts, Entry(Kind.OBSERVED, path, (), output, measured=self.sights.products.quantity))]
