@@ -80,6 +80,7 @@ class Kind(StrEnum):
 # Families, of which every kind but OBSERVED is in one. A table that says something of a family decides it for each kind
 # in it: a new kind joins a family, and has a row of its own only where it is told apart.
 STORING = (Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER)  # weights
+MULTIPLYING = (Kind.LINEAR, Kind.CONVOLUTION)  # of these, what is read whole by a stored matrix; a vector is a bias
 ATTENDING = (Kind.SCORES, Kind.MIX)  # meet what earlier tokens left
 POINTWISE = (Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE)  # compute each element by itself
 ARRANGING = (Kind.DROPOUT, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.MOVE)  # compute nothing that is counted

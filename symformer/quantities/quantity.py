@@ -75,6 +75,11 @@ def rows(rule: R, *kinds: Kind) -> dict[Kind, R]:
     return dict.fromkeys(kinds, rule)
 
 
+def refusing(because: str, table: Mapping[Kind, R]) -> dict[Kind, R]:
+    """A table in which every kind that it has no row for is refused for one reason, a kind of tomorrow too."""
+    return {**rows(refused(because), *Kind), **table}
+
+
 def total(table: Mapping[Kind, R], what: str) -> Mapping[Kind, R]:
     """The table itself, which has a row for every kind of operation. Raises RuleError where one is left out."""
     if missing := [kind.value for kind in Kind if kind not in table]:
