@@ -21,6 +21,7 @@ from ..language.symbols import RANK, A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S
 from .facts import (
     ARRANGING,
     ATTENDING,
+    MULTIPLYING,
     ONE,
     POINTWISE,
     ROTARY,
@@ -45,7 +46,8 @@ PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
 # rank can do it alone. None: it works element by element, or its own method below says how ranks do it together.
 REDUCED: Mapping[Kind, int | None] = {
     **dict.fromkeys((*STORING, *POINTWISE, *ARRANGING), None),
-    **dict.fromkeys((Kind.NORM, Kind.SOFTMAX, Kind.ROUTE, *ATTENDING), -1),
+    **dict.fromkeys((Kind.NORM, Kind.SOFTMAX, Kind.ROUTE, *ATTENDING, *MULTIPLYING), -1),
+    **dict.fromkeys((Kind.LINEAR, Kind.CONVOLUTION), None),  # which have such methods
     Kind.MATCH: -1,
     Kind.COMBINE: -2,
     Kind.SCAN: 2,  # from token to token
