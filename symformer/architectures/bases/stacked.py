@@ -14,7 +14,7 @@ from ...components.position_embedding import PositionEmbedding
 from ...components.token_embedding import TokenEmbedding
 from ...language.sizes import Relations
 from ...language.symbols import L
-from ...ledger.facts import Tensor
+from ...ledger.facts import Order, Tensor
 from ...ledger.operations import Operations
 from ..base import Architecture
 
@@ -45,6 +45,7 @@ class Stacked(Architecture):
     """A model whose layers run one after another; a subclass hands in its layer or its stacks."""
 
     names: ClassVar[Names] = Names()
+    order: ClassVar[Order] = "any"  # how layers of several kinds follow one another
 
     @property
     @abstractmethod
@@ -87,18 +88,24 @@ class Stacked(Architecture):
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor | tuple[Tensor, ...]:
         x = self.embed(ops, tokens)
         context = self.context(ops, tokens)
-        x = run_stacks(ops, self.names.layers, self.stacks, x, *context)
+        x = run_stacks(ops, self.names.layers, self.stacks, x, *context, order=self.order)
         if self.final_norm is not None:
             x = ops.call(self.names.norm, self.final_norm, x)
         return self.finish(ops, x)
 
 
 def run_stacks(
-    ops: Operations, name: str, stacks: tuple[Stack, ...], x: Tensor, *context: Tensor, total: Expr = L
+    ops: Operations,
+    name: str,
+    stacks: tuple[Stack, ...],
+    x: Tensor,
+    *context: Tensor,
+    total: Expr = L,
+    order: Order = "any",
 ) -> Tensor:
     """Layers that read the context beside their input; those of several kinds stand in one list, ``total`` of them."""
     if len(stacks) > 1:
-        return ops.mix_layers(name, total, {each.name: (each.count, each.layer) for each in stacks}, x, *context)
+        return ops.mix_layers(name, total, {each.name: (each.count, each.layer, context) for each in stacks}, x, order)
     (only,) = stacks
     return ops.repeat(only.name, only.count, only.layer, x, *context, stored=only.stored)
 
