@@ -7,7 +7,7 @@ there were before they were repeated.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -117,7 +117,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         self.tables: dict[str, set[str]] = defaultdict(set)  # of each weight, what its rows are looked up by
         self.indices: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # and the shape of that
         self.norms: dict[str, set[str]] = defaultdict(set)  # what each module with vectors alone was seen to compute
-        self.normed: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # and the shape of what it read
+        self.normed: dict[str, Counter[tuple[int, ...]]] = defaultdict(Counter)  # and the shapes of what it read
         self.order: dict[str, int] = {}  # when each weight was first read, and each product ran
         self.patterns: dict[Key, set[Pattern | None]] = defaultdict(set)
         self.distinct: dict[Key, set[int]] = defaultdict(set)  # rows of what chosen matrices are multiplied with
@@ -243,7 +243,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         own = list(module.parameters())
         if not own or any(each.dim() != 1 for each in own) or not isinstance(given, Tensor):
             return
-        self.normed[self.where.names.get(id(module), "")].add(tuple(given.shape))
+        self.normed[self.where.names.get(id(module), "")][tuple(given.shape)] += 1
         if given.is_meta:
             return
         with _disable_current_modes():

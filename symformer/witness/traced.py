@@ -133,8 +133,11 @@ class Tree:
         self.root = Scope("", part)
         self.scopes: dict[tuple[object, ...], Scope] = {(): self.root}
 
-    def scope(self, words: Sequence[str], counts: Sequence[Expr]) -> Scope:
-        """Where the last word of a path stands; ``counts`` are the copies of all up to each star."""
+    def scope(self, words: Sequence[str], counts: Sequence[Expr], share: Expr = ONE) -> Scope:
+        """Where the last word of a path stands; ``counts`` are the copies of all up to each star.
+
+        Of those of the first star a ``share`` has weights of its own.
+        """
         assert words.count("*") == len(counts), f"{'.'.join(words)} has {len(counts)} numbers of copies"
         each = (cancel(n / before) for before, n in zip((ONE, *counts), counts, strict=False))
         scope, name = self.root, ""
@@ -144,9 +147,11 @@ class Tree:
             if word != "*" and (place == len(words) - 1 or "*" in words[place:]):
                 continue
             count = next(each) if word == "*" else ONE
-            key = (*key, (name, count))
+            stored = count * share if word == "*" and share != 1 else None
+            share = ONE if word == "*" else share
+            key = (*key, (name, count, stored))
             if key not in self.scopes:
-                self.scopes[key] = Scope(name, Module(name.removesuffix(".*")), count)
+                self.scopes[key] = Scope(name, Module(name.removesuffix(".*")), count, stored=stored)
                 scope.items.append(self.scopes[key])
             scope, name = self.scopes[key], ""
         return scope

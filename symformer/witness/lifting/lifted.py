@@ -14,7 +14,7 @@ from ...components.base import Component
 from ...language.errors import RuleError, WitnessError
 from ...language.sizes import AtMost, Condition
 from ...language.symbols import C, N_new, S
-from ...ledger.facts import Entry, Kind, Ledger
+from ...ledger.facts import ONE, Entry, Kind, Ledger
 from ...ledger.operations import Operations
 from ...quantities.quantity import PLACEMENT, Quantity
 from ..traced import Tree
@@ -125,7 +125,8 @@ class Lifted(Component):
         """Its rows as a tree of modules."""
         tree = Tree(self)
         for counts, entry in self.rows:
-            tree.scope(entry.path.split("."), counts).items.append(entry)
+            share = entry.weights[0].share if entry.weights else ONE
+            tree.scope(entry.path.split("."), counts, share).items.append(entry)
         return Ledger(tree.root, None)
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from math import prod
 
-from sympy import Expr, cancel
+from sympy import cancel
 
 from ...language.shapes import Shape
 from ...language.symbols import B, S
 from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
 from ..roles import Chosen, Linear, Slid
 from ..traced import Class
-from .sights import LENGTHS, Numbers, Sights, agreed, before_the_last, number, star
+from .sights import LENGTHS, Sights, agreed, before_the_last, size_of, star
 
 
 def linear(sights: Sights, row: Class, role: Linear) -> Entry | None:
@@ -48,7 +47,7 @@ def convolution(sights: Sights, row: Class, role: Slid) -> Entry | None:
             continue
         out = stored[1][0]
         seen = [
-            (sight.numbers, each.groups, each.read)
+            (sight, each.groups, each.read)
             for sight, key in sights.found[row]
             for each in sight.seen.roles[key]
             if isinstance(each, Slid)
@@ -56,7 +55,7 @@ def convolution(sights: Sights, row: Class, role: Slid) -> Entry | None:
         sizes = sorted(sights.all[-1].numbers, key=str)
         channels = [stored[1][1] * groups for groups in {groups for _, groups, _ in seen}]
         read = [
-            _size([(numbers, shape[axis]) for numbers, _, shape in seen], [*usual, *sizes])
+            size_of(((sight, shape[axis]) for sight, _, shape in seen), [*usual, *sizes])
             for axis, usual in enumerate([[batch], [out, *channels], *([each] for each in places)])
         ]
         if any(each is None for each in read):
@@ -65,11 +64,6 @@ def convolution(sights: Sights, row: Class, role: Slid) -> Entry | None:
         held, shared = _weights(sights, row, stored, role.bias, stored[1])
         return sights.entry(Kind.CONVOLUTION, ran, (x,), (batch, out, *places), held, shared=shared)
     return None
-
-
-def _size(seen: Sequence[tuple[Numbers, int]], tried: Iterable[Expr]) -> Expr | None:
-    """The first of some sizes that is what was seen at every point."""
-    return next((each for each in tried if all(number(each, at) == size for at, size in seen)), None)
 
 
 def _weights(

@@ -5,12 +5,14 @@ A lift is believed only as far as those rules then give, row by row, what torch 
 
 from __future__ import annotations
 
+from sympy import Integer
+
 from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
 from ..roles import Chosen, Linear, Mix, Scores, Slid
 from ..traced import Class
 from .attention import attention
 from .matrices import convolution, experts, linear
-from .sights import Row, Sights, star
+from .sights import Row, Sights, again, star
 from .vectors import norm, table
 
 
@@ -29,8 +31,9 @@ class Reader:
         stored, products = self.sights.stored, self.sights.products
         for path, classes in self.sights.weights.items():
             for each in classes:
-                if (entry := table(self.sights, each) or norm(self.sights, each)) is not None:
+                if (entry := table(self.sights, each)) is not None:
                     rows.append((self._place(path), (stored.counts[each], entry)))
+                rows += [(self._place(path), row) for row in norm(self.sights, each)]
         for row in sorted(products.counts, key=self._ran):
             rows += [(self._ran(row), found) for found in self._product(row)]
         for path, classes in self.sights.weights.items():
@@ -54,19 +57,23 @@ class Reader:
     def _product(self, row: Class) -> list[Row]:
         path, factors = row
         counts = self.sights.products.counts[row]
-        entry = None
-        if factors[0] == 1:
-            match role := self.sights.role(row):
-                case Linear():
-                    entry = linear(self.sights, row, role)
-                case Slid():
-                    entry = convolution(self.sights, row, role)
-                case Chosen():
-                    entry = experts(self.sights, row, role)
-                case Scores() | Mix():
-                    if found := attention(self.sights, row, role):
-                        return found
-        if entry is not None:
-            return [(counts, entry)]
+        known = counts or isinstance(factors[0], Integer)  # else nothing is there to be repeated so often
+        found = [each for once in self._recognised(row) for each in again(once, factors[0])] if known else []
+        if found:
+            return found
         output = Tensor(path, tuple(dim for dim in factors if dim != 1), grad=ONE)
         return [(counts, Entry(Kind.OBSERVED, path, (), output, measured=self.sights.products.quantity))]
+
+    def _recognised(self, row: Class) -> list[Row]:
+        """What a product is, run once; nothing where that is not known."""
+        entry = None
+        match role := self.sights.role(row):
+            case Linear():
+                entry = linear(self.sights, row, role)
+            case Slid():
+                entry = convolution(self.sights, row, role)
+            case Chosen():
+                entry = experts(self.sights, row, role)
+            case Scores() | Mix():
+                return attention(self.sights, row, role)
+        return [(self.sights.products.counts[row], entry)] if entry is not None else []

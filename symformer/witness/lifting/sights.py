@@ -110,6 +110,24 @@ class Sights:
         return S_ENC in self.all[-1].numbers and not any(dim.has(S) for dim in shape)
 
 
+def again(row: Row, times: Expr) -> list[Row]:
+    """An operation that runs so often with the same weights: the copies of a repeated part, or one after another."""
+    counts, entry = row
+    if times == 1:
+        return [row]
+    if counts:
+        held = tuple(replace(each, share=each.share / times) for each in entry.weights)
+        return [(tuple(n * times for n in counts), replace(entry, weights=held))]
+    alike = replace(entry, weights=(), shared=(*entry.weights, *entry.shared))
+    return [row, *[(counts, alike)] * (int(times) - 1)]
+
+
+def size_of(seen: Iterable[tuple[Sight, int]], tried: Iterable[Expr]) -> Expr | None:
+    """The first of some sizes that is what was seen at every point."""
+    points = list(seen)
+    return next((each for each in tried if all(number(each, sight.numbers) == size for sight, size in points)), None)
+
+
 def star(path: str) -> str:
     """A path with * for every index."""
     return ".".join("*" if word.isdigit() else word for word in path.split("."))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from sympy import Integer
+
 from ...ledger.facts import ONE, Entry, Kind, Tensor
 from ..traced import Class
-from .sights import Sights, agreed, in_symbols, star
+from .sights import Row, Sights, again, agreed, in_symbols, size_of, star
 
 
 def table(sights: Sights, stored: Class) -> Entry | None:
@@ -26,22 +28,24 @@ def table(sights: Sights, stored: Class) -> Entry | None:
     return sights.entry(Kind.LOOKUP, path.rpartition(".")[0], read, (*index, shape[1]), (stored,), function=function)
 
 
-def norm(sights: Sights, stored: Class) -> Entry | None:
+def norm(sights: Sights, stored: Class) -> list[Row]:
     """Vectors alone in their module, of which a run with numbers shows which norm they scale."""
     path, shape = stored
     module = path.rpartition(".")[0]
     if stored in sights.used or sights.real is None:
-        return None
+        return []
     function = agreed(frozenset(kinds) for name, kinds in sights.real.seen.norms.items() if star(name) == module)
-    read = in_symbols(
-        (sight, each[:-1]) for sight in sights.all for name, some in sight.seen.normed.items()
-        if star(name) == module for each in some
-    )  # fmt: skip
-    if function is None or len(function) != 1 or "" in function or read is None:
-        return None
+    normed = [(sight, some) for sight in sights.all for name, some in sight.seen.normed.items() if star(name) == module]
+    read = in_symbols((sight, each[:-1]) for sight, some in normed for each in some)
+    often = dict.fromkeys(factors[0] for _, factors in sights.products.counts)
+    times = size_of(((sight, some.total()) for sight, some in normed), [ONE, *often])
+    if function is None or len(function) != 1 or "" in function or read is None or times is None:
+        return []
+    counts = sights.stored.counts[stored]
     held = [row for row in sights.stored.counts if row[0].rpartition(".")[0] == module and row[1] == shape]
-    if any(sights.stored.counts[row] != sights.stored.counts[stored] for row in held):
-        return None
+    if any(sights.stored.counts[row] != counts for row in held) or not (counts or isinstance(times, Integer)):
+        return []
     (which,) = function
     x = Tensor("x", (*read, shape[0]), grad=ONE)
-    return sights.entry(Kind.NORM, module, (x,), x.shape, tuple(held), function=which)
+    entry = sights.entry(Kind.NORM, module, (x,), x.shape, tuple(held), function=which)
+    return again((counts, entry), times)
