@@ -78,6 +78,16 @@ class Pattern:
     window: int = 0  # keys that the last query sees, with no mask as many on its other side; 0 for all
 
 
+@dataclass(frozen=True)
+class Looked:
+    """Rows of a table that were looked up."""
+
+    module: str  # that ran
+    shape: tuple[int, ...]  # of what they were looked up by
+    by: str  # what that was; "" where no numbers told
+    first: int  # of these rows
+
+
 @dataclass
 class Origin:
     """What is known of a tensor."""
@@ -114,8 +124,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         self.inputs = inputs  # what the model was called with, by what its rows are
         self.origins: dict[int, Origin] = {}
         self.roles: dict[Key, set[Role | None]] = defaultdict(set)
-        self.tables: dict[str, set[str]] = defaultdict(set)  # of each weight, what its rows are looked up by
-        self.indices: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # and the shape of that
+        self.lookups: dict[str, list[Looked]] = defaultdict(list)  # of each weight, in order
         self.norms: dict[str, set[str]] = defaultdict(set)  # what each module with vectors alone was seen to compute
         self.normed: dict[str, Counter[tuple[int, ...]]] = defaultdict(Counter)  # and the shapes of what it read
         self.order: dict[str, int] = {}  # when each weight was first read, and each product ran
@@ -135,8 +144,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         out = super().__torch_dispatch__(func, types, args, kwargs)
         packet = func.overloadpacket
         if packet is aten.embedding and (weight := self._origin(args[0]).weight):
-            self.tables[weight].add(self._index(args[1]))
-            self.indices[weight].add(tuple(args[1].shape))
+            self.lookups[weight].append(Looked(self.where.now, tuple(args[1].shape), *self._index(args[1])))
         for each in _tensors((out,)) if packet not in PRODUCTS else ():
             self._follow(packet, args, each)
         return out
@@ -226,16 +234,23 @@ class Roles(Products):  # type: ignore[no-untyped-call]
 
     # -- what only numbers tell ----------------------------------------------------------------------------------
 
-    def _index(self, index: Tensor) -> str:
-        """What rows are looked up by: what the model was called with, or places one after another."""
-        if index.is_meta:
-            return ""
+    def _index(self, index: Tensor) -> tuple[str, int]:
+        """What rows are looked up by, and the first of these rows: what the model was called with, places one after
+        another, or how far two places are apart.
+        """
+        if index.is_meta or not index.numel():
+            return "", 0
         with _disable_current_modes():
+            first = int(index.min())
             for name, given in self.inputs.items():
                 if given.shape == index.shape and torch.equal(given, index):
-                    return name
+                    return name, first
             steps = index.diff(dim=-1) if index.dim() else index
-            return "positions" if steps.numel() and bool((steps == 1).all()) else "others"
+            if steps.numel() and bool((steps == 1).all()):
+                return "positions", first
+            square = index.dim() > 1 and index.shape[-1] == index.shape[-2] > 1
+            along = square and torch.equal(index[..., 1:, 1:], index[..., :-1, :-1])
+            return "distances" if along and bool((index != first).any()) else "others", first
 
     def _ran(self, module: nn.Module, inputs: Any, output: Any) -> None:
         """Of a module with vectors alone, the norm that gives just these numbers."""

@@ -31,9 +31,8 @@ class Reader:
         stored, products = self.sights.stored, self.sights.products
         for path, classes in self.sights.weights.items():
             for each in classes:
-                if (entry := table(self.sights, each)) is not None:
-                    rows.append((self._place(path), (stored.counts[each], entry)))
-                rows += [(self._place(path), row) for row in norm(self.sights, each)]
+                found = table(self.sights, each) or norm(self.sights, each)
+                rows += [(self._place(path), row) for row in found]
         for row in sorted(products.counts, key=self._ran):
             rows += [(self._ran(row), found) for found in self._product(row)]
         for path, classes in self.sights.weights.items():

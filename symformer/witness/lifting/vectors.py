@@ -2,30 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sympy import Integer
 
-from ...ledger.facts import ONE, Entry, Kind, Tensor
+from ...ledger.facts import ONE, Kind, Tensor, Weight
+from ..roles import Looked
 from ..traced import Class
-from .sights import Row, Sights, again, agreed, in_symbols, size_of, star
+from .sights import Row, Sight, Sights, again, agreed, in_symbols, size_of, star
+
+TABLES = {
+    "tokens": "tokens",
+    "decoder_input_ids": "tokens",
+    "positions": "positions",
+    "segments": "segments",
+    "distances": "distances",
+}  # what the rows of a table stand for, by what they are looked up by
 
 
-def table(sights: Sights, stored: Class) -> Entry | None:
-    """A table whose rows are looked up: by what, a run with numbers tells."""
+def table(sights: Sights, stored: Class) -> list[Row]:
+    """A table whose rows are looked up, once or in several places: by what, a run with numbers tells."""
     path, shape = stored
     if sights.real is None or len(shape) != 2:
-        return None
-    by = agreed(frozenset(kinds) for name, kinds in sights.real.seen.tables.items() if star(name) == path)
-    if by is None or len(by) != 1 or not by <= {"tokens", "positions", "segments"}:
-        return None
-    index = in_symbols(
-        (sight, each) for sight in sights.all for name, some in sight.seen.indices.items()
-        if star(name) == path for each in some
-    )  # fmt: skip
-    if index is None:
-        return None
-    (function,) = by
-    read = (Tensor("index", index),)
-    return sights.entry(Kind.LOOKUP, path.rpartition(".")[0], read, (*index, shape[1]), (stored,), function=function)
+        return []
+    real = agreed(tuple(some) for name, some in _looked(sights.real, path))
+    seen = [(sight, some) for sight in sights.all for _, some in _looked(sight, path)]
+    if not real or any(each.by not in TABLES for each in real) or any(len(some) != len(real) for _, some in seen):
+        return []
+    indices = [in_symbols((sight, some[place].shape) for sight, some in seen) for place in range(len(real))]
+    homes = [path.rpartition(".")[0], *(each.module for each in real[1:])]  # the first stores it
+    if any(index is None for index in indices) or any(home.count("*") != path.count("*") for home in homes):
+        return []
+    rows: list[Row] = []
+    for each, home, index in zip(real, homes, indices, strict=True):
+        assert index is not None
+        facts = {"function": TABLES[each.by], "skipped": Integer(each.first if each.by == "positions" else 0)}
+        held = ((), (Weight(*stored),)) if rows else ((stored,), ())
+        read, wrote = (Tensor("index", index),), (*index, shape[1])
+        entry = sights.entry(Kind.LOOKUP, home, read, wrote, held[0], shared=held[1], **facts)
+        rows.append((sights.stored.counts[stored], entry))
+    return rows
+
+
+def _looked(sight: Sight, path: str) -> list[tuple[str, list[Looked]]]:
+    """What was looked up of a table, or of each of several, by its name."""
+    return [
+        (name, [replace(each, module=star(each.module)) for each in some])
+        for name, some in sight.seen.lookups.items()
+        if star(name) == path
+    ]
 
 
 def norm(sights: Sights, stored: Class) -> list[Row]:
