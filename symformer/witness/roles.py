@@ -57,7 +57,17 @@ class Mix:
     last: bool  # whether the weights stand on the right
 
 
-Role = Linear | Chosen | Scores | Mix
+@dataclass(frozen=True)
+class Slid:
+    """A stored matrix at every place of a window that slides."""
+
+    weight: str
+    bias: str
+    alone: bool  # whether every channel has a window of its own
+    before: bool  # whether it is padded as one that looks back only: the places after the last token are left out
+
+
+Role = Linear | Chosen | Scores | Mix | Slid
 
 
 @dataclass(frozen=True)
@@ -111,6 +121,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         self.order: dict[str, int] = {}  # when each weight was first read, and each product ran
         self.patterns: dict[Key, set[Pattern | None]] = defaultdict(set)
         self.distinct: dict[Key, set[int]] = defaultdict(set)  # rows of what chosen matrices are multiplied with
+        self.read: dict[Key, set[tuple[int, ...]]] = defaultdict(set)  # what a convolution slides over
         self.keys_of: dict[Key, int] = {}  # of each product of activations, the elements on its right
 
     def __enter__(self) -> Any:
@@ -169,6 +180,11 @@ class Roles(Products):  # type: ignore[no-untyped-call]
             return
         self.order.setdefault(key[0], len(self.order))
         made = Origin(out, out.numel())
+        if name == "convolution":
+            self.roles[key].add(self._slid(args))
+            self.read[key].add(tuple(args[0].shape))
+            self.origins[id(out)] = made
+            return
         added = name in ("addmm", "baddbmm")
         left, right = (self._origin(each) for each in args[1 if added else 0 :][:2])
         bias = self._origin(args[0]) if added else None
@@ -194,6 +210,17 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         if role is not None or key not in self.keys_of:
             self.roles[key].add(role)
         self.origins[id(out)] = made
+
+    def _slid(self, args: Any) -> Role | None:
+        """A convolution with a stored matrix, which is not transposed."""
+        x, weight, bias, stride, padding, dilation, transposed, _, groups = args
+        held = self._origin(weight).weight
+        added = self._origin(bias).weight if bias is not None else ""
+        alone = groups == x.shape[1] == weight.shape[0]
+        if transposed or not held or (bias is not None and not added) or not (alone or groups == 1):
+            return None
+        back = alone and len(padding) == 1 and (*stride, *dilation) == (1, 1) and padding[0] == weight.shape[2] - 1
+        return Slid(held, added, alone, back)
 
     def _with(self, stored: Origin, bias: Origin | None, out_first: bool) -> Role | None:
         """The product with a stored matrix, or with those that were chosen from a stored table."""

@@ -5,11 +5,16 @@ A lift is believed only as far as those rules then give, row by row, what torch 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from sympy import Expr, cancel
+
 from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
-from ..roles import Chosen, Linear, Mix, Scores
+from ..roles import Chosen, Linear, Mix, Scores, Slid
 from ..traced import Class
 from .attention import attention
 from .matrices import experts, linear
+from .products import convolution, product
 from .sights import Row, Sights, star
 from .vectors import norm, table
 
@@ -54,17 +59,25 @@ class Reader:
     def _product(self, row: Class) -> list[Row]:
         path, factors = row
         counts = self.sights.products.counts[row]
+        times = factors[0]
+
+        def often(counts: tuple[Expr, ...]) -> tuple[Expr, ...]:
+            """With how often it runs in its module, where that is not once."""
+            return counts if times == 1 else (*counts, cancel((counts or (ONE,))[-1] * times))
+
         entry = None
-        if factors[0] == 1:
-            match role := self.sights.role(row):
-                case Linear():
-                    entry = linear(self.sights, row, role)
-                case Chosen():
-                    entry = experts(self.sights, row, role)
-                case Scores() | Mix():
-                    if found := attention(self.sights, row, role):
-                        return found
-        if entry is not None:
-            return [(counts, entry)]
+        match role := self.sights.role(row):
+            case Linear():
+                entry = linear(self.sights, row, role)
+            case Chosen() if times == 1:
+                entry = experts(self.sights, row, role)
+            case Slid() if times == 1:
+                entry = convolution(self.sights, row, role)
+            case Scores() | Mix():
+                if found := attention(self.sights, row, role):
+                    return [(often(some), each) for some, each in found]
+        if entry := entry or product(self.sights, row):
+            held = tuple(replace(each, share=ONE / times) for each in entry.weights)
+            return [(often(counts), replace(entry, weights=held))]
         output = Tensor(path, tuple(dim for dim in factors if dim != 1), grad=ONE)
         return [(counts, Entry(Kind.OBSERVED, path, (), output, measured=self.sights.products.quantity))]
