@@ -89,8 +89,10 @@ def rows(
                 read, wrote = (), wrote[-1:]
             elif entry.kind is Kind.EXPERTS:  # of tokens, or of tokens once for each of their experts
                 read = (read[0][-1:], read[1])
-            window = entry.window.xreplace(at) if entry.window is not None else None
+            back = entry.window if entry.mask == "causal" else None  # one that looks both ways changes nothing counted
+            window = back.xreplace(at) if back is not None else None
             function = entry.function if entry.kind in (Kind.NORM, Kind.LOOKUP) else ""  # else how it is computed
+            function = function.removesuffix("_uncast")  # of a run in single precision nothing is cast
             facts = (function, entry.mask, window, entry.logits)
             row = (
                 name(entry.path),

@@ -69,6 +69,7 @@ class Kind(StrEnum):
     EXPERTS = "experts"  # x · Wᵀ, by a matrix of its own for each expert chosen
     COMBINE = "combine"  # what the chosen experts give, weighted and added up
     SCAN = "scan"  # a state carried from token to token: it decays, takes the token in and is read
+    PRODUCT = "product"  # x · y, of two tensors that were both computed: what for, nothing says
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # from rank to rank: nothing is computed
     OBSERVED = "observed"  # what torch was seen to store or do, and nobody recognised: it answers what it was seen for
@@ -82,7 +83,8 @@ POINTWISE = (Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE
 ARRANGING = (Kind.DROPOUT, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.MOVE)  # compute nothing that is counted
 ROUTING = (Kind.ROUTE, Kind.COMBINE)  # choose experts, and weigh them
 CARRYING = (Kind.SCAN,)  # hand a state on from token to token
-WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING)
+MULTIPLYING = (Kind.PRODUCT,)  # multiply what is computed with what is computed
+WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MULTIPLYING)
 
 
 @dataclass(frozen=True, eq=False)

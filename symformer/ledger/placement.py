@@ -46,7 +46,7 @@ REDUCED: Mapping[Kind, int | None] = {
     **dict.fromkeys((Kind.NORM, Kind.SOFTMAX, Kind.ROUTE, *ATTENDING), -1),
     Kind.COMBINE: -2,
     Kind.SCAN: 2,  # from token to token
-    Kind.OBSERVED: None,  # of a trace, which has no ranks
+    **dict.fromkeys((Kind.PRODUCT, Kind.OBSERVED), None),  # of a trace, which has no ranks
 }
 
 # Each kind of parallelism is a convention; the first value is the whole model on one rank.

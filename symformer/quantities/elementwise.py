@@ -170,7 +170,7 @@ ELEMENTWISE: Mapping[Kind, Rule] = total(
         Kind.SOFTMAX: softmax,
         Kind.ROTATE: rotate,
         Kind.SCAN: refused("no count of FLOPs is stated for what a scan does element by element"),
-        **rows(nothing, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX),
+        **rows(nothing, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX, Kind.PRODUCT),
         **rows(nothing, *ARRANGING),  # dropout is off, and positions are made once
         **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), *ROUTING),
         Kind.OBSERVED: unseen,

@@ -15,9 +15,9 @@ from ..language.sizes import Condition, Equals
 from ..language.symbols import SYMBOLS
 from .drawing import DEEP
 from .fitting import Point
-from .lifting import Lifted, Reader, Sights
+from .lifting import Lifted, Reader, Sights, Trained
 from .lifting.check import Check, active
-from .lifting.looking import Runs, numbers_at, sight_at, tied
+from .lifting.looking import Runs, numbers_at, sight_at, tied, trained_at
 from .lifting.small import real_sight
 from .raised import sentence
 from .results import Tie, Trace
@@ -61,11 +61,16 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     def kept() -> Traced:
         return cast(Traced, products.of("kv-cache").model.component)
 
+    def trained() -> Trained | None:
+        return trained_at(runs, products.checked[0], letters)
+
     held = cast(Traced, stored.model.component)
     same = {SYMBOLS[each]: tie.expr(letters) for each, tie in _ties(products, letters)}
     same |= {each.size: each.value for each in component.conditions if isinstance(each, Equals)}
     counts = {(path, _known(shape, same)): _known(often, same) for (path, shape), often in held.counts.items()}
-    reader = Reader(Sights(replace(held, counts=counts), component, sights, real, list(windows.values()), kept))
+    reader = Reader(
+        Sights(replace(held, counts=counts), component, sights, real, list(windows.values()), kept, trained)
+    )
     rows = reader.rows()
     whole = whole_conditions(each for counts, _ in rows for each in counts)
     lifted = Lifted(

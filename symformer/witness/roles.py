@@ -34,16 +34,6 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Slid:
-    """A stored matrix over a window of places, [out, in of a group, places], and the bias that is added to it."""
-
-    weight: str
-    bias: str
-    groups: int
-    read: tuple[int, ...]  # the shape of what it slides over
-
-
-@dataclass(frozen=True)
 class Chosen:
     """A product with the matrices that were chosen from a stored table, [X, out, in] or else [X, in, out]."""
 
@@ -67,7 +57,18 @@ class Mix:
     last: bool  # whether the weights stand on the right
 
 
-Role = Linear | Slid | Chosen | Scores | Mix
+@dataclass(frozen=True)
+class Slid:
+    """A stored matrix at every place of a window that slides."""
+
+    weight: str
+    bias: str
+    alone: bool  # whether every channel has a window of its own
+    before: bool  # whether it is padded as one that looks back only: the places after the last token are left out
+    stride: tuple[int, ...]
+
+
+Role = Linear | Chosen | Scores | Mix | Slid
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         self.order: dict[str, int] = {}  # when each weight was first read, and each product ran
         self.patterns: dict[Key, set[Pattern | None]] = defaultdict(set)
         self.distinct: dict[Key, set[int]] = defaultdict(set)  # rows of what chosen matrices are multiplied with
+        self.read: dict[Key, set[tuple[int, ...]]] = defaultdict(set)  # what a convolution slides over
         self.keys_of: dict[Key, int] = {}  # of each product of activations, the elements on its right
 
     def __enter__(self) -> Any:
@@ -188,7 +190,8 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         self.order.setdefault(key[0], len(self.order))
         made = Origin(out, out.numel())
         if name == "convolution":
-            self.roles[key].add(self._slid(*args[:3], *args[6::2]))
+            self.roles[key].add(self._slid(args))
+            self.read[key].add(tuple(args[0].shape))
             self.origins[id(out)] = made
             return
         added = name in ("addmm", "baddbmm")
@@ -217,6 +220,17 @@ class Roles(Products):  # type: ignore[no-untyped-call]
             self.roles[key].add(role)
         self.origins[id(out)] = made
 
+    def _slid(self, args: Any) -> Role | None:
+        """A convolution with a stored matrix, which is not transposed."""
+        x, weight, bias, stride, padding, dilation, transposed, _, groups = args
+        held = self._origin(weight).weight
+        added = self._origin(bias).weight if bias is not None else ""
+        alone = groups == x.shape[1] == weight.shape[0]
+        if transposed or not held or (bias is not None and not added):
+            return None
+        back = alone and len(padding) == 1 and (*stride, *dilation) == (1, 1) and padding[0] == weight.shape[2] - 1
+        return Slid(held, added, alone, back, tuple(stride))
+
     def _with(self, stored: Origin, bias: Origin | None, out_first: bool) -> Role | None:
         """The product with a stored matrix, or with those that were chosen from a stored table."""
         if stored.chosen:
@@ -224,13 +238,6 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         if self.stored[stored.weight].dim() != 2 or (bias is not None and not bias.weight):
             return None
         return Linear(stored.weight, out_first, bias.weight if bias else "")
-
-    def _slid(self, x: Tensor, weight: Tensor, bias: Tensor | None, transposed: bool, groups: int) -> Role | None:
-        """The convolution with a stored matrix; one that is transposed makes more places than it reads."""
-        name, added = self._origin(weight).weight, self._origin(bias).weight if bias is not None else ""
-        if transposed or not name or (bias is not None and not added):
-            return None
-        return Slid(name, added, groups, tuple(x.shape))
 
     # -- what only numbers tell ----------------------------------------------------------------------------------
 

@@ -133,12 +133,14 @@ class Tree:
         self.root = Scope("", part)
         self.scopes: dict[tuple[object, ...], Scope] = {(): self.root}
 
-    def scope(self, words: Sequence[str], counts: Sequence[Expr], share: Expr = ONE) -> Scope:
+    def scope(self, words: Sequence[str], counts: Sequence[Expr]) -> Scope:
         """Where the last word of a path stands; ``counts`` are the copies of all up to each star.
 
-        Of those of the first star a ``share`` has weights of its own.
+        One more than there are stars says how often it runs, with weights that are stored once each time around.
         """
-        assert words.count("*") == len(counts), f"{'.'.join(words)} has {len(counts)} numbers of copies"
+        assert words.count("*") in (len(counts), len(counts) - 1), (
+            f"{'.'.join(words)} has {len(counts)} numbers of copies"
+        )
         each = (cancel(n / before) for before, n in zip((ONE, *counts), counts, strict=False))
         scope, name = self.root, ""
         key: tuple[object, ...] = ()
@@ -147,13 +149,17 @@ class Tree:
             if word != "*" and (place == len(words) - 1 or "*" in words[place:]):
                 continue
             count = next(each) if word == "*" else ONE
-            stored = count * share if word == "*" and share != 1 else None
-            share = ONE if word == "*" else share
-            key = (*key, (name, count, stored))
+            key = (*key, (name, count))
             if key not in self.scopes:
-                self.scopes[key] = Scope(name, Module(name.removesuffix(".*")), count, stored=stored)
+                self.scopes[key] = Scope(name, Module(name.removesuffix(".*")), count)
                 scope.items.append(self.scopes[key])
             scope, name = self.scopes[key], ""
+        for again in each:
+            key = (*key, (words[-1], again))
+            if key not in self.scopes:
+                self.scopes[key] = Scope("", Module(words[-1]), again, stored=ONE)
+                scope.items.append(self.scopes[key])
+            scope = self.scopes[key]
         return scope
 
 

@@ -80,6 +80,7 @@ COMMON: dict[Kind, Saver] = {
     **rows(none, Kind.ADD, Kind.POSITIONS, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
     Kind.JOIN: join,
     Kind.SCAN: refused("what transformers keeps of a scan, which it writes out token by token, is not known"),
+    Kind.PRODUCT: refused("what transformers keeps of a product of two tensors is not known"),
     **rows(refused("what transformers keeps of experts is not known"), Kind.EXPERTS, *ROUTING),
     Kind.OBSERVED: unseen,
 }

@@ -40,10 +40,10 @@ KERNELS: dict[Kind, Saver] = {
     **rows(
         refused(
             "implementation=megatron knows the layers that its paper counts, and those have no gates, no rotary or "
-            "fixed positions, no poolers, no convolutions, no experts and no scans"
+            "fixed positions, no poolers, no convolutions, no experts, no scans and no products of other tensors"
         ),
         *(Kind.CONVOLUTION, Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
-        *(Kind.EXPERTS, Kind.PARAMETER, Kind.SCAN, *ROUTING),
+        *(Kind.EXPERTS, Kind.PARAMETER, Kind.SCAN, Kind.PRODUCT, *ROUTING),
     ),
     Kind.OBSERVED: unseen,
 }

@@ -14,7 +14,7 @@ from ...components.base import Component
 from ...language.errors import RuleError, WitnessError
 from ...language.sizes import AtMost, Condition
 from ...language.symbols import C, N_new, S
-from ...ledger.facts import ONE, Entry, Kind, Ledger
+from ...ledger.facts import Entry, Kind, Ledger
 from ...ledger.operations import Operations
 from ...quantities.quantity import PLACEMENT, Quantity
 from ..traced import Tree
@@ -113,6 +113,9 @@ class Lifted(Component):
         seen = next((entry.path for _, entry in self.rows if entry.kind is Kind.OBSERVED), "")
         if seen and chosen != usual and quantity not in STORED:
             return f"{seen} was not recognised, and is known under the usual conventions only"
+        several = next((entry.path for _, entry in self.rows if entry.kind is Kind.PRODUCT), "")
+        if several and {chosen.get("attention"), chosen.get("recompute")} & {"causal", "selective"}:
+            return f"whether {several} is a part of attention was not recognised"
         kinds = [(entry.kind, entry.function, entry.logits) for _, entry in self.rows]
         if chosen.get("logits") == "last" and not any(logits for _, _, logits in kinds):
             return "logits=last: which product gives the logits was not recognised"
@@ -125,8 +128,7 @@ class Lifted(Component):
         """Its rows as a tree of modules."""
         tree = Tree(self)
         for counts, entry in self.rows:
-            share = entry.weights[0].share if entry.weights else ONE
-            tree.scope(entry.path.split("."), counts, share).items.append(entry)
+            tree.scope(entry.path.split("."), counts).items.append(entry)
         return Ledger(tree.root, None)
 
 

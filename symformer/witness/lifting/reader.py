@@ -5,14 +5,13 @@ A lift is believed only as far as those rules then give, row by row, what torch 
 
 from __future__ import annotations
 
-from sympy import Integer
-
 from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
 from ..roles import Chosen, Linear, Mix, Scores, Slid
 from ..traced import Class
 from .attention import attention
-from .matrices import convolution, experts, linear
-from .sights import Row, Sights, again, star
+from .matrices import experts, linear
+from .products import convolution, product
+from .sights import Row, Sights, often, star
 from .vectors import norm, table
 
 
@@ -55,13 +54,11 @@ class Reader:
 
     def _product(self, row: Class) -> list[Row]:
         path, factors = row
-        counts = self.sights.products.counts[row]
-        known = counts or isinstance(factors[0], Integer)  # else nothing is there to be repeated so often
-        found = [each for once in self._recognised(row) for each in again(once, factors[0])] if known else []
-        if found:
-            return found
+        if found := self._recognised(row):
+            return [often(each, factors[0]) for each in found]
         output = Tensor(path, tuple(dim for dim in factors if dim != 1), grad=ONE)
-        return [(counts, Entry(Kind.OBSERVED, path, (), output, measured=self.sights.products.quantity))]
+        observed = Entry(Kind.OBSERVED, path, (), output, measured=self.sights.products.quantity)
+        return [(self.sights.products.counts[row], observed)]
 
     def _recognised(self, row: Class) -> list[Row]:
         """What a product is, run once; nothing where that is not known."""
@@ -69,10 +66,12 @@ class Reader:
         match role := self.sights.role(row):
             case Linear():
                 entry = linear(self.sights, row, role)
+            case Chosen() if row[1][0] == 1:
+                entry = experts(self.sights, row, role)
             case Slid():
                 entry = convolution(self.sights, row, role)
-            case Chosen():
-                entry = experts(self.sights, row, role)
             case Scores() | Mix():
-                return attention(self.sights, row, role)
+                if found := attention(self.sights, row, role):
+                    return found
+        entry = entry or product(self.sights, row)
         return [(self.sights.products.counts[row], entry)] if entry is not None else []

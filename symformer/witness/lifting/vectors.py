@@ -9,7 +9,7 @@ from sympy import Integer
 from ...ledger.facts import ONE, Kind, Tensor, Weight
 from ..roles import Looked
 from ..traced import Class
-from .sights import Row, Sight, Sights, again, agreed, in_symbols, size_of, star
+from .sights import Row, Sight, Sights, agreed, in_symbols, often, size_of, star
 
 TABLES = {
     "tokens": "tokens",
@@ -62,15 +62,15 @@ def norm(sights: Sights, stored: Class) -> list[Row]:
     function = agreed(frozenset(kinds) for name, kinds in sights.real.seen.norms.items() if star(name) == module)
     normed = [(sight, some) for sight in sights.all for name, some in sight.seen.normed.items() if star(name) == module]
     read = in_symbols((sight, each[:-1]) for sight, some in normed for each in some)
-    often = dict.fromkeys(factors[0] for _, factors in sights.products.counts)
-    times = size_of(((sight, some.total()) for sight, some in normed), [ONE, *often])
+    known = dict.fromkeys(factors[0] for _, factors in sights.products.counts)
+    times = size_of(((sight, some.total()) for sight, some in normed), [ONE, *known])
     if function is None or len(function) != 1 or "" in function or read is None or times is None:
         return []
     counts = sights.stored.counts[stored]
     held = [row for row in sights.stored.counts if row[0].rpartition(".")[0] == module and row[1] == shape]
-    if any(sights.stored.counts[row] != counts for row in held) or not (counts or isinstance(times, Integer)):
+    if any(sights.stored.counts[row] != counts for row in held):
         return []
     (which,) = function
     x = Tensor("x", (*read, shape[0]), grad=ONE)
     entry = sights.entry(Kind.NORM, module, (x,), x.shape, tuple(held), function=which)
-    return again((counts, entry), times)
+    return [often((counts, entry), times)]
