@@ -988,8 +988,7 @@ def test_a_long_value_is_cut(tmp_path: Path) -> None:
     assert "remove it to count the model before it was quantised" in refusal
 
 
-# The fields that the released configs have beside their sizes; and the numel of the released checkpoints, summed, as in
-# test_architectures.
+# The fields that the released configs have beside their sizes; and the totals, as in test_architectures.
 LLAMA_3 = {
     **{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336},
     **{"num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "vocab_size": 128256},
