@@ -20,12 +20,12 @@ from ..components import (
     SelfAttention,
 )
 from ..language.sizes import Divides
-from ..language.symbols import A, C_local, E, H, L_global, L_local, V
+from ..language.symbols import A, C_local, E, H, L, L_global, L_local, V
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
 from .base import NO_TABLE, Chance, Field, Fields, Function, Layers, Names, Switch, Witness, option, usual
 from .bases.bert_like import FIXED
-from .bases.stacked import Stacked
+from .bases.stacked import Stack, Stacked
 
 _ROTARY = Fields(fixed={"rope_type": ("default",)}, inert=("rope_theta",))
 
@@ -39,12 +39,13 @@ class ModernBERT(Stacked):
     stacks; nothing counted depends on their order.
 
     >>> ModernBERT().params
-    4*L_local*E**2 + 3*L_local*E*H + 4*L_global*E**2 + 3*L_global*E*H + 2*L_local*E + 2*L_global*E + V*E + E
+    4*L*E**2 + 3*L*E*H + 2*L*E + V*E + E
     """
 
     title = "ModernBERT"
     shapes = "tokens[B,S] -> output"
     names = Names(table="embeddings.tok_embeddings", norm="final_norm")
+    order = "first"
     constraints = (Divides(2 * A, E), Divides(Integer(2), C_local))  # rotary positions turn pairs of elements
 
     config = Fields(
@@ -123,6 +124,15 @@ class ModernBERT(Stacked):
         return PreNormBlock(parts={"attn_norm": norm, "attn": attention, "mlp_norm": self.norm, "mlp": mlp})
 
     @property
+    def stacks(self) -> tuple[Stack, ...]:
+        local = self.layer_of(self.norm, replace(self.attention, window=C_local / 2))
+        return (
+            Stack("first_layer", ONE, self.layer_of(Identity(), self.attention)),
+            Stack("global_layers", L_global - 1, self.layer),
+            Stack("local_layers", L_local, local),
+        )
+
+    @property
     def final_norm(self) -> Component:
         return self.norm
 
@@ -134,11 +144,11 @@ class ModernBERT(Stacked):
         angles = {
             each: ops.positions(f"rotary_emb.{each}", tokens.shape[1], E / A, "rotary") for each in ("global", "local")
         }
-        local = self.layer_of(self.norm, replace(self.attention, window=C_local / 2))
-        x = self.embed(ops, tokens)
-        x = ops.repeat("first_layer", ONE, self.layer_of(Identity(), self.attention), x, angles["global"])
-        x = ops.repeat("global_layers", L_global - 1, self.layer, x, angles["global"])
-        x = ops.repeat("local_layers", L_local, local, x, angles["local"])
+        kinds = {
+            each.name: (each.count, each.layer, (angles["local" if each.name == "local_layers" else "global"],))
+            for each in self.stacks
+        }
+        x = ops.mix_layers(self.names.layers, L, kinds, self.embed(ops, tokens), self.order)
         x = ops.call(self.names.norm, self.final_norm, x)
         return self.finish(ops, x)
 

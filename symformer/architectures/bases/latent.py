@@ -38,6 +38,7 @@ class Latent(LlamaLike):
     )
     variants: ClassVar[Variants] = ({}, {"query_latent": False}, {"tied": True}, {"head": "none"})
     turned = D_rope
+    order = "kind by kind"
 
     query_latent: bool = True
 

@@ -11,7 +11,7 @@ from sympy import Add, Expr
 from ...components import Component, Dropout, PositionEmbedding, TokenEmbedding
 from ...language.sizes import Relations
 from ...language.symbols import L
-from ...ledger.facts import Tensor
+from ...ledger.facts import Order, Tensor
 from ...ledger.operations import Operations
 from ..base import Architecture, Names
 
@@ -31,6 +31,7 @@ class Stacked(Architecture):
     """A model whose layers run one after another; a subclass hands in its layer or its stacks."""
 
     names: ClassVar[Names] = Names()
+    order: ClassVar[Order] = "any"  # how layers of several kinds follow one another
 
     @property
     @abstractmethod
@@ -73,18 +74,24 @@ class Stacked(Architecture):
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor | tuple[Tensor, ...]:
         x = self.embed(ops, tokens)
         context = self.context(ops, tokens)
-        x = run_stacks(ops, self.names.layers, self.stacks, x, *context)
+        x = run_stacks(ops, self.names.layers, self.stacks, x, *context, order=self.order)
         if self.final_norm is not None:
             x = ops.call(self.names.norm, self.final_norm, x)
         return self.finish(ops, x)
 
 
 def run_stacks(
-    ops: Operations, name: str, stacks: tuple[Stack, ...], x: Tensor, *context: Tensor, total: Expr = L
+    ops: Operations,
+    name: str,
+    stacks: tuple[Stack, ...],
+    x: Tensor,
+    *context: Tensor,
+    total: Expr = L,
+    order: Order = "any",
 ) -> Tensor:
     """Layers that read the context beside their input; those of several kinds stand in one list, ``total`` of them."""
     if len(stacks) > 1:
-        return ops.mix_layers(name, total, {each.name: (each.count, each.layer) for each in stacks}, x, *context)
+        return ops.mix_layers(name, total, {each.name: (each.count, each.layer, context) for each in stacks}, x, order)
     (only,) = stacks
     return ops.repeat(only.name, only.count, only.layer, x, *context, stored=only.stored)
 
