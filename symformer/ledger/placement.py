@@ -437,9 +437,8 @@ def _stage(root: Scope, which: str) -> Scope:
     """One stage of a model: what stands before its layers, its share of them, what stands after."""
     stacks = [index for index, item in enumerate(root.items) if isinstance(item, Scope) and item.loop]
     if len(stacks) != 1:
-        raise RuleError(
-            f"{root.part.title} has {len(stacks)} stacks of equal layers; stages are known for one stack only"
-        )
+        several = sum(1 for scope in root.walk() if scope.loop)  # inside a part of the model too
+        raise RuleError(f"{root.part.title} has {several} stacks of equal layers; stages are known for one stack only")
     at = stacks[0]
     before, stack, after = root.items[:at], cast(Scope, root.items[at]), root.items[at + 1 :]
     given, inner, last = cast(tuple[Tensor, Tensor, Tensor], stack.loop)
