@@ -9,7 +9,7 @@ from sympy import Expr, Integer
 from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import ARRANGING, MATCHING, POINTWISE, ROUTING, Entry, Kind, Tensor
+from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, POINTWISE, ROUTING, Entry, Kind, Tensor
 from .elementwise import at_the_last
 from .generation import SIZES, alone, cached, tokens
 from .quantity import Convention, Conventions, Rule, nothing, refused, rows, unseen
@@ -143,6 +143,7 @@ def _once(rule: Rule) -> Rule:
 
 _RULES: Mapping[Kind, Rule] = {
     Kind.LOOKUP: lookup,
+    **rows(whole, *MULTIPLYING),
     Kind.LINEAR: linear,
     Kind.CONVOLUTION: convolution,
     Kind.SCORES: scores,
@@ -158,6 +159,7 @@ _RULES: Mapping[Kind, Rule] = {
         Kind.EXPERTS,
         *ROUTING,
     ),
+    Kind.PRODUCT: refused("what a product of two tensors reads of earlier tokens is not stated"),
     Kind.SCAN: refused("what a scan reads and writes of its state depends on the kernel that runs it"),
     Kind.OBSERVED: unseen,
 }
