@@ -204,6 +204,9 @@ def test_clip_is_asked_for_what_it_was_not_made_for() -> None:
     ):
         with pytest.raises(SymformerError, match=because):
             clip.formula("params", **options)
+    for quantity in ("train-memory", "communication"):
+        with pytest.raises(SymformerError, match="logit_scale is one number, which ranks cannot share evenly"):
+            clip.formula(quantity, data="zero1")
     with pytest.raises(SymformerError, match="no count of FLOPs is stated for 'mish'"):
         architecture("clip", activation="mish").formula("flops", count="all")
 

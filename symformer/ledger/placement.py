@@ -478,7 +478,14 @@ def _each(scope: Scope, change: Callable[[Entry], Entry]) -> Scope:
 
 
 def evenly(ledger: Ledger, placement: Placement, data: bool) -> tuple[Condition, ...]:
-    """What has to divide what for every weight to be shared evenly by the ranks that hold it: the fewest conditions."""
+    """What has to divide what for every weight to be shared evenly by the ranks that hold it: the fewest conditions.
+
+    Raises RuleError for a weight of one number, which no two ranks can share.
+    """
+    for _, entry in ledger:
+        for weight in entry.weights:
+            if not weight.shape and replicas(entry.kind, placement, data) != 1:
+                raise RuleError(f"{weight.path} is one number, which ranks cannot share evenly, as is asked of weights")
     shared = {
         (Mul(*weight.shape), replicas(entry.kind, placement, data)) for _, entry in ledger for weight in entry.weights
     }
