@@ -75,7 +75,7 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
             raise UnknownNameError("target", target.name, names(), hint)
         case Kind.HUB:
             raise TargetError(target.refusal + _of_that_name(target))
-    return architectures.resolve(target.text, **options)
+    return architectures.composed(target.text, **options)
 
 
 def _of_that_name(target: Target) -> str:
