@@ -9,8 +9,7 @@ import pytest
 
 from symformer import SymformerError, architecture
 from symformer.architectures import architecture_class
-from symformer.architectures.base import Witness
-from symformer.architectures.bases.hub import usual
+from symformer.architectures.base import Witness, usual
 from symformer.architectures.bases.local_global import STACKS, LocalGlobal, local_global
 from symformer.components.base import Component
 from symformer.components.pre_norm_block import PreNormBlock
@@ -33,13 +32,7 @@ class Windowed(LocalGlobal, Qwen3):  # type: ignore[misc, valid-type]
         layers=local_global(1, 8),
         sizes={**{size: each for size, each in Qwen3.fields.sizes.items() if size != L}, **usual({C_win: 4096})},
     )
-    witness = Witness(
-        "transformers",
-        "Qwen3Config",
-        prefix="model.",
-        stacks=STACKS,
-        arguments={"use_sliding_window": True, "sliding_window": C_win},
-    )
+    witness = Witness("Qwen3", stacks=STACKS, arguments={"use_sliding_window": True, "sliding_window": C_win})
 
     @property
     def rotary_attention(self) -> SelfAttention:

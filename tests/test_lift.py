@@ -27,6 +27,7 @@ from symformer.ledger.facts import Entry, Kind, Tensor, Weight
 from symformer.witness import lifts, sources
 from symformer.witness.classes import FIRST, of_head, types
 from symformer.witness.lifting import Lifted, Reader
+from symformer.witness.lifting.sights import star
 from symformer.witness.measure import our_path
 from symformer.witness.results import Trace
 
@@ -41,10 +42,15 @@ APART = {
     "gpt-neo": "how many of its layers have a window is in no cache",
     "modernbert": "a window on both sides is no pattern that is known",
     "mpt": "its own config writes fields that we refuse",
-    **dict.fromkeys(("bart", "t5", "whisper", "vit"), "an encoder's and a decoder's tables, and what is no token"),
+    **dict.fromkeys(
+        ("bart", "clip", "t5", "whisper", "vit"), "an encoder's and a decoder's tables, and what is no token"
+    ),
 }
 CHEAP = ("gpt2", "starcoder2")
 LIFTS = (Kind.LOOKUP, Kind.LINEAR, Kind.NORM, Kind.SCORES, Kind.MIX, Kind.EXPERTS, Kind.PARAMETER)
+
+
+RUN = ("B", "S", "S_enc", "C")  # sizes of a run, which no config has
 
 
 ASKED: dict[str, Any] = {}  # of each type, what its lift was asked with
@@ -85,8 +91,10 @@ def rows(
                 read, wrote = (), wrote[-1:]
             elif entry.kind is Kind.EXPERTS:  # of tokens, or of tokens once for each of their experts
                 read = (read[0][-1:], read[1])
-            window = entry.window.xreplace(at) if entry.window is not None else None
+            back = entry.window if entry.mask == "causal" else None  # one that looks both ways changes nothing counted
+            window = back.xreplace(at) if back is not None else None
             function = entry.function if entry.kind in (Kind.NORM, Kind.LOOKUP) else ""  # else how it is computed
+            function = function.removesuffix("_uncast")  # of a run in single precision nothing is cast
             facts = (function, entry.mask, window, entry.logits)
             row = (
                 name(entry.path),
@@ -111,17 +119,17 @@ def test_what_is_composed_is_what_is_lifted(name: str, tmp_path: Path) -> None:
     trace = lifted(model_type, source.run_as)
     point = dict(trace.checked[0])
     path = tmp_path / "config.json"
-    config = source.config({size: value for size, value in point.items() if size not in ("B", "S", "C")})
+    config = source.config({size: value for size, value in point.items() if size not in RUN})
     said = {**config.to_dict(), "architectures": [source.name]}
     path.write_text(json.dumps({name: value for name, value in said.items() if name != "qk_head_dim"}), "utf-8")
     model = sf.from_config(str(path))
     ours = model.component
     assert isinstance(ours, Architecture)
-    run = {symbol("B"): point["B"], symbol("S"): point["S"]}
+    run = {symbol(each): point[each] for each in RUN if each in point}
     stacks = {f"{stack}.": "layers." for stack in ours.witness.stacks}
 
     def renamed(path: str) -> str:
-        path = our_path(ours, path, {})
+        path = star(our_path(ours, path.replace("*", "0"), {}))  # a layer stands for all
         return next((path.replace(theirs, to, 1) for theirs, to in stacks.items() if path.startswith(theirs)), path)
 
     letters = {trace.letters[size]: value for size, value in point.items() if size in trace.letters}

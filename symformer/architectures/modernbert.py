@@ -21,12 +21,11 @@ from ..language.sizes import Divides
 from ..language.symbols import A, C_local, E, H, L, L_global, L_local, V
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Field, Fields, Function, Layers, Switch, Witness
+from .base import NO_TABLE, Chance, Field, Fields, Function, Layers, Switch, Witness, option, usual
 from .bases.bert_like import FIXED
-from .bases.hub import NO_TABLE, usual
 from .bases.stacked import Names, Stack, Stacked
 
-_ROTARY = Fields({}, fixed={"rope_type": ("default",)}, inert=("rope_theta",))
+_ROTARY = Fields(fixed={"rope_type": ("default",)}, inert=("rope_theta",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,25 +46,14 @@ class ModernBERT(Stacked):
     order = "first"
     constraints = (Divides(2 * A, E), Divides(Integer(2), C_local))  # rotary positions turn pairs of elements
 
-    fields = Fields(
+    config = Fields(
         usual({V: 50368, E: 768, H: 1152, A: 12, C_local: 128}),
-        {
-            "tied": Switch("tie_word_embeddings", True),
-            "norm_bias": Switch("norm_bias", False),
-            "decoder_bias": Switch("decoder_bias", True),
-            "activation": Function("hidden_activation", "gelu"),
-            "embedding_dropout": Chance("embedding_dropout", 0.0),
-            "attention_dropout": Chance("attention_dropout", 0.0),
-            "mlp_dropout": Chance("mlp_dropout", 0.0),
-        },
         layers=Layers(
             {"full_attention": L_global, "sliding_attention": L_local},
             ("full_attention", "sliding_attention", "sliding_attention"),
             Field(("num_hidden_layers",), 22),
         ),
-        nested={"rope_parameters": Fields({}, nested={"full_attention": _ROTARY, "sliding_attention": _ROTARY})},
-        model_types=("modernbert",),
-        classes={"ModernBertModel": {"head": "none"}, "ModernBertForMaskedLM": {"head": "mlm"}},
+        nested={"rope_parameters": Fields(nested={"full_attention": _ROTARY, "sliding_attention": _ROTARY})},
         restated={"sliding_window": C_local / 2},
         fixed={
             **{"classifier_bias": (False,), "classifier_activation": ("gelu",), "global_attn_every_n_layers": (3,)},
@@ -77,10 +65,9 @@ class ModernBERT(Stacked):
             *("global_rope_theta", "local_rope_theta", "reference_compile", "repad_logits_with_grad"),
         ),
     )
+    heads = {"Model": {"head": "none"}, "ForMaskedLM": {"head": "mlm"}}
     witness = Witness(
-        "transformers",
-        "ModernBertConfig",
-        prefix="model.",
+        "ModernBert",
         arguments={"pad_token_id": None},  # which has to be a row of the table
         stacks={"first_layer": ONE, "global_layers": L_global - 1, "local_layers": L_local},
     )
@@ -93,13 +80,13 @@ class ModernBERT(Stacked):
     )
 
     head: Literal["none", "mlm"] = "none"
-    tied: bool = True
-    norm_bias: bool = False
-    decoder_bias: bool = True
-    activation: Activation = "gelu"
-    embedding_dropout: bool = False
-    attention_dropout: bool = False
-    mlp_dropout: bool = False
+    tied: bool = option(Switch("tie_word_embeddings", True))
+    norm_bias: bool = option(Switch("norm_bias", False))
+    decoder_bias: bool = option(Switch("decoder_bias", True))
+    activation: Activation = option(Function("hidden_activation", "gelu"))
+    embedding_dropout: bool = option(Chance("embedding_dropout", 0.0))
+    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
+    mlp_dropout: bool = option(Chance("mlp_dropout", 0.0))
 
     @property
     def norm(self) -> Component:

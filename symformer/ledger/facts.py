@@ -72,6 +72,7 @@ class Kind(StrEnum):
     COMBINE = "combine"  # what the chosen experts give, weighted and added up
     MATCH = "match"  # each row of one tensor with each row of another
     SCAN = "scan"  # a state carried from token to token: it decays, takes the token in and is read
+    PRODUCT = "product"  # x · y, of two tensors that were both computed: what for, nothing says
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # from rank to rank: nothing is computed
     OBSERVED = "observed"  # what torch was seen to store or do, and nobody recognised: it answers what it was seen for
@@ -86,7 +87,7 @@ POINTWISE = (Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE
 ARRANGING = (Kind.DROPOUT, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.MOVE)  # compute nothing that is counted
 ROUTING = (Kind.ROUTE, Kind.COMBINE)  # choose experts, and weigh them
 CARRYING = (Kind.SCAN,)  # hand a state on from token to token
-MATCHING = (Kind.MATCH,)  # multiply what was computed with what was computed, and of no sequence
+MATCHING = (Kind.MATCH, Kind.PRODUCT)  # multiply what was computed with what was computed, by no attention
 WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING)
 
 

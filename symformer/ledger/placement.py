@@ -51,7 +51,7 @@ REDUCED: Mapping[Kind, int | None] = {
     Kind.MATCH: -1,
     Kind.COMBINE: -2,
     Kind.SCAN: 2,  # from token to token
-    Kind.OBSERVED: None,  # of a trace, which has no ranks
+    **dict.fromkeys((Kind.PRODUCT, Kind.OBSERVED), None),  # of a trace, which has no ranks
 }
 
 # Each kind of parallelism is a convention; the first value is the whole model on one rank.

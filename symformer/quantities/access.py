@@ -157,6 +157,7 @@ _RULES: Mapping[Kind, Rule] = {
         Kind.EXPERTS,
         *ROUTING,
     ),
+    Kind.PRODUCT: refused("what a product of two tensors reads of earlier tokens is not stated"),
     Kind.SCAN: refused("what a scan reads and writes of its state depends on the kernel that runs it"),
     Kind.OBSERVED: unseen,
 }

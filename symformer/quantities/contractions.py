@@ -153,6 +153,13 @@ def scan(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     return tuple(Contraction((*every, *factors), within, what) for what, factors in found.items())
 
 
+def product(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """x[b, m, n] · y[b, n, p] -> z[b, m, p]: 2 · b · m · n · p."""
+    x, y = entry.inputs
+    factors = (TWO, *entry.output.shape[:-1], x.width, entry.output.width)
+    return (Contraction(factors, (("the left side", x.grad), ("the right side", y.grad))),)
+
+
 def none(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """No contraction."""
     return ()
@@ -168,6 +175,7 @@ CONTRACTIONS: Mapping[Kind, Callable[[Entry, Conventions], tuple[Contraction, ..
         Kind.MIX: mix,
         Kind.MATCH: match,
         Kind.SCAN: scan,
+        Kind.PRODUCT: product,
         **rows(none, Kind.NORM, Kind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),
         Kind.OBSERVED: unseen,
     },

@@ -16,7 +16,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.shapes import Shape
 from ..language.symbols import C
-from ..ledger.facts import ARRANGING, MULTIPLYING, ROUTING, Entry, Kind, Weight
+from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, ROUTING, Entry, Kind, Weight
 from .quantity import Conventions, Rule, nothing, refused, refusing, rows, unseen
 
 
@@ -174,7 +174,7 @@ ELEMENTWISE: Mapping[Kind, Rule] = refusing(
         Kind.SOFTMAX: softmax,
         Kind.ROTATE: rotate,
         Kind.SCAN: refused("no count of FLOPs is stated for what a scan does element by element"),
-        **rows(nothing, Kind.MATCH, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX),
+        **rows(nothing, *MATCHING, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX),
         **rows(nothing, *ARRANGING),  # dropout is off, and positions are made once
         **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), *ROUTING),
         Kind.OBSERVED: unseen,

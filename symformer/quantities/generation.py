@@ -98,6 +98,15 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return (Term(f"{entry.path} (state)", factors),)
 
 
+def apart(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Nothing, of a product of each token by itself. Raises RuleError for one in which tokens meet."""
+    summed = entry.inputs[0].width
+    places = [axis for axis in entry.output.shape if axis.has(S)]
+    if len(places) > 1 or summed.has(S) or any(axis.diff(S, 2) != 0 for axis in places):
+        raise RuleError(f"{entry.path}: what a cache keeps of earlier tokens for this product is not known")
+    return ()
+
+
 STATE_BYTES = "The state of a scan has 4 bytes an element, as transformers keeps it, whatever the others have."
 
 
@@ -146,6 +155,8 @@ def one_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """
     cacheable(entry)
     alone(entry, conventions)
+    if entry.kind is Kind.PRODUCT:
+        apart(entry, conventions)
     if entry.output.encoded:
         return ()
     one = {**conventions, "attention": "new"}

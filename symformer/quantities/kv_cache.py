@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..ledger.facts import ATTENDING, STATE, STORING, WEIGHTLESS, Entry, Kind
-from .generation import DTYPE, LATENT, SIZES, STATE_BYTES, WINDOW, convolved, keys_and_values, state
+from .generation import DTYPE, LATENT, SIZES, STATE_BYTES, WINDOW, apart, convolved, keys_and_values, state
 from .quantity import Convention, Conventions, Quantity, measured, nothing, rows
 
 
@@ -35,6 +35,7 @@ QUANTITY = Quantity(
         **rows(cached, *ATTENDING),
         Kind.CONVOLUTION: places,
         Kind.SCAN: state,
+        Kind.PRODUCT: apart,
         Kind.OBSERVED: measured("kv-cache", held),
     },
     ("what is kept", "multiplied out"),

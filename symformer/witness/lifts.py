@@ -7,16 +7,17 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from sympy import Symbol
+from sympy import Expr, Symbol
 
 from ..language.errors import SizeError, SymformerError, WitnessError
-from ..language.sizes import Condition
+from ..language.shapes import Shape
+from ..language.sizes import Condition, Equals
 from ..language.symbols import SYMBOLS
 from .drawing import DEEP
 from .fitting import Point
-from .lifting import Lifted, Reader, Sights
+from .lifting import Lifted, Reader, Sights, Trained
 from .lifting.check import Check, active
-from .lifting.looking import Runs, numbers_at, sight_at, tied
+from .lifting.looking import Runs, numbers_at, sight_at, tied, trained_at
 from .lifting.small import real_sight
 from .raised import sentence
 from .results import Tie, Trace
@@ -60,10 +61,16 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     def kept() -> Traced:
         return cast(Traced, products.of("kv-cache").model.component)
 
+    def trained() -> Trained | None:
+        return trained_at(runs, products.checked[0], letters)
+
     held = cast(Traced, stored.model.component)
     same = {SYMBOLS[each]: tie.expr(letters) for each, tie in _ties(products, letters)}
-    counts = {(path, tuple(dim.xreplace(same) for dim in shape)): n for (path, shape), n in held.counts.items()}
-    reader = Reader(Sights(replace(held, counts=counts), component, sights, real, list(windows.values()), kept))
+    same |= {each.size: each.value for each in component.conditions if isinstance(each, Equals)}
+    counts = {(path, _known(shape, same)): _known(often, same) for (path, shape), often in held.counts.items()}
+    reader = Reader(
+        Sights(replace(held, counts=counts), component, sights, real, list(windows.values()), kept, trained)
+    )
     rows = reader.rows()
     whole = whole_conditions(each for counts, _ in rows for each in counts)
     lifted = Lifted(
@@ -95,6 +102,11 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     named = {name: str(size) for name, size in letters.items()} | ({"C": "C"} if runs.cached else {})
     model = replace(products.model, component=lifted)
     return replace(products, model=model, checked=tuple(points), letters={**products.letters, **named})
+
+
+def _known(shape: Shape, same: Mapping[Symbol, Expr]) -> Shape:
+    """A shape, or numbers of copies, in the sizes that a run leaves free."""
+    return tuple(dim.xreplace(same) for dim in shape)
 
 
 def _windows(runner: Runner, trace: Trace) -> dict[str, str]:

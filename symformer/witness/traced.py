@@ -134,8 +134,13 @@ class Tree:
         self.scopes: dict[tuple[object, ...], Scope] = {(): self.root}
 
     def scope(self, words: Sequence[str], counts: Sequence[Expr]) -> Scope:
-        """Where the last word of a path stands; ``counts`` are the copies of all up to each star."""
-        assert words.count("*") == len(counts), f"{'.'.join(words)} has {len(counts)} numbers of copies"
+        """Where the last word of a path stands; ``counts`` are the copies of all up to each star.
+
+        One more than there are stars says how often it runs, with weights that are stored once each time around.
+        """
+        assert words.count("*") in (len(counts), len(counts) - 1), (
+            f"{'.'.join(words)} has {len(counts)} numbers of copies"
+        )
         each = (cancel(n / before) for before, n in zip((ONE, *counts), counts, strict=False))
         scope, name = self.root, ""
         key: tuple[object, ...] = ()
@@ -149,6 +154,12 @@ class Tree:
                 self.scopes[key] = Scope(name, Module(name.removesuffix(".*")), count)
                 scope.items.append(self.scopes[key])
             scope, name = self.scopes[key], ""
+        for again in each:
+            key = (*key, (words[-1], again))
+            if key not in self.scopes:
+                self.scopes[key] = Scope("", Module(words[-1]), again, stored=ONE)
+                scope.items.append(self.scopes[key])
+            scope = self.scopes[key]
         return scope
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 from sympy import Add, Expr
 
 from ...components.base import Component
+from ...components.dropout import Dropout
 from ...components.position_embedding import PositionEmbedding
 from ...components.token_embedding import TokenEmbedding
 from ...language.sizes import Relations
@@ -23,6 +24,7 @@ class Names:
     """What torch calls the parts of a model."""
 
     table: str = "embed_tokens"
+    positions: str = ""  # a table of those; "" where there is none
     layers: str = "layers"
     norm: str = "norm"
     head: str = "lm_head"
@@ -64,9 +66,16 @@ class Stacked(Architecture):
         """What follows the layers; None where nothing does."""
         return None
 
+    @property
+    def embedding_drop(self) -> str:
+        """The name of a dropout on what is embedded; "" where there is none."""
+        return ""
+
     def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
         """What the first layer reads."""
-        return ops.call(self.names.table, TokenEmbedding(), tokens)
+        x = ops.call(self.names.table, TokenEmbedding(), tokens)
+        x = with_positions(ops, self.names.positions, x) if self.names.positions else x
+        return ops.call(self.embedding_drop, Dropout(), x) if self.embedding_drop else x
 
     def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
         """What every layer reads beside its input, such as the angles of rotary positions."""

@@ -2,6 +2,6 @@
 
 from .lifted import Lifted
 from .reader import Reader
-from .sights import Sight, Sights, star
+from .sights import Sight, Sights, Trained, star
 
-__all__ = ["Lifted", "Reader", "Sight", "Sights", "star"]
+__all__ = ["Lifted", "Reader", "Sight", "Sights", "Trained", "star"]

@@ -87,12 +87,19 @@ class Check:
             return _counted(at, passed)
 
         prompt = {**numbers, S: numbers[C]}
-        self.hold("prefill-flops", prompt, cached)
         sizes: list[int] = []
+
+        def prefilled() -> Found:
+            found = cached()
+            if getattr(outputs[-1], "past_key_values", None) is None:
+                raise WitnessError("the model gives back no cache")
+            return found
+
+        self.hold("prefill-flops", prompt, prefilled)
 
         def held() -> Found:
             if not outputs:
-                cached()
+                prefilled()
             sizes.extend(each.numel() for each in tensors_of(outputs[-1].past_key_values).values())
             return _found(Counter(2 * size for size in sizes))
 

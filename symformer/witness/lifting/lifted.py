@@ -113,6 +113,9 @@ class Lifted(Component):
         seen = next((entry.path for _, entry in self.rows if entry.kind is Kind.OBSERVED), "")
         if seen and chosen != usual and quantity not in STORED:
             return f"{seen} was not recognised, and is known under the usual conventions only"
+        several = next((entry.path for _, entry in self.rows if entry.kind is Kind.PRODUCT), "")
+        if several and {chosen.get("attention"), chosen.get("recompute")} & {"causal", "selective"}:
+            return f"whether {several} is a part of attention was not recognised"
         kinds = [(entry.kind, entry.function, entry.logits) for _, entry in self.rows]
         if chosen.get("logits") == "last" and not any(logits for _, _, logits in kinds):
             return "logits=last: which product gives the logits was not recognised"

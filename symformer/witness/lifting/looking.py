@@ -12,7 +12,7 @@ from ..fitting import Point
 from ..points import Build, session
 from ..results import Trace
 from ..roles import Roles
-from .sights import Sight
+from .sights import Sight, Trained
 
 
 @dataclass(frozen=True)
@@ -40,3 +40,15 @@ def sight_at(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Sight:
     seen = Roles(at.model(), {})
     at.run(lambda model: runs.call(model, point), seen)
     return Sight(seen, numbers_at(point, letters))
+
+
+def trained_at(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Trained | None:
+    """A run with its backward pass, on shapes alone; None where it cannot be trained so."""
+    at = session(runs.build, point)
+    try:
+        seen = at.products(lambda model: runs.call(model, point), backward=True)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # whatever somebody's code raises: then its training FLOPs are refused anyway
+        return None
+    return Trained(seen, numbers_at(point, letters))

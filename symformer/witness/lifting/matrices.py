@@ -1,18 +1,17 @@
-"""Products with what is stored: linear layers, convolutions, and the layers of experts that tokens choose."""
+"""Products with what is stored: linear layers, and the layers of experts that tokens choose."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from math import prod
 
-from sympy import Expr, cancel
+from sympy import cancel
 
 from ...language.shapes import Shape
 from ...language.symbols import B, S
-from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
-from ..roles import Chosen, Linear, Slid
+from ...ledger.facts import ONE, ZERO, Entry, Kind, Tensor, Weight
+from ..roles import Chosen, Linear
 from ..traced import Class
-from .sights import LENGTHS, Numbers, Sights, agreed, before_the_last, number, star
+from .sights import LENGTHS, Sights, agreed, before_the_last, star
 
 
 def linear(sights: Sights, row: Class, role: Linear) -> Entry | None:
@@ -23,65 +22,35 @@ def linear(sights: Sights, row: Class, role: Linear) -> Entry | None:
         length = before_the_last(row[1], into * out)
         if length is None:
             continue
-        x = Tensor("x", (*length, into), grad=ONE)
-        held, shared = _weights(sights, row, stored, role.bias or f"{ran}.bias", (out, into))
+        held, shared = weights(sights, row, ran, stored, role.bias or f"{ran}.bias", (out, into))
+        idle = sights.gradients(row) == (ZERO, ZERO)  # nothing that is trained for reads what it gives
+        if idle:
+            shared = (*(Weight(*each) for each in held), *shared)
+        x = Tensor("x", (*length, into), grad=ZERO if idle else ONE)
         return sights.entry(
             Kind.LINEAR,
             ran,
             (x,),
             (*length, out),
-            held,
+            () if idle else held,
             shared=shared,
             logits=_logits(sights, ran),
+            frozen=idle,
             turned=not role.out_first,
         )
     return None
 
 
-def convolution(sights: Sights, row: Class, role: Slid) -> Entry | None:
-    """The same stored matrix over a window of places, wherever it slides to."""
-    ran = row[0].rpartition(".")[0]
-    for stored in sights.weights.get(role.weight, []):
-        before = len(row[1]) - len(stored[1])
-        batch, *places = row[1][1:before]
-        if row[1][before:] != stored[1]:
-            continue
-        out = stored[1][0]
-        seen = [
-            (sight.numbers, each.groups, each.read)
-            for sight, key in sights.found[row]
-            for each in sight.seen.roles[key]
-            if isinstance(each, Slid)
-        ]
-        sizes = sorted(sights.all[-1].numbers, key=str)
-        channels = [stored[1][1] * groups for groups in {groups for _, groups, _ in seen}]
-        read = [
-            _size([(numbers, shape[axis]) for numbers, _, shape in seen], [*usual, *sizes])
-            for axis, usual in enumerate([[batch], [out, *channels], *([each] for each in places)])
-        ]
-        if any(each is None for each in read):
-            continue
-        x = Tensor("x", tuple(each for each in read if each is not None), grad=ONE)
-        held, shared = _weights(sights, row, stored, role.bias, stored[1])
-        return sights.entry(Kind.CONVOLUTION, ran, (x,), (batch, out, *places), held, shared=shared)
-    return None
-
-
-def _size(seen: Sequence[tuple[Numbers, int]], tried: Iterable[Expr]) -> Expr | None:
-    """The first of some sizes that is what was seen at every point."""
-    return next((each for each in tried if all(number(each, at) == size for at, size in seen)), None)
-
-
-def _weights(
-    sights: Sights, row: Class, stored: Class, bias: str, shape: Shape
+def weights(
+    sights: Sights, row: Class, module: str, stored: Class, bias: str, shape: Shape
 ) -> tuple[tuple[Class, ...], tuple[Weight, ...]]:
-    """Of a matrix and its bias, what the product stores itself, and what another operation stores."""
-    ran, counts = row[0].rpartition(".")[0], sights.products.counts[row]
-    own = stored[0].rpartition(".")[0] == ran and sights.stored.counts[stored] == counts and stored not in sights.used
+    """Of a matrix and its bias, what a product in this module stores itself, and what another operation stores."""
+    counts, home = sights.products.counts[row], stored[0].rpartition(".")[0]
+    own = home == module and sights.stored.counts[stored] == counts and stored not in sights.used
     held, shared = ([stored], []) if own else ([], [Weight(stored[0], shape)])
     for each in sights.weights.get(bias, []):
         if each[1] == (shape[0],):
-            mine = each[0].rpartition(".")[0] == ran and each not in sights.used
+            mine = each[0].rpartition(".")[0] == module and each not in sights.used
             held, shared = ([*held, each], shared) if mine else (held, [*shared, Weight(*each)])
     return tuple(held), tuple(shared)
 

@@ -9,8 +9,9 @@ from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
 from ..roles import Chosen, Linear, Mix, Scores, Slid
 from ..traced import Class
 from .attention import attention
-from .matrices import convolution, experts, linear
-from .sights import Row, Sights, star
+from .matrices import experts, linear
+from .products import convolution, product
+from .sights import Row, Sights, often, star
 from .vectors import norm, table
 
 
@@ -29,8 +30,8 @@ class Reader:
         stored, products = self.sights.stored, self.sights.products
         for path, classes in self.sights.weights.items():
             for each in classes:
-                if (entry := table(self.sights, each) or norm(self.sights, each)) is not None:
-                    rows.append((self._place(path), (stored.counts[each], entry)))
+                found = table(self.sights, each) or norm(self.sights, each)
+                rows += [(self._place(path), row) for row in found]
         for row in sorted(products.counts, key=self._ran):
             rows += [(self._ran(row), found) for found in self._product(row)]
         for path, classes in self.sights.weights.items():
@@ -53,20 +54,24 @@ class Reader:
 
     def _product(self, row: Class) -> list[Row]:
         path, factors = row
-        counts = self.sights.products.counts[row]
-        entry = None
-        if factors[0] == 1:
-            match role := self.sights.role(row):
-                case Linear():
-                    entry = linear(self.sights, row, role)
-                case Slid():
-                    entry = convolution(self.sights, row, role)
-                case Chosen():
-                    entry = experts(self.sights, row, role)
-                case Scores() | Mix():
-                    if found := attention(self.sights, row, role):
-                        return found
-        if entry is not None:
-            return [(counts, entry)]
+        if found := self._recognised(row):
+            return [often(each, factors[0]) for each in found]
         output = Tensor(path, tuple(dim for dim in factors if dim != 1), grad=ONE)
-        return [(counts, Entry(Kind.OBSERVED, path, (), output, measured=self.sights.products.quantity))]
+        observed = Entry(Kind.OBSERVED, path, (), output, measured=self.sights.products.quantity)
+        return [(self.sights.products.counts[row], observed)]
+
+    def _recognised(self, row: Class) -> list[Row]:
+        """What a product is, run once; nothing where that is not known."""
+        entry = None
+        match role := self.sights.role(row):
+            case Linear():
+                entry = linear(self.sights, row, role)
+            case Chosen() if row[1][0] == 1:
+                entry = experts(self.sights, row, role)
+            case Slid():
+                entry = convolution(self.sights, row, role)
+            case Scores() | Mix():
+                if found := attention(self.sights, row, role):
+                    return found
+        entry = entry or product(self.sights, row)
+        return [(self.sights.products.counts[row], entry)] if entry is not None else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,9 +12,10 @@ from sympy import Expr, Integer, Mul, Symbol, cancel
 
 from ...language.shapes import Shape
 from ...language.symbols import SYMBOLS, B, S
-from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
+from ...ledger.facts import ONE, ZERO, Entry, Kind, Tensor, Weight
 from ..roles import Chosen, Key, Linear, Mix, Roles, Scores, Slid
 from ..traced import Class, Traced
+from ..watching import Factors, Products, Site, Tally
 
 T = TypeVar("T")
 S_ENC = SYMBOLS["S_enc"]
@@ -33,11 +34,48 @@ class Sight:
     @cached_property
     def named(self) -> dict[Key, tuple[str, tuple[int, ...]]]:
         """The row of each product: its path with * for every index, and how often and which sizes are multiplied."""
-        tally = self.seen.forward
-        return {
-            (path, site, factors): (star(name), (tally.times[path][site][factors], *factors))
-            for name, path, site, factors in tally.named
-        }
+        return _named(self.seen.forward)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One run with its backward pass, and the sizes that it had."""
+
+    seen: Products
+    numbers: Numbers
+
+    @cached_property
+    def named(self) -> dict[Key, tuple[str, tuple[int, ...]]]:
+        """As of any run."""
+        return _named(self.seen.forward)
+
+    @cached_property
+    def _back(self) -> Mapping[tuple[str, Site], Counter[Factors]]:
+        """The products of the backward pass, by the module and the place of the product that they belong to."""
+        found: dict[tuple[str, Site], Counter[Factors]] = defaultdict(Counter)
+        for path, sites in self.seen.backward.times.items():
+            for site, each in sites.items():
+                found[path.rpartition(".")[0], site].update(each)
+        return found
+
+    def sides(self, key: Key) -> tuple[bool, bool]:
+        """Whether a product's left side has a gradient, which is summed over its columns, and its right, over rows."""
+        path, site, factors = key
+        back = self._back.get((path.rpartition(".")[0], site), Counter())
+        times = self.seen.forward.times[path][site][factors]
+        if path.endswith("convolution"):  # each gradient is of as many factors, and the weight's is always there
+            return back[factors] >= 2 * times, True
+        rows, columns = factors[-3], factors[-1]
+        if rows == columns:
+            return bool(back), sum(back.values()) >= 2 * times
+        return any(each[-2] == columns for each in back), any(each[-2] == rows for each in back)
+
+
+def _named(tally: Tally) -> dict[Key, tuple[str, tuple[int, ...]]]:
+    return {
+        (path, site, factors): (star(name), (tally.times[path][site][factors], *factors))
+        for name, path, site, factors in tally.named
+    }
 
 
 class Sights:
@@ -51,7 +89,9 @@ class Sights:
         real: Sight | None,
         windows: Sequence[Symbol],
         kept: Callable[[], Traced],
+        trained: Callable[[], Trained | None] = lambda: None,
     ) -> None:
+        self._trained = trained
         self.kept = kept  # what a cache was seen to hold
         self.windows = windows  # sizes that may be the window of an attention
         self.stored, self.products, self.all, self.real = stored, products, sights, real
@@ -69,6 +109,20 @@ class Sights:
                     self.classes[id(sight), key] = row
         self.used: set[Class] = set()  # weights that some row stores already
 
+    @cached_property
+    def _gradients(self) -> Mapping[Class, tuple[bool, bool]]:
+        """Of each product of a run that was trained, whether both sides were asked for a gradient."""
+        trained = self._trained()
+        if trained is None:
+            return {}
+        rows = {(row[0], at(row[1], trained.numbers)): row for row in self.products.counts}
+        return {rows[seen]: trained.sides(key) for key, seen in trained.named.items() if seen in rows}
+
+    def gradients(self, row: Class) -> tuple[Expr, Expr]:
+        """Of what stands on the left of a product and on the right, whether training asks for its gradient."""
+        left, right = self._gradients.get(row, (True, True))
+        return (ONE if left else ZERO, ONE if right else ZERO)
+
     def role(self, row: Class) -> Any:
         """What a product is there for, where it is the same in every run; else None."""
         return agreed(self._role(sight, key) for sight, key in self.found[row])
@@ -82,10 +136,10 @@ class Sights:
         match role:
             case Linear():
                 return Linear(star(role.weight), role.out_first, star(role.bias))
-            case Slid():
-                return Slid(star(role.weight), star(role.bias), 0, ())
             case Chosen():
                 return Chosen(star(role.weight), role.out_first)
+            case Slid():
+                return Slid(star(role.weight), star(role.bias), role.alone, role.before, role.stride)
             case Scores():
                 return Scores(0)
             case Mix():
@@ -108,6 +162,21 @@ class Sights:
     def _encoded(self, shape: Shape) -> bool:
         """Whether nothing that a decoder reads is in a tensor of that shape, in a run over tokens of two lengths."""
         return S_ENC in self.all[-1].numbers and not any(dim.has(S) for dim in shape)
+
+
+def often(row: Row, times: Expr) -> Row:
+    """An operation that runs so often in its module, with the same weights."""
+    counts, entry = row
+    if times == 1:
+        return row
+    held = tuple(replace(each, share=each.share / times) for each in entry.weights)
+    return (*counts, cancel((ONE, *counts)[-1] * times)), replace(entry, weights=held)
+
+
+def size_of(seen: Iterable[tuple[Sight, int]], tried: Iterable[Expr]) -> Expr | None:
+    """The first of some sizes that is what was seen at every point."""
+    points = list(seen)
+    return next((each for each in tried if all(number(each, sight.numbers) == size for sight, size in points)), None)
 
 
 def star(path: str) -> str:
