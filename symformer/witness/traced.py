@@ -157,7 +157,7 @@ class Tree:
         for again in each:
             key = (*key, (words[-1], again))
             if key not in self.scopes:
-                self.scopes[key] = Scope("", Module(words[-1]), again, stored=ONE)
+                self.scopes[key] = Scope("", Module(words[-1]), again, distinct=ONE)
                 scope.items.append(self.scopes[key])
             scope = self.scopes[key]
         return scope
