@@ -299,6 +299,17 @@ def test_adapters_come_in_through_every_door(target: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("target", "what"), [("hf:gpt2", "a model type of transformers"), ("component:mlp", "a component")]
+)
+def test_what_is_no_whole_model_composed_here_says_why_it_has_no_adapters(target: str, what: str) -> None:
+    for option in ("lora=c_attn", "adapters=fc1"):
+        result = CliRunner().invoke(cli, ["show", target, "--option", option], prog_name="symformer")
+        assert result.exit_code == 2
+        assert "asks for adapters, which are written beside the linear layers of a whole model" in result.stderr
+        assert f"{target} is {what}; name an architecture" in result.stderr
+
+
+@pytest.mark.parametrize(
     ("target", "lora", "quantity", "sentence"),
     [
         ("mixtral", "gate", "params", "gate chooses experts for tokens, and what stands beside such a matrix is not"),

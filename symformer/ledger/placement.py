@@ -224,13 +224,13 @@ class _RankOperations(Operations):
         return super()._enter(scope, inputs)
 
     def repeat(
-        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, stored: Expr | None = None
+        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, distinct: Expr | None = None
     ) -> Tensor:
         """The share of the layers that one stage has."""
-        if self.placement.pipeline != "off" and stored is not None:
+        if self.placement.pipeline != "off" and distinct is not None:
             raise RuleError(f"{self._path(name)}: layers that share their weights are not known in stages")
         count = count if self.placement.pipeline == "off" else count / N_pp
-        return super().repeat(name, count, part, x, *context, stored=stored)
+        return super().repeat(name, count, part, x, *context, distinct=distinct)
 
     def mix_layers(
         self,

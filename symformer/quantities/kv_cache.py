@@ -9,7 +9,7 @@ from .generation import DTYPE, LATENT, SIZES, STATE_BYTES, WINDOW, apart, convol
 from .quantity import Convention, Conventions, Quantity, measured, nothing, rows
 
 
-def kept(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The keys that the scores read, or the values that the mix reads."""
     return tuple(keys_and_values(entry, SIZES[conventions["dtype"]], conventions))
 
@@ -32,7 +32,7 @@ QUANTITY = Quantity(
     "them.",
     {
         **rows(nothing, *STORING, *WEIGHTLESS),
-        **rows(kept, *ATTENDING),
+        **rows(cached, *ATTENDING),
         Kind.SELECT: pooled,
         Kind.CONVOLUTION: places,
         Kind.SCAN: state,

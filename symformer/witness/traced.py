@@ -62,6 +62,21 @@ class Traced(Component):
     def about(self) -> str:
         return f"{self.title}: its formula is found from builds of its own code."
 
+    def __copy__(self) -> Traced:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Traced:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process is sent. Raises WitnessError for a model whose code is run here when it is asked."""
+        if self.measure is not None or self.lifted is not None:
+            raise WitnessError(
+                f"{self.stem} is traced: it runs its code in this process and cannot be pickled; trace it again there, "
+                "or send what code() gives of a formula"
+            )
+        return vars(self)
+
     def forward(self, ops: Operations, *inputs: Any) -> Any:
         raise WitnessError(f"{self.stem} is a trace of stored weights; its forward is torch's")
 
@@ -157,7 +172,7 @@ class Tree:
         for again in each:
             key = (*key, (words[-1], again))
             if key not in self.scopes:
-                self.scopes[key] = Scope("", Module(words[-1]), again, stored=ONE)
+                self.scopes[key] = Scope("", Module(words[-1]), again, distinct=ONE)
                 scope.items.append(self.scopes[key])
             scope = self.scopes[key]
         return scope
