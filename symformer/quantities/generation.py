@@ -135,7 +135,7 @@ def alone(entry: Entry, conventions: Conventions, divides: tuple[str, ...] = tup
 
 def pooled(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Of one position of each sequence nothing is kept. Raises RuleError where that is the last."""
-    cached(entry)
+    cacheable(entry)
     return ()
 
 

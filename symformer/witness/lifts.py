@@ -15,10 +15,10 @@ from ..language.sizes import Condition, Equals
 from ..language.symbols import SYMBOLS
 from .drawing import DEEP
 from .fitting import Point
-from .lifting import Lifted, Reader, Sights, Trained
+from .lifting import Lifted, Reader, Sight, Sights, Trained
 from .lifting.check import Check, active
 from .lifting.looking import Runs, numbers_at, sight_at, tied, trained_at
-from .lifting.small import real_sight
+from .lifting.small import deeper, real_sight, small
 from .raised import sentence
 from .results import Tie, Trace
 from .runs import RUNS, Runner
@@ -56,7 +56,11 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     sights = [sight_at(runs, point, letters) for point in products.checked]
     windows = {name: SYMBOLS[size] for name, size in _windows(runner, products).items()}
     letters |= windows
-    real = real_sight(runs, products, letters, windows)
+    point = small(runs, products, windows)
+    real = real_sight(runs, point, letters)
+
+    def deep() -> Sight | None:
+        return real_sight(runs, deeper(point), letters)
 
     def kept() -> Traced:
         return cast(Traced, products.of("kv-cache").model.component)
@@ -69,21 +73,21 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     same |= {each.size: each.value for each in component.conditions if isinstance(each, Equals)}
     counts = {(path, _known(shape, same)): _known(often, same) for (path, shape), often in held.counts.items()}
     reader = Reader(
-        Sights(replace(held, counts=counts), component, sights, real, list(windows.values()), kept, trained)
+        Sights(replace(held, counts=counts), component, sights, real, list(windows.values()), kept, trained, deep)
     )
     rows = reader.rows()
-    whole = whole_conditions(each for counts, _ in rows for each in counts)
+    rounds = whole_conditions(each for counts, _ in rows for each in counts)
     lifted = Lifted(
         title=component.title,
         stem=component.stem,
         rows=rows,
-        conditions=tuple(dict.fromkeys((*component.conditions, *whole))),
+        conditions=tuple(dict.fromkeys((*component.conditions, *rounds))),
         maker=component.maker,
         confirmed=dict.fromkeys(CHECKED, 0),
     )
     model = replace(products.model, component=lifted)
     points = [
-        {**_deep(point, whole, letters), **({"C": c} if runs.cached else {}), **dict.fromkeys(windows, w)}
+        {**_deep(point, rounds, letters), **({"C": c} if runs.cached else {}), **dict.fromkeys(windows, w)}
         for point, c, w in zip(products.checked, CACHES, WINDOWS, strict=True)
     ]
     check = Check(model, runs, points, letters)
@@ -92,7 +96,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     said = check.said
     if said.get("kv-cache") == "":
         shallow = {name: size for name, size in products.checked[0].items() if DEEP.search(name)}
-        if why := check.beyond({**runner.start, **_deep(shallow, whole, letters)}, letters):
+        if why := check.beyond({**runner.start, **_deep(shallow, rounds, letters)}, letters):
             said |= dict.fromkeys(CACHED, why)
     for name in CHECKED:  # what nothing was asked of rests on what was refused
         said.setdefault(name, said.get("kv-cache") or said.get("decode-flops") or "this model keeps no cache")
@@ -111,7 +115,7 @@ def _known(shape: Shape, same: Mapping[Symbol, Expr]) -> Shape:
 
 def _windows(runner: Runner, trace: Trace) -> dict[str, str]:
     """The sizes of a config that may be windows, and their letters."""
-    names = [name for name in runner.start if "window" in name and not DEEP.search(name)]
+    names = [name for name in runner.start if "window" in name and "pattern" not in name and not DEEP.search(name)]
     known = runner.letters([*trace.letters, *names])
     return {name: str(known[name]) for name in names}
 
