@@ -18,6 +18,7 @@ from .lifting import Lifted, Reader, Sight, Sights, Trained
 from .lifting.check import Check, active
 from .lifting.looking import Runs, numbers_at, sight_at, tied, trained_at
 from .lifting.small import deeper, real_sight, small
+from .points import session
 from .raised import sentence
 from .results import Tie, Trace
 from .runs import RUNS, Runner
@@ -58,6 +59,14 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     point = small(runs, products, windows)
     real = real_sight(runs, point, letters)
 
+    def whole() -> bool:
+        """Whether a cache of many layers keeps more than any window has."""
+        if runs.cached is None:
+            return False
+        far = {**deeper(point), "C": max(CACHES)}
+        rows = session(runs.build, far).cached(partial(runs.cached, point=far))
+        return {shape[2] for name, shape in rows.items() if name.endswith(".keys")} == {max(CACHES)}
+
     def deep() -> Sight | None:
         return real_sight(runs, deeper(point), letters)
 
@@ -71,7 +80,9 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     same = {SYMBOLS[each]: tie.expr(letters) for each, tie in _ties(products, letters)}
     counts = {(path, tuple(dim.xreplace(same) for dim in shape)): n for (path, shape), n in held.counts.items()}
     reader = Reader(
-        Sights(replace(held, counts=counts), component, sights, real, list(windows.values()), kept, trained, deep)
+        Sights(
+            replace(held, counts=counts), component, sights, real, list(windows.values()), kept, trained, deep, whole
+        )
     )
     rows = reader.rows()
     rounds = whole_conditions(each for counts, _ in rows for each in counts)
