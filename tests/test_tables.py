@@ -16,6 +16,7 @@ from symformer.ledger.facts import (
     ARRANGING,
     ATTENDING,
     CARRYING,
+    MATCHING,
     MULTIPLYING,
     POINTWISE,
     ROUTING,
@@ -113,7 +114,7 @@ def test_a_refusal_gives_its_reason():
 
 
 def test_every_kind_is_in_one_family():
-    families = [STORING, ATTENDING, POINTWISE, ARRANGING, ROUTING, CARRYING, MULTIPLYING]
+    families = [STORING, ATTENDING, POINTWISE, ARRANGING, ROUTING, CARRYING, MATCHING, MULTIPLYING]
     assert sorted(kind for family in families for kind in family) == sorted({*Kind} - {Kind.OBSERVED})
     assert {*WEIGHTLESS} == {*Kind} - {*STORING, Kind.OBSERVED}
 

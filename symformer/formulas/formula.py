@@ -19,6 +19,7 @@ from ..language.sizes import Condition, Numbers, Relations, at, close, evaluate,
 from ..language.symbols import RANK, letter, symbol
 from ..ledger.facts import sizes_of
 from .account import Line, Measure
+from .totals import gathered, given_by
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -129,7 +130,10 @@ class Formula:
     @cached_property
     def written(self) -> Expr:
         """The polynomial as it is printed, in which a total stands for its sum: L for L_dense + L_moe."""
-        return expand(self.root.each.xreplace(self.simplified)) if self.totals else self.expanded
+        return self._gathered(expand(self.root.each.xreplace(self.simplified))) if self.totals else self.expanded
+
+    def _gathered(self, polynomial: Expr) -> Expr:
+        return gathered(polynomial, given_by(self.relations, self.totals))
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -166,7 +170,7 @@ class Formula:
         """The steps from the shapes to the polynomial, each proved equal to the next."""
         from .derivation import derive
 
-        return derive(self.root, self.measure, self.simplified)
+        return derive(self.root, self.measure, self.simplified, given_by(self.relations, self.totals))
 
     @property
     def rows(self) -> list[Row]:
@@ -377,7 +381,7 @@ class Ratio(Formula):
     @cached_property
     def written(self) -> Expr:
         """The quotient as it is printed."""
-        return lowest(expand(self.root.each.xreplace(self.simplified)), self.over.written)
+        return lowest(self._gathered(expand(self.root.each.xreplace(self.simplified))), self.over.written)
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:

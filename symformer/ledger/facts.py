@@ -19,6 +19,7 @@ Mask = Literal["none", "causal"]
 Scale = Literal["scores", "queries", "none"]  # what is divided by the root of a head's width
 Table = Literal["tokens", "positions", "segments", "distances"]  # what the rows of a stored table stand for
 ROTARY = ("rotary", "rotary_single")  # tables to rotate by, in the model's own precision or in single
+INDEXED = "indexed"  # of a position that is another one in each sequence: a copy, and no view
 STATE = "state"  # of a cache that torch filled, what is neither keys nor values
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights of their own, by the names of transformers.
@@ -68,6 +69,7 @@ class Kind(StrEnum):
     ROUTE = "route"  # the best of several, with a weight for each
     EXPERTS = "experts"  # x · Wᵀ, by a matrix of its own for each expert chosen
     COMBINE = "combine"  # what the chosen experts give, weighted and added up
+    MATCH = "match"  # each row of one tensor with each row of another
     SCAN = "scan"  # a state carried from token to token: it decays, takes the token in and is read
     PRODUCT = "product"  # x · y, of two tensors that were both computed: what for, nothing says
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
@@ -83,8 +85,9 @@ POINTWISE = (Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE
 ARRANGING = (Kind.DROPOUT, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.MOVE)  # compute nothing that is counted
 ROUTING = (Kind.ROUTE, Kind.COMBINE)  # choose experts, and weigh them
 CARRYING = (Kind.SCAN,)  # hand a state on from token to token
-MULTIPLYING = (Kind.PRODUCT,)  # multiply what is computed with what is computed
-WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MULTIPLYING)
+MATCHING = (Kind.MATCH,)  # multiply what was computed with what was computed, and of no sequence
+MULTIPLYING = (Kind.PRODUCT,)  # the same, and nothing says what for
+WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING, *MULTIPLYING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +140,7 @@ class Entry:
     causal: bool = False  # of a convolution, whether it looks back only: a cache then stands for what it reads again
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
     skipped: Expr = ZERO  # of a table of positions, the rows that stand before the first token's
+    held: bool = False  # of a lookup, whether the model holds its indices itself, and keeps no others
     adapter: bool = False  # whether it is a part of an adapter, and those alone are trained
     frozen: bool = False  # whether its weights are stored as such, and not trained
     fixed: bool = False  # and of these, whether they never are: sines that are stored among the weights

@@ -16,7 +16,23 @@ from ..language.errors import ShapeError
 from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line, spell
 from ..language.symbols import S
-from .facts import ONE, ROTARY, ZERO, Entry, Kind, Ledger, Mask, Part, Scale, Scope, Table, Tensor, Weight, equal
+from .facts import (
+    INDEXED,
+    ONE,
+    ROTARY,
+    ZERO,
+    Entry,
+    Kind,
+    Ledger,
+    Mask,
+    Part,
+    Scale,
+    Scope,
+    Table,
+    Tensor,
+    Weight,
+    equal,
+)
 from .kinds import Sharing
 
 _OWN: Mapping[str, Weight] = {}
@@ -139,14 +155,16 @@ class Operations:
         shared: Mapping[str, Weight] = _OWN,
         skipped: Expr = ZERO,
         fixed: bool = False,
+        held: bool = False,
     ) -> Tensor:
         """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared.
 
         Of positions, the first token's row has so many ``skipped`` ones before it. A ``fixed`` table is never trained.
+        Indices that are ``held`` stand in the model beside the table.
         """
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
         facts: dict[str, Any] = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
-        facts |= {"skipped": skipped, "fixed": fixed}
+        facts |= {"skipped": skipped, "fixed": fixed, "held": held}
         return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
 
     def linear(
@@ -259,7 +277,15 @@ class Operations:
         return x
 
     def norm(
-        self, name: str, x: Tensor, function: str, *, scale: bool = True, bias: bool = True, each: Shape = ()
+        self,
+        name: str,
+        x: Tensor,
+        function: str,
+        *,
+        scale: bool = True,
+        bias: bool = True,
+        each: Shape = (),
+        module: bool = True,
     ) -> Tensor:
         """x[…, E] -> y[…, E]: normalised over the last axis; a scale ``[E]`` and a bias ``[E]`` if they are stored.
 
@@ -267,13 +293,13 @@ class Operations:
         """
         stored = [part for part, wanted in (("weight", scale), ("bias", bias)) if wanted]
         weights = tuple(self._store(name, part, (*each, x.width)) for part in stored)
-        return self._write(Kind.NORM, name, (x,), x.shape, weights=weights, function=function, module=True)
+        return self._write(Kind.NORM, name, (x,), x.shape, weights=weights, function=function, module=module)
 
     # -- operations without weights ------------------------------------------------------------------------------
 
-    def activation(self, name: str, x: Tensor, function: str) -> Tensor:
+    def activation(self, name: str, x: Tensor, function: str, *, module: bool = True) -> Tensor:
         """An elementwise function, by its usual name (gelu, silu, tanh)."""
-        return self._write(Kind.ACTIVATION, name, (x,), x.shape, function=function, module=True)
+        return self._write(Kind.ACTIVATION, name, (x,), x.shape, function=function, module=module)
 
     def dropout(self, name: str, x: Tensor) -> Tensor:
         """Dropout: no weights, the same shape."""
@@ -315,9 +341,15 @@ class Operations:
         batch, _, width = self._broadcast(name, *ones)
         return self._write(Kind.JOIN, name, (x, y), (batch, x.shape[1] + y.shape[1], width), function="tokens")
 
-    def select(self, name: str, x: Tensor) -> Tensor:
-        """x[B,S,E] -> y[B,E]: one position of each sequence."""
-        return self._write(Kind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]))
+    def select(self, name: str, x: Tensor, *, each: bool = False) -> Tensor:
+        """x[B,S,E] -> y[B,E]: one position of each sequence; where ``each`` has another, they are copied together."""
+        function = INDEXED if each else ""
+        return self._write(Kind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]), function=function)
+
+    def match(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x[B,E], y[C,E] -> s[B,C]: the product of each row of one with each row of the other."""
+        self._same(self._path(name), "the widths of what is matched", x.shape[1:], y.shape[1:])
+        return self._write(Kind.MATCH, name, (x, y), (x.shape[0], y.shape[0]))
 
     def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
         """x[B,S,X] -> w[B,S,K]: which K of the X, and with what weights."""

@@ -44,6 +44,7 @@ PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
 REDUCED: Mapping[Kind, int | None] = {
     **dict.fromkeys((*STORING, *POINTWISE, *ARRANGING), None),
     **dict.fromkeys((Kind.NORM, Kind.SOFTMAX, Kind.ROUTE, *ATTENDING), -1),
+    Kind.MATCH: -1,
     Kind.COMBINE: -2,
     Kind.SCAN: 2,  # from token to token
     **dict.fromkeys((Kind.PRODUCT, Kind.OBSERVED), None),  # of a trace, which has no ranks
@@ -335,11 +336,11 @@ class _RankOperations(Operations):
             name, length * N_tp if self.sequence and function in ROTARY else length, width, function
         )
 
-    def select(self, name: str, x: Tensor) -> Tensor:
+    def select(self, name: str, x: Tensor, *, each: bool = False) -> Tensor:
         """One position stands on one rank only where the sequence is divided."""
         if self.sequence or self.placement.context == "on":
             raise RuleError(f"{self._path(name)} reads one position, which one rank has where the sequence is divided")
-        return super().select(name, x)
+        return super().select(name, x, each=each)
 
     def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         """Write an operation, once it is known how it is carried out with what this rank has of its inputs.

@@ -9,7 +9,7 @@ from sympy import Expr, Integer
 from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import ARRANGING, POINTWISE, ROUTING, Entry, Kind, Tensor
+from ..ledger.facts import ARRANGING, MATCHING, POINTWISE, ROUTING, Entry, Kind, Tensor
 from .elementwise import at_the_last
 from .generation import SIZES, alone, cached, tokens
 from .quantity import Convention, Conventions, Rule, nothing, refused, rows, unseen
@@ -144,7 +144,7 @@ _RULES: Mapping[Kind, Rule] = {
     Kind.LINEAR: linear,
     Kind.CONVOLUTION: convolution,
     Kind.SCORES: scores,
-    **rows(whole, Kind.NORM, *POINTWISE),
+    **rows(whole, Kind.NORM, *POINTWISE, *MATCHING),
     Kind.SOFTMAX: softmax,
     Kind.MIX: mix,
     **rows(nothing, Kind.PARAMETER, *ARRANGING),

@@ -120,6 +120,13 @@ def mix(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     return (Contraction(factors, (("the weights", p.grad), ("the values", v.grad))),)
 
 
+def match(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """x[B, E] · y[C, E] -> s[B, C]: 2 · B · C · E."""
+    x, y = entry.inputs
+    factors = (TWO, *entry.output.shape, x.width)
+    return (Contraction(factors, (("one side", x.grad), ("the other side", y.grad))),)
+
+
 def scan(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """h[B, A, D, N] · c[B, G, N] -> y[B, A, D] after each token: 2 · B · S · A · D · N; the rest is elementwise.
 
@@ -166,6 +173,7 @@ CONTRACTIONS: Mapping[Kind, Callable[[Entry, Conventions], tuple[Contraction, ..
         Kind.EXPERTS: experts,
         Kind.SCORES: scores,
         Kind.MIX: mix,
+        Kind.MATCH: match,
         Kind.SCAN: scan,
         Kind.PRODUCT: product,
         **rows(none, Kind.NORM, Kind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),

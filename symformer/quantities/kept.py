@@ -17,7 +17,7 @@ from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Excludes
 from ..language.symbols import B, S
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ONE, ROTARY, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import INDEXED, ONE, ROTARY, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS
 from .kernels.saves import LONG, SINGLE, SIZES, made
@@ -46,7 +46,7 @@ class Kept:
             return self.storage(tensor.base)
         maker = self.makers.get(id(tensor))
         off = self.conventions["dropout"] == "off"
-        if maker is not None and (maker.kind is Kind.SELECT or (maker.kind is Kind.DROPOUT and off)):
+        if maker is not None and (_selects(maker) or (maker.kind is Kind.DROPOUT and off)):
             return self.storage(maker.inputs[0])
         return tensor
 
@@ -76,6 +76,11 @@ class Kept:
         last, others = key in self.whole, key in self.inside
         count = given[key]
         return ONE if last and others else 1 / count if last else (count - 1) / count if others else ZERO
+
+
+def _selects(maker: Entry) -> bool:
+    """Whether it is a view of one position, the same in every sequence."""
+    return maker.kind is Kind.SELECT and maker.function != INDEXED
 
 
 def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...]]:

@@ -16,13 +16,14 @@ from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, Source
 from ..language.errors import OptionError, RuleError, UnknownNameError
 from ..language.sizes import Condition, Divides, Relations, close
-from ..language.symbols import C, N_cp, S, Z
+from ..language.symbols import B_vis, C, N_cp, S, Z
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import ATTENDING, ONE, Entry, Kind, Ledger, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from .lengths import within
 
 SEQUENCES, IMAGES = "B sequences of S tokens", "B images"
+TEXTS_AND_IMAGES = f"{SEQUENCES} and B_vis images"
 BOTH = "The S tokens are the decoder's; the encoder runs as well."  # where a decoder attends to an encoder
 Conventions = Mapping[str, str]
 R = TypeVar("R")
@@ -225,10 +226,14 @@ class Quantity:
         """What is counted by a formula, in words."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
         drawn = {size for each in entries for dim in each.output.shape for size in dim.free_symbols}
-        images = Z in drawn and S not in drawn  # of which the tokens follow
+        read = SEQUENCES
+        if B_vis in drawn:
+            read = TEXTS_AND_IMAGES
+        elif Z in drawn and S not in drawn:  # of which the tokens follow
+            read = IMAGES
         kinds = {each.kind for each in entries}
         alone = self.carried and Kind.SCAN in kinds and kinds.isdisjoint(ATTENDING)
-        said = [self.carried] if alone else [self.statement.replace(SEQUENCES, IMAGES) if images else self.statement]
+        said = [self.carried] if alone else [self.statement.replace(SEQUENCES, read)]
         if any(each.logits for each in entries):
             said.append(self.logits)
         if any(each.latent for each in entries):

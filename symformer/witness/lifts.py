@@ -8,10 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from sympy import Symbol
+from sympy import Expr, Symbol
 
 from ..language.errors import SizeError, SymformerError, WitnessError
-from ..language.sizes import Condition
+from ..language.shapes import Shape
+from ..language.sizes import Condition, Equals
 from ..language.symbols import SYMBOLS, C
 from .drawing import DEEP
 from .fitting import Point
@@ -80,7 +81,8 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
 
     held = cast(Traced, stored.model.component)
     same = {SYMBOLS[each]: tie.expr(letters) for each, tie in _ties(products, letters)}
-    counts = {(path, tuple(dim.xreplace(same) for dim in shape)): n for (path, shape), n in held.counts.items()}
+    same |= {each.size: each.value for each in component.conditions if isinstance(each, Equals)}
+    counts = {(path, _known(shape, same)): _known(often, same) for (path, shape), often in held.counts.items()}
     reader = Reader(
         Sights(
             replace(held, counts=counts), component, sights, real, list(windows.values()), kept, trained, deep, whole
@@ -127,6 +129,11 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     named = {name: str(size) for name, size in letters.items()} | ({"C": "C"} if runs.cached else {})
     model = replace(products.model, component=lifted)
     return replace(products, model=model, checked=tuple(points), letters={**products.letters, **named})
+
+
+def _known(shape: Shape, same: Mapping[Symbol, Expr]) -> Shape:
+    """A shape, or numbers of copies, in the sizes that a run leaves free."""
+    return tuple(dim.xreplace(same) for dim in shape)
 
 
 def _windows(runner: Runner, trace: Trace) -> dict[str, str]:

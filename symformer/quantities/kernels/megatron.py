@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...language.errors import RuleError
-from ...ledger.facts import ATTENDING, ROUTING, Entry, Kind
+from ...ledger.facts import ATTENDING, MATCHING, ROUTING, Entry, Kind
 from ..quantity import Conventions, refused, rows, unseen
 from .saves import Saver, Saves, dropout, linear, none, softmax
 
@@ -43,7 +43,7 @@ KERNELS: dict[Kind, Saver] = {
             "fixed positions, no poolers, no convolutions, no experts, no scans and no products of other tensors"
         ),
         *(Kind.CONVOLUTION, Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
-        *(Kind.EXPERTS, Kind.PARAMETER, Kind.SCAN, Kind.PRODUCT, *ROUTING),
+        *(Kind.EXPERTS, Kind.PARAMETER, Kind.SCAN, Kind.PRODUCT, *ROUTING, *MATCHING),
     ),
     Kind.OBSERVED: unseen,
 }

@@ -86,6 +86,8 @@ def _patterns(sights: Sights, scores: Class) -> list[Seen]:
     counts, kinds = sights.products.counts[scores], [*dict.fromkeys(order)]
     if len(kinds) == 1:
         return [Seen(counts, *kinds[0])]
+    if all(mask == "none" for mask, _ in kinds):  # every pair is counted, and which layers look how far tells nothing
+        return [Seen(counts, "none", None)]
     if len(counts) != 1 or len({window for _, window in kinds}) != len(kinds):
         return []
     layers = {kind: _layers(sights, kind[1], [window for _, window in kinds]) for kind in kinds}
@@ -111,7 +113,7 @@ def _order(sights: Sights, sight: Sight, scores: Class) -> list[tuple[Mask, Expr
         if others or pattern is None:
             return []
         window = next((size for size in sights.windows if sight.numbers[size] == pattern.window), None)
-        if pattern.window and window is None:
+        if pattern.window and window is None and pattern.mask == "causal":
             return []
         found.append((pattern.mask, window))
     return found

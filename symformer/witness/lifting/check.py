@@ -28,6 +28,7 @@ from .sights import Sight, star
 NEW = 3  # tokens that are generated
 ADDED = ("generation-flops",)  # a term of these is what a module comes to over all passes
 OTHERWISE = "torch counts otherwise"
+FEW = 5  # tokens that an encoder reads before
 FAR = 100_003  # tokens, beyond every window and chunk that a config has by default
 
 
@@ -87,17 +88,24 @@ class Check:
             return _counted(at, passed)
 
         prompt = {**numbers, S: numbers[C]}
-        self.hold("prefill-flops", prompt, cached)
         sizes: list[int] = []
+
+        def prefilled() -> Found:
+            found = cached()
+            if getattr(outputs[-1], "past_key_values", None) is None:
+                raise WitnessError("the model gives back no cache")
+            return found
+
+        self.hold("prefill-flops", prompt, prefilled)
 
         def held() -> Found:
             if not outputs:
-                cached()
+                prefilled()
             sizes.extend(each.numel() for each in tensors_of(outputs[-1].past_key_values).values())
             return _found(Counter(2 * size for size in sizes))
 
         kept = self.hold("kv-cache", numbers, held, dtype="bf16")
-        decoded = self.hold("decode-flops", numbers, lambda: cached(past=outputs[-1].past_key_values))
+        decoded = self.hold("decode-flops", numbers, lambda: cached(after=outputs[-1]))
         if kept and decoded:
             memory = Counter([2 * size for size in sizes])
             memory += Counter(2 * each.numel() for each in at.model().parameters())
@@ -105,9 +113,9 @@ class Check:
             self.hold("inference-memory", numbers, lambda: _found(memory))
 
         def generated() -> Found:
-            whole = cached(logits_to_keep=1)
+            whole = cached(last=True)
             for _ in range(NEW - 1):
-                whole += cached(past=outputs[-1].past_key_values)
+                whole += cached(after=outputs[-1])
             return whole
 
         self.hold("generation-flops", {**prompt, N_new: NEW}, generated)
@@ -123,7 +131,7 @@ class Check:
         if held is None:
             return f"a cache of {FAR:,} tokens cannot be looked at: {why}"
         tokens = least if why else FAR
-        far = {**point, "C": tokens, "B": 1}
+        far = _at(point, tokens)
         sizes = Counter(2 * prod(shape) for shape in held.values())
         formula = self.model.formula("kv-cache", dtype="bf16")
         differences = compare_parts(formula, {**numbers_at(far, letters), C: tokens}, _found(sizes))
@@ -131,7 +139,7 @@ class Check:
 
     def _far(self, point: Point, tokens: int) -> tuple[Rows | None, str]:
         """The tensors of a cache of so many tokens, or why the code takes none."""
-        far = {**point, "C": tokens, "B": 1}
+        far = _at(point, tokens)
         assert self.runs.cached is not None
         try:
             return session(self.runs.build, far).cached(partial(self.runs.cached, point=far)), ""
@@ -161,6 +169,11 @@ def active(sight: Sight, owners: Mapping[str, str]) -> Found:
         if path not in some and "expert" in path and "shared" not in path:
             raise WitnessError(f"which rows of {path} a token meets was not seen")
     return _weights({path: some.get(path, each.numel()) for path, each in seen.stored.items()}, owners)
+
+
+def _at(point: Point, tokens: int) -> Point:
+    """A point with so many tokens in a cache, and few before a decoder that reads an encoder."""
+    return {**point, "B": 1, "C": tokens, "S_enc": FEW}
 
 
 def _weights(sizes: Mapping[str, int], owners: Mapping[str, str]) -> Found:

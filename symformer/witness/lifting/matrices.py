@@ -6,8 +6,9 @@ from math import prod
 
 from sympy import Expr, cancel
 
+from ...language.shapes import Shape
 from ...language.symbols import B, S
-from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
+from ...ledger.facts import ONE, ZERO, Entry, Kind, Tensor, Weight
 from ..roles import Chosen, Linear
 from ..traced import Class
 from .sights import LENGTHS, Sights, agreed, before_the_last, star
@@ -16,31 +17,42 @@ from .sights import LENGTHS, Sights, agreed, before_the_last, star
 def linear(sights: Sights, row: Class, role: Linear) -> Entry | None:
     """A product of all that is read with one stored matrix."""
     ran = row[0].rpartition(".")[0]
-    counts = sights.products.counts[row]
     for stored in sights.weights.get(role.weight, []):
         out, into = stored[1] if role.out_first else stored[1][::-1]
         length = before_the_last(row[1], into * out)
         if length is None:
             continue
-        module = role.weight.rpartition(".")[0]
-        own = module == ran and sights.stored.counts[stored] == counts and stored not in sights.used
-        biases = [each for each in sights.weights.get(role.bias or f"{ran}.bias", []) if each[1] == (out,)]
-        x = Tensor("x", (*length, into), grad=ONE)
-        held, shared = ([stored], []) if own else ([], [Weight(role.weight, (out, into))])
-        for each in biases:
-            mine = each[0].rpartition(".")[0] == ran and each not in sights.used
-            held, shared = ([*held, each], shared) if mine else (held, [*shared, Weight(*each)])
+        held, shared = weights(sights, row, ran, stored, role.bias or f"{ran}.bias", (out, into))
+        idle = sights.gradients(row) == (ZERO, ZERO)  # nothing that is trained for reads what it gives
+        if idle:
+            shared = (*(Weight(*each) for each in held), *shared)
+        x = Tensor("x", (*length, into), grad=ZERO if idle else ONE)
         return sights.entry(
             Kind.LINEAR,
             ran,
             (x,),
             (*length, out),
-            tuple(held),
-            shared=tuple(shared),
+            () if idle else held,
+            shared=shared,
             logits=_logits(sights, ran),
+            frozen=idle,
             turned=not role.out_first,
         )
     return None
+
+
+def weights(
+    sights: Sights, row: Class, module: str, stored: Class, bias: str, shape: Shape
+) -> tuple[tuple[Class, ...], tuple[Weight, ...]]:
+    """Of a matrix and its bias, what a product in this module stores itself, and what another operation stores."""
+    counts, home = sights.products.counts[row], stored[0].rpartition(".")[0]
+    own = home == module and sights.stored.counts[stored] == counts and stored not in sights.used
+    held, shared = ([stored], []) if own else ([], [Weight(stored[0], shape)])
+    for each in sights.weights.get(bias, []):
+        if each[1] == (shape[0],):
+            mine = each[0].rpartition(".")[0] == module and each not in sights.used
+            held, shared = ([*held, each], shared) if mine else (held, [*shared, Weight(*each)])
+    return tuple(held), tuple(shared)
 
 
 def _logits(sights: Sights, path: str) -> bool:

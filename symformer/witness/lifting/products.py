@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sympy import cancel
 
-from ...ledger.facts import Entry, Kind, Tensor, Weight
+from ...ledger.facts import Entry, Kind, Tensor
 from ..roles import Slid
 from ..traced import Class
-from .sights import Sights, in_symbols
+from .matrices import weights
+from .sights import Sights, size_of
 
 PRODUCTS = {3: ("mm", "addmm"), 4: ("bmm", "baddbmm")}  # by how many sizes they multiply
 
@@ -15,24 +16,28 @@ PRODUCTS = {3: ("mm", "addmm"), 4: ("bmm", "baddbmm")}  # by how many sizes they
 def convolution(sights: Sights, row: Class, role: Slid) -> Entry | None:
     """A stored matrix at every place of what it reads."""
     path, (_, batch, *places) = row
-    module, counts = path.rpartition(".")[0], sights.products.counts[row]
-    read = in_symbols(
-        (sight, shape) for sight, key in sights.found[row] for shape in sight.seen.read.get(key, ())
-    )  # fmt: skip
+    read = [(sight, shape) for sight, key in sights.found[row] for shape in sight.seen.read.get(key, ())]
+    sizes = sorted(sights.all[-1].numbers, key=str)
     for stored in sights.weights.get(role.weight, []):
         out, into, *kernel = stored[1]
-        slides, sizes = places[: len(kernel)], places[len(kernel) :]
-        if sizes != [out, into, *kernel] or sights.stored.counts[stored] != counts or stored in sights.used:
+        slides = places[: len(kernel)]
+        if tuple(places[len(kernel) :]) != stored[1]:
             continue
-        over = (slides[0] - kernel[0] + 1,) if role.before else read[2:] if read else tuple(slides)
+        over = [
+            [n, *([n - kernel[0] + 1] if role.before else []), n * by]
+            for n, by in zip(slides, role.stride, strict=True)
+        ]
+        tried = [[batch], [out if role.alone else into, *sizes], *([*some, *sizes] for some in over)]
+        shape = [size_of(((sight, each[axis]) for sight, each in read), some) for axis, some in enumerate(tried)]
+        if any(each is None for each in shape):
+            continue
         left, _ = sights.gradients(row)
-        x = Tensor("x", (batch, out if role.alone else into, *(cancel(each) for each in over)), grad=left)
-        biases = [each for each in sights.weights.get(role.bias, []) if each[1] == (out,)]
-        mine = [each for each in biases if each[0].rpartition(".")[0] == role.weight.rpartition(".")[0]]
-        shared = tuple(Weight(*each) for each in biases if each not in mine)
-        owner = role.weight.rpartition(".")[0] or module
+        x = Tensor("x", tuple(cancel(each) for each in shape), grad=left)
+        owner = role.weight.rpartition(".")[0]  # which may be run by the module around it
+        home = owner if owner.count("*") == path.count("*") else path.rpartition(".")[0]
+        held, shared = weights(sights, row, home, stored, role.bias, stored[1])
         return sights.entry(
-            Kind.CONVOLUTION, owner, (x,), (batch, out, *slides), (stored, *mine), causal=role.before, shared=shared
+            Kind.CONVOLUTION, home, (x,), (batch, out, *slides), held, causal=role.before, shared=shared
         )
     return None
 

@@ -5,17 +5,13 @@ A lift is believed only as far as those rules then give, row by row, what torch 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from sympy import Expr, cancel
-
 from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
 from ..roles import Chosen, Linear, Mix, Scores, Slid
 from ..traced import Class
 from .attention import attention
 from .matrices import experts, linear
 from .products import convolution, product
-from .sights import Row, Sights, star
+from .sights import Row, Sights, often, star
 from .vectors import norm, table
 
 
@@ -34,8 +30,8 @@ class Reader:
         stored, products = self.sights.stored, self.sights.products
         for path, classes in self.sights.weights.items():
             for each in classes:
-                if (entry := table(self.sights, each) or norm(self.sights, each)) is not None:
-                    rows.append((self._place(path), (stored.counts[each], entry)))
+                found = table(self.sights, each) or norm(self.sights, each)
+                rows += [(self._place(path), row) for row in found]
         for row in sorted(products.counts, key=self._ran):
             rows += [(self._ran(row), found) for found in self._product(row)]
         for path, classes in self.sights.weights.items():
@@ -58,26 +54,24 @@ class Reader:
 
     def _product(self, row: Class) -> list[Row]:
         path, factors = row
-        counts = self.sights.products.counts[row]
-        times = factors[0]
+        if found := self._recognised(row):
+            return [often(each, factors[0]) for each in found]
+        output = Tensor(path, tuple(dim for dim in factors if dim != 1), grad=ONE)
+        observed = Entry(Kind.OBSERVED, path, (), output, measured=self.sights.products.quantity)
+        return [(self.sights.products.counts[row], observed)]
 
-        def often(counts: tuple[Expr, ...]) -> tuple[Expr, ...]:
-            """With how often it runs in its module, where that is not once."""
-            return counts if times == 1 else (*counts, cancel((counts or (ONE,))[-1] * times))
-
+    def _recognised(self, row: Class) -> list[Row]:
+        """What a product is, run once; nothing where that is not known."""
         entry = None
         match role := self.sights.role(row):
             case Linear():
                 entry = linear(self.sights, row, role)
-            case Chosen() if times == 1:
+            case Chosen() if row[1][0] == 1:
                 entry = experts(self.sights, row, role)
-            case Slid() if times == 1:
+            case Slid():
                 entry = convolution(self.sights, row, role)
             case Scores() | Mix():
                 if found := attention(self.sights, row, role):
-                    return [(often(some), each) for some, each in found]
-        if entry := entry or product(self.sights, row):
-            held = tuple(replace(each, share=ONE / times) for each in entry.weights)
-            return [(often(counts), replace(entry, weights=held))]
-        output = Tensor(path, tuple(dim for dim in factors if dim != 1), grad=ONE)
-        return [(counts, Entry(Kind.OBSERVED, path, (), output, measured=self.sights.products.quantity))]
+                    return found
+        entry = entry or product(self.sights, row)
+        return [(self.sights.products.counts[row], entry)] if entry is not None else []

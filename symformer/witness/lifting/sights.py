@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 from sympy import Expr, Integer, Mul, Symbol, cancel
 
 from ...language.shapes import Shape
-from ...language.symbols import SYMBOLS, B
+from ...language.symbols import SYMBOLS, B, S
 from ...ledger.facts import ONE, ZERO, Entry, Kind, Tensor, Weight
 from ..roles import Chosen, Key, Linear, Mix, Roles, Scores, Slid
 from ..traced import Class, Traced
 from ..watching import Factors, Products, Site, Tally
 
 T = TypeVar("T")
-LENGTHS = tuple(SYMBOLS[name] for name in ("S", "S_enc"))
+S_ENC = SYMBOLS["S_enc"]
+LENGTHS = (S, S_ENC)
 Numbers = Mapping[Symbol, int]
 Row = tuple[tuple[Expr, ...], Entry]  # an operation, with the copies up to each star
 
@@ -152,7 +153,7 @@ class Sights:
             case Chosen():
                 return Chosen(star(role.weight), role.out_first)
             case Slid():
-                return Slid(star(role.weight), star(role.bias), role.alone, role.before)
+                return Slid(star(role.weight), star(role.bias), role.alone, role.before, role.stride)
             case Scores():
                 return Scores(0)
             case Mix():
@@ -169,7 +170,28 @@ class Sights:
         weights = tuple(
             Weight(name, each[:-2] + each[:-3:-1] if turned and len(each) == axes > 1 else each) for name, each in held
         )
-        return Entry(kind, path, inputs, Tensor(path, shape, grad=ONE), weights=weights, **facts)
+        read = tuple(replace(x, encoded=self._encoded(x.shape)) for x in inputs)
+        output = Tensor(path, shape, grad=ONE, encoded=self._encoded(shape))
+        return Entry(kind, path, read, output, weights=weights, **facts)
+
+    def _encoded(self, shape: Shape) -> bool:
+        """Whether nothing that a decoder reads is in a tensor of that shape, in a run over tokens of two lengths."""
+        return S_ENC in self.all[-1].numbers and not any(dim.has(S) for dim in shape)
+
+
+def often(row: Row, times: Expr) -> Row:
+    """An operation that runs so often in its module, with the same weights."""
+    counts, entry = row
+    if times == 1:
+        return row
+    held = tuple(replace(each, share=each.share / times) for each in entry.weights)
+    return (*counts, cancel((ONE, *counts)[-1] * times)), replace(entry, weights=held)
+
+
+def size_of(seen: Iterable[tuple[Sight, int]], tried: Iterable[Expr]) -> Expr | None:
+    """The first of some sizes that is what was seen at every point."""
+    points = list(seen)
+    return next((each for each in tried if all(number(each, sight.numbers) == size for sight, size in points)), None)
 
 
 def star(path: str) -> str:
@@ -187,7 +209,7 @@ def in_symbols(seen: Iterable[tuple[Sight, tuple[int, ...]]]) -> Shape | None:
     """The shape of a tensor in symbols, each axis a size of the run or of the model at every point."""
     found: Shape | None = None
     for sight, shape in seen:
-        known = {number: size for size, number in reversed(list(sight.numbers.items()))}
+        known = {number: size for size, number in reversed(list(sight.numbers.items())) if number > 1}
         known |= {sight.numbers[size]: size for size in (B, *LENGTHS) if size in sight.numbers}
         known |= {sight.numbers[B] * sight.numbers[each]: B * each for each in LENGTHS if each in sight.numbers}
         axes = tuple(known.get(each, Integer(each)) for each in shape)
