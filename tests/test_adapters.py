@@ -50,6 +50,18 @@ MIXTRAL = {
     **{"num_hidden_layers": 3, "intermediate_size": 7, "num_attention_heads": 6, "num_key_value_heads": 2},
     **{"head_dim": 10, "num_local_experts": 9, "num_experts_per_tok": 4},
 }
+DEEPSEEK = {  # a dense layer, then layers with experts
+    **{"model_type": "deepseek_v2", "architectures": ["DeepseekV2ForCausalLM"], "vocab_size": 29, "hidden_size": 24},
+    **{"num_hidden_layers": 4, "first_k_dense_replace": 1, "intermediate_size": 7, "moe_intermediate_size": 9},
+    **{"num_attention_heads": 6, "num_key_value_heads": 6, "q_lora_rank": 19, "kv_lora_rank": 16, "v_head_dim": 10},
+    **{"qk_nope_head_dim": 14, "qk_rope_head_dim": 4, "n_routed_experts": 12, "num_experts_per_tok": 3},
+    **{"n_shared_experts": 2, "n_group": 1, "topk_group": 1, "attention_dropout": 0.0, "topk_method": "greedy"},
+}
+MODERNBERT = {  # a layer without a norm, and then two with a window for each one without
+    **{"model_type": "modernbert", "architectures": ["ModernBertForMaskedLM"], "vocab_size": 29, "hidden_size": 24},
+    **{"num_hidden_layers": 5, "intermediate_size": 7, "num_attention_heads": 6, "local_attention": 4},
+    **{"pad_token_id": 0, "attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0},
+}
 CASES: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     (LLAMA, ("q_proj", "v_proj")),
     (LLAMA, ("down_proj",)),
@@ -59,6 +71,9 @@ CASES: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     (BERT, ("query", "value")),
     (MIXTRAL, ("q_proj", "o_proj")),
     (ALBERT, ("query", "ffn")),
+    (DEEPSEEK, ("o_proj", "kv_b_proj")),
+    (DEEPSEEK, ("q_b_proj",)),
+    (MODERNBERT, ("Wqkv", "Wo")),
 ]
 
 

@@ -40,6 +40,7 @@ APART = {
     **dict.fromkeys(("mamba", "mamba2", "nemotron-h"), "a scan is seen as the products that it is run by"),
     "vit": "an image is no token, and is not run",
     "whisper": "sound is no token, and is not run",
+    "clip": "an image is no token, and is not run",
 }
 CHEAP = ("gpt2", "starcoder2")
 # What a run of torch shows; the others are elementwise, or are not computed at all.

@@ -19,7 +19,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, A_vis, E, E_proj, E_vis, H, H_vis, L, L_vis, N_chan, P, V, Z, Z_patch
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Chance, Field, Fields, Function, Witness
+from .base import Architecture, Chance, Field, Fields, Function, Witness, option
 from .bases.stacked import with_positions
 
 TEXT, IMAGE = "text_config", "vision_config"
@@ -46,7 +46,7 @@ class CLIP(Architecture):
     shapes = "pixels[B_vis,N_chan,Z,Z], tokens[B,S] -> output"
     constraints = (Divides(A, E), Divides(A_vis, E_vis), Divides(Z_patch, Z))
 
-    fields = Fields(
+    config = Fields(
         {
             V: Field((f"{TEXT}.vocab_size",), 49408),
             P: Field((f"{TEXT}.max_position_embeddings",), 77),
@@ -63,14 +63,6 @@ class CLIP(Architecture):
             A_vis: Field((f"{IMAGE}.num_attention_heads",), 12),
             E_proj: Field(("projection_dim",), 512),
         },
-        {
-            "activation": Function(f"{TEXT}.hidden_act", "quick_gelu"),
-            "vision_activation": Function(f"{IMAGE}.hidden_act", "quick_gelu"),
-            "attention_dropout": Chance(f"{TEXT}.attention_dropout", 0.0),
-            "vision_dropout": Chance(f"{IMAGE}.attention_dropout", 0.0),
-        },
-        model_types=("clip",),
-        classes={"CLIPModel": {}},
         sections={TEXT: f"{TEXT}_dict", IMAGE: f"{IMAGE}_dict"},
         fixed={f"{TEXT}.model_type": ("clip_text_model",), f"{IMAGE}.model_type": ("clip_vision_model",)},
         inert=(
@@ -78,12 +70,13 @@ class CLIP(Architecture):
             *(f"{part}.{name}" for part in (TEXT, IMAGE) for name in UNREAD),
         ),
     )
-    witness = Witness("transformers", "CLIPConfig", cached=False)
+    heads = {"Model": {}}
+    witness = Witness("CLIP", prefix="", cached=False)
 
-    activation: Activation = "quick_gelu"
-    vision_activation: Activation = "quick_gelu"
-    attention_dropout: bool = False
-    vision_dropout: bool = False
+    activation: Activation = option(Function(f"{TEXT}.hidden_act", "quick_gelu"))
+    vision_activation: Activation = option(Function(f"{IMAGE}.hidden_act", "quick_gelu"))
+    attention_dropout: bool = option(Chance(f"{TEXT}.attention_dropout", 0.0))
+    vision_dropout: bool = option(Chance(f"{IMAGE}.attention_dropout", 0.0))
 
     def forward(self, ops: Operations, pixels: Tensor, tokens: Tensor) -> Tensor:
         images = ops.call("visual_projection", Linear(out=E_proj, bias=False), self.see(ops, pixels))

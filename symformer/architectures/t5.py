@@ -20,7 +20,7 @@ from ..components.self_attention import SelfAttention
 from ..language.symbols import A, D, E, H, L_dec, L_enc, P_rel, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Choice, Field, Fields, Switch, Witness
+from .base import Chance, Choice, Field, Fields, Switch, Witness, option
 from .bases.encoder_decoder import EncoderDecoder, Tower
 
 
@@ -38,7 +38,7 @@ class T5(EncoderDecoder):
     title = "T5"
     layers = "block"
 
-    fields = Fields(
+    config = Fields(
         {
             V: Field(("vocab_size",), 32128),
             P_rel: Field(("relative_attention_num_buckets",), 32),
@@ -49,12 +49,6 @@ class T5(EncoderDecoder):
             A: Field(("num_heads", "num_attention_heads"), 8),
             D: Field(("d_kv", "head_dim"), 64),
         },
-        {
-            "tied": Switch("tie_word_embeddings", True),
-            "gated": Choice("feed_forward_proj", {"relu": False, "gated-gelu": True}, "relu"),
-            "dropout": Chance("dropout_rate", 0.1),
-        },
-        model_types=("t5",),
         classes={
             "T5ForConditionalGeneration": {"head": "lm", "tied": True},
             "symformer.witness.models.untied_t5:UntiedT5": {"head": "lm", "tied": False},
@@ -68,12 +62,12 @@ class T5(EncoderDecoder):
         # Of positions there is no table; which distances share a bucket; and a factor of what the head reads.
         inert=("n_positions", "relative_attention_max_distance", "scale_decoder_outputs"),
     )
-    witness = Witness("transformers", "T5Config", author="transformers, its head untied by symformer")
+    witness = Witness("T5", prefix="", author="transformers, its head untied by symformer")
     variants = ({}, {"head": "none"}, {"gated": True, "tied": False}, {"gated": True})
 
-    tied: bool = True
-    gated: bool = False
-    dropout: bool = True
+    tied: bool = option(Switch("tie_word_embeddings", True))
+    gated: bool = option(Choice("feed_forward_proj", {"relu": False, "gated-gelu": True}, "relu"))
+    dropout: bool = option(Chance("dropout_rate", 0.1))
 
     @property
     def norm(self) -> Component:

@@ -14,7 +14,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L_dec, L_enc, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Field, Fields, Switch, Witness
+from .base import Architecture, Field, Fields, Switch, Witness, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Transformer(Architecture):
     title = "Transformer"
     constraints = (Divides(A, E),)
 
-    fields = Fields(
+    config = Fields(
         {
             V: Field(("vocabulary",)),
             E: Field(("d_model",), 512),
@@ -40,14 +40,13 @@ class Transformer(Architecture):
             L_enc: Field(("num_encoder_layers",), 6),
             L_dec: Field(("num_decoder_layers",), 6),
         },
-        {"bias": Switch("bias", True)},
         classes={
             "Transformer": {"embeddings": False},
             "symformer.witness.models.embedded_transformer:EmbeddedTransformer": {"embeddings": True},
         },
     )
     witness = Witness(
-        "torch.nn",
+        library="torch.nn",
         prefix="transformer.",
         rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"},
         arguments={"batch_first": True},
@@ -55,7 +54,7 @@ class Transformer(Architecture):
     variants = ({}, {"bias": False}, {"embeddings": True})
 
     embeddings: bool = False
-    bias: bool = True
+    bias: bool = option(Switch("bias", True))
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # the one model whose inputs an option changes

@@ -9,7 +9,7 @@ from sympy import Expr, Integer
 from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import ARRANGING, MATCHING, POINTWISE, ROUTING, Entry, Kind, Tensor
+from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, POINTWISE, ROUTING, Entry, Kind, Tensor
 from .elementwise import at_the_last
 from .generation import SIZES, alone, cached, tokens
 from .quantity import Convention, Conventions, Rule, nothing, refused, rows, unseen
@@ -141,6 +141,7 @@ def _once(rule: Rule) -> Rule:
 
 _RULES: Mapping[Kind, Rule] = {
     Kind.LOOKUP: lookup,
+    **rows(whole, *MULTIPLYING),
     Kind.LINEAR: linear,
     Kind.CONVOLUTION: convolution,
     Kind.SCORES: scores,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, cast
 
 from sympy import Expr
 
@@ -73,6 +73,11 @@ def unseen(entry: Entry, conventions: Conventions) -> Any:
 def rows(rule: R, *kinds: Kind) -> dict[Kind, R]:
     """Rows of a table that share a rule."""
     return dict.fromkeys(kinds, rule)
+
+
+def refusing(because: str, table: Mapping[Kind, R]) -> dict[Kind, R]:
+    """A table in which every kind that it has no row for is refused for one reason, a kind of tomorrow too."""
+    return {**rows(cast(R, refused(because)), *Kind), **table}
 
 
 def total(table: Mapping[Kind, R], what: str) -> Mapping[Kind, R]:

@@ -22,14 +22,9 @@ from ...language.sizes import Divides
 from ...language.symbols import A, E
 from ...ledger.facts import Activation, Tensor
 from ...ledger.operations import Operations
+from ..base import option
 from .stacked import Names, Stacked, with_positions
 
-OPTIONS: Mapping[str, Switch | Function | Chance] = {
-    "tied": Switch("tie_word_embeddings", True),
-    "activation": Function("hidden_act", "gelu"),
-    "hidden_dropout": Chance("hidden_dropout_prob", 0.1),
-    "attention_dropout": Chance("attention_probs_dropout_prob", 0.1),
-}
 FIXED: Mapping[str, tuple[Any, ...]] = {"position_embedding_type": ("absolute",), "is_decoder": (False,)}
 
 
@@ -41,10 +36,10 @@ class BertLike(Stacked):
     names = Names(table="embeddings.word_embeddings", layers="encoder.layer")
     constraints = (Divides(A, E),)
 
-    tied: bool = True
-    activation: Activation = "gelu"
-    hidden_dropout: bool = True
-    attention_dropout: bool = True
+    tied: bool = option(Switch("tie_word_embeddings", True))
+    activation: Activation = option(Function("hidden_act", "gelu"))
+    hidden_dropout: bool = option(Chance("hidden_dropout_prob", 0.1))
+    attention_dropout: bool = option(Chance("attention_probs_dropout_prob", 0.1))
 
     @property
     def width(self) -> Expr:

@@ -27,6 +27,7 @@ class EncoderDecoder(Architecture):
     shapes = "source[B,S_enc], target[B,S] -> output"
     layers: ClassVar[str] = "layers"  # torch's names
     table: ClassVar[str] = "shared"
+    heads = {"ForConditionalGeneration": {"head": "lm"}, "Model": {"head": "none"}}
 
     head: Literal["lm", "none"] = "lm"
 
