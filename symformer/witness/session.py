@@ -26,7 +26,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..language.errors import WitnessError
-from .watching import CORRECTED, Counter, Keeper, Products, Remembering, Rows, Unmasked
+from .watching import CORRECTED, Counter, Faked, Keeper, Products, Remembering, Rows, Unmasked
 
 Run = Callable[[nn.Module], Any]  # calls a model, and gives its output
 
@@ -61,7 +61,8 @@ class Session:
     def flops(self, run: Run, *modes: Any, **how: Any) -> FlopCounterMode:
         """What torch's own counter says of a run; other modes may watch the same one."""
         counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))
-        self.run(run, Remembering(), *modes, counter, **how)  # type: ignore[no-untyped-call]
+        counter.mod_tracker = Whole()  # type: ignore[assignment]
+        self.run(run, *(modes or [Remembering()]), counter, **how)  # type: ignore[no-untyped-call]
         return counter
 
     def operations(self, run: Run) -> int:
@@ -123,8 +124,19 @@ class Session:
             row: tuple(tensor.shape) for row, tensor in tensors_of(getattr(output, "past_key_values", None)).items()
         }
 
-    def _on(self, device: str) -> AbstractContextManager[Any]:
-        return self.fake if device == "fake" else nullcontext()
+    @contextmanager
+    def _on(self, device: str) -> Iterator[None]:
+        with ExitStack() as entered:
+            if device == "fake":
+                entered.enter_context(self.fake)
+                entered.enter_context(Faked(self.fake))
+            yield
+
+
+class Whole(nullcontext[None]):
+    """Where torch's counter counts: in the model as a whole; which module runs is asked elsewhere, once."""
+
+    parents = frozenset(["Global"])
 
 
 def _unmasked() -> AbstractContextManager[Any]:
