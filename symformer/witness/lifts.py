@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..language.errors import SizeError, SymformerError, WitnessError
-from ..language.sizes import Condition
+from ..language.sizes import Condition, without_implied
 from ..language.symbols import SYMBOLS, B, C, N_new, S
 from ..models.model import Model
 from .drawing import DEEP
@@ -96,7 +96,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
         title=component.title,
         stem=component.stem,
         rows=rows,
-        conditions=tuple(dict.fromkeys((*component.conditions, *whole))),
+        conditions=without_implied((*component.conditions, *whole)),
         maker=component.maker,
         confirmed=dict.fromkeys(CHECKED, 0),
     )

@@ -35,6 +35,7 @@ class Wanted:
     quantity: str = STORED
     row: str = "parameter"
     tallied: bool = False  # the first number of a row is how often it was seen
+    state: Callable[[str], bool] = lambda path: False  # whether a row is of a cache, and neither keys nor values
     held: bool = False  # rows are tensors of a run: whether one is a copy or a view may hang on a size of 1
 
     @property

@@ -28,6 +28,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from ..language.errors import WitnessError
 from .watching import CORRECTED, Counter, Faked, Keeper, Products, Remembering, Rows, Unmasked
 
+KEPT = ("keys", "values")  # what a layer of a cache calls what has a place for each token
 Run = Callable[[nn.Module], Any]  # calls a model, and gives its output
 
 
@@ -178,6 +179,11 @@ def tensors_of(cache: Any) -> dict[str, Tensor]:
         for name, tensor in _named(layer)
         if isinstance(tensor, Tensor) and tensor.is_floating_point() and tensor.numel()
     }
+
+
+def is_state(row: str) -> bool:
+    """Whether a row of a cache is neither keys nor values, as its layer names it."""
+    return row.rpartition(".")[2] not in KEPT
 
 
 def _named(layer: Any) -> Iterator[tuple[str, Any]]:
