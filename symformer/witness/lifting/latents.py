@@ -23,9 +23,9 @@ def decoded(runs: Runs, point: Point) -> Products:
     """The products of one new token, after those that a cache keeps."""
     assert runs.cached is not None
     at = session(runs.build, point)
-    kept = at.run(partial(runs.cached, point=point)).past_key_values
+    before = at.run(partial(runs.cached, point=point))
     seen = Products(at.model())
-    at.run(partial(runs.cached, point=point, past=kept), seen)
+    at.run(partial(runs.cached, point=point, after=before), seen)
     return seen
 
 
