@@ -77,7 +77,7 @@ class ALBERT(BertLike):
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
-        return (Stack("encoder.albert_layer_groups", L, self.layer, stored=N_group),)
+        return (Stack("encoder.albert_layer_groups", L, self.layer, distinct=N_group),)
 
     def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
         return ops.call("encoder.embedding_hidden_mapping_in", Linear(out=E), super().embed(ops, tokens))

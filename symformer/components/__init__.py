@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # each is imported when it is first asked for, by __getattr__
     from .head_norm import HeadNorm as HeadNorm
     from .head_transform import HeadTransform as HeadTransform
     from .identity import Identity as Identity
+    from .image_encoder import ImageEncoder as ImageEncoder
     from .latent_attention import LatentAttention as LatentAttention
     from .layer_norm import LayerNorm as LayerNorm
     from .linear import Linear as Linear
@@ -44,6 +45,7 @@ if TYPE_CHECKING:  # each is imported when it is first asked for, by __getattr__
     from .selective_scan import SelectiveScan as SelectiveScan
     from .self_attention import SelfAttention as SelfAttention
     from .sinusoidal_positions import SinusoidalPositions as SinusoidalPositions
+    from .text_encoder import TextEncoder as TextEncoder
     from .token_embedding import TokenEmbedding as TokenEmbedding
 
 registry: Registry[Component] = Registry(__name__, str(Path(__file__).parent), Component)  # type: ignore[type-abstract]

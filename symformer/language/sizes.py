@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 
-from sympy import Expr, Integer, Rational, S, Symbol
+from sympy import Expr, Integer, Rational, S, Symbol, cancel, fraction
 
 from .arithmetic import MAX_INTEGER, fault, size
 from .errors import ArithmeticTextError, SizeError, UnknownNameError
@@ -49,6 +49,11 @@ class Divides(Condition):
 
     def __str__(self) -> str:
         return f"{text(self.divisor)} divides {text(self.dividend)}"
+
+    def follows(self, other: Divides) -> bool:
+        """Whether this holds wherever another does: what it asks for is a whole multiple of what the other does."""
+        times, below = fraction(cancel(self.dividend * other.divisor / (self.divisor * other.dividend)))
+        return bool(below == 1 and times.is_integer)
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError when both sizes have a number and it does not divide."""
@@ -284,3 +289,16 @@ def close(relations: Mapping[Symbol, Expr]) -> Relations:
         if target not in closed:
             settle(target)
     return {target: closed[target] for target in relations}
+
+
+def without_implied(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """These conditions, each once, without those that follow from another: where A divides E, it divides E·G too."""
+    kept: list[Condition] = []
+    for each in dict.fromkeys(conditions):
+        if isinstance(each, Divides):
+            known = [other for other in kept if isinstance(other, Divides)]
+            if any(each.follows(other) for other in known):
+                continue
+            kept = [other for other in kept if not (isinstance(other, Divides) and other.follows(each))]
+        kept.append(each)
+    return tuple(kept)

@@ -282,7 +282,7 @@ def tally(
             lines.append(tally(item, terms_of, _join(path, item.name), own, weighs))
         else:
             lines.append(Line(item.path, own, ONE, entry=item, terms=terms_of(item)))
-    count = scope.stored if weighs and scope.stored is not None else scope.count
+    count = scope.distinct if weighs and scope.distinct is not None else scope.count
     return Line(path, key, count, part=scope.part, lines=tuple(lines), among=scope.among)
 
 

@@ -23,7 +23,7 @@ class Stack:
     name: str
     count: Expr
     layer: Component
-    stored: Expr | None = None  # how many have weights of their own, which the others share; None: all
+    distinct: Expr | None = None  # how many have weights of their own, which the others share; None: all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +93,7 @@ def run_stacks(
     if len(stacks) > 1:
         return ops.mix_layers(name, total, {each.name: (each.count, each.layer, context) for each in stacks}, x, order)
     (only,) = stacks
-    return ops.repeat(only.name, only.count, only.layer, x, *context, stored=only.stored)
+    return ops.repeat(only.name, only.count, only.layer, x, *context, distinct=only.distinct)
 
 
 def with_positions(
