@@ -25,9 +25,7 @@ class BareBonesTransformerLM(Architecture):
     shapes = "tokens[B,S] -> logits[B,S,V]"
 
     config = Fields(usual({V: None, P: None, E: None, H: None}, PLAIN), classes={"BareBonesTransformerLM": {}})
-    witness = Witness(
-        library="symformer.witness.models.teaching", prefix="", author="a small torch module of symformer's own"
-    )
+    witness = Witness.ours("teaching")
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         attention = SelfAttention(heads=Integer(1), kv_heads=Integer(1), head_width=E)

@@ -116,6 +116,12 @@ class Witness:
     unread: str = ""  # why it is not known what its code keeps for the backward pass, where nobody read that off it
     author: str = ""  # who wrote it, where that is not plain from the library's name
 
+    @classmethod
+    def ours(cls, module: str) -> Witness:
+        """One that no library has: a small module written to a paper, or to learn on."""
+        path = f"symformer.witness.models.{module}"
+        return cls(library=path, prefix="", author="a small torch module of symformer's own")
+
     @property
     def config(self) -> str:
         """The class that a config is made with; empty where the sizes are keyword arguments."""

@@ -24,9 +24,7 @@ class FeedForwardLM(Architecture):
     shapes = "tokens[B,S] -> logits[B,S,V]"
 
     config = Fields(usual({V: None, E: None, H: None}, PLAIN), classes={"FeedForwardLM": {}})
-    witness = Witness(
-        library="symformer.witness.models.teaching", prefix="", author="a small torch module of symformer's own"
-    )
+    witness = Witness.ours("teaching")
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         x = ops.call("embedding", TokenEmbedding(), tokens)

@@ -32,9 +32,7 @@ class Gopher(Decoder):
     config = Fields(
         usual({V: None, E: None, H: Field(("hidden",), 4 * E), L: None, A: None}, PLAIN), classes={"Gopher": {}}
     )
-    witness = Witness(
-        library="symformer.witness.models.gopher", prefix="", author="a small torch module of symformer's own"
-    )
+    witness = Witness.ours("gopher")
     variants = ({}, {"bias": False})
 
     bias: bool = option(Switch("bias", True))

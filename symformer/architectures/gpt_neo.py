@@ -22,7 +22,7 @@ class GPTNeo(OpenAILike):
     token against all of them.
 
     >>> GPTNeo().formula("kv-cache")
-    4*B*C*L_local*E + 4*B*C*L_global*E
+    4*B*C*L*E
     """
 
     title = "GPT-Neo"

@@ -32,9 +32,7 @@ class PaLM(Decoder):
     config = Fields(
         usual({V: None, E: None, H: Field(("hidden",), 4 * E), L: None, A: None, D: None}, PLAIN), classes={"PaLM": {}}
     )
-    witness = Witness(
-        library="symformer.witness.models.palm", prefix="", author="a small torch module of symformer's own"
-    )
+    witness = Witness.ours("palm")
     variants = ({}, {"norm_scales": True})
 
     norm_scales: bool = option(Switch("norm_scales", False))
