@@ -7,14 +7,16 @@ from typing import Any
 
 from sympy import Integer
 
-from ..components.base import Component
-from ..components.cross_attention import CrossAttention
-from ..components.dropout import Dropout
-from ..components.layer_norm import LayerNorm
-from ..components.mlp import MLP
-from ..components.position_embedding import PositionEmbedding
-from ..components.post_norm_block import PostNormBlock
-from ..components.self_attention import SelfAttention
+from ..components import (
+    MLP,
+    Component,
+    CrossAttention,
+    Dropout,
+    LayerNorm,
+    PositionEmbedding,
+    PostNormBlock,
+    SelfAttention,
+)
 from ..language.sizes import Divides
 from ..language.symbols import A, B, E, H, L_dec, L_enc, P, V
 from ..ledger.facts import ONE, Activation, Tensor

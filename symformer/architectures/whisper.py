@@ -7,16 +7,18 @@ from typing import Any
 
 from sympy import Integer
 
-from ..components.base import Component
-from ..components.cross_attention import CrossAttention
-from ..components.dropout import Dropout
-from ..components.layer_norm import LayerNorm
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.position_embedding import PositionEmbedding
-from ..components.pre_norm_block import PreNormBlock
-from ..components.self_attention import SelfAttention
-from ..components.token_embedding import TokenEmbedding
+from ..components import (
+    MLP,
+    Component,
+    CrossAttention,
+    Dropout,
+    LayerNorm,
+    LMHead,
+    PositionEmbedding,
+    PreNormBlock,
+    SelfAttention,
+    TokenEmbedding,
+)
 from ..language.sizes import Divides
 from ..language.symbols import A, B, E, H, L_dec, L_enc, N_mel, P, P_enc, V
 from ..ledger.facts import Activation, Tensor

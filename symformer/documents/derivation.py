@@ -244,10 +244,8 @@ def _alphabet(subject: Subject, blocks: Sequence[Block]) -> list[Block]:
         for size in sorted(used, key=RANK.__getitem__)
     ]
     head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [subject.column]]
-    columns = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
-    table = Table(
-        [head[i] for i in columns], [[row[i] for i in columns] for row in rows], "".join("cllr"[i] for i in columns)
-    )
+    cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
+    table = Table([head[i] for i in cols], [[row[i] for i in cols] for row in rows], "".join("cllr"[i] for i in cols))
     return [table] if rows else []
 
 

@@ -132,6 +132,8 @@ def _once(rule: Rule) -> Rule:
         if entry.output.encoded and conventions["phase"] == "decode":
             alone(entry, conventions)
             return ()
+        if entry.kind is Kind.SELECT and conventions["phase"] == "decode":
+            cacheable(entry)
         if entry.recalled and conventions["phase"] == "decode":
             raise RuleError(f"{entry.path}: what is read to make keys of all tokens in the cache again is not stated")
         return rule(entry, conventions)

@@ -10,7 +10,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import C, S, W
-from ..ledger.facts import Entry, Kind, Ledger
+from ..ledger.facts import INDEXED, Entry, Kind, Ledger
 from .contractions import forward
 from .elementwise import seen
 from .quantity import Convention, Conventions, Quantity
@@ -112,6 +112,8 @@ STATE_BYTES = "The state of a scan has 4 bytes an element, as transformers keeps
 
 def cacheable(entry: Entry) -> None:
     """Raise RuleError for an operation whose earlier tokens a cache cannot stand for."""
+    if entry.kind is Kind.SELECT and entry.function == INDEXED:
+        raise RuleError(f"{entry.path}: what stands at the end of a text is wanted, and no token is generated after it")
     if entry.kind is Kind.CONVOLUTION and not (entry.causal or entry.output.encoded):
         raise RuleError(f"{entry.path}: what a cache keeps of the places that a convolution reads again is not stated")
     if entry.kind in (Kind.SCORES, Kind.MIX) and entry.mask != "causal" and not entry.inputs[1].encoded:
@@ -129,6 +131,12 @@ def alone(entry: Entry, conventions: Conventions, divides: tuple[str, ...] = tup
                 f"{entry.path}: {name}={choice} divides a sequence among {ranks} ranks, and one new token cannot be "
                 f"divided; without {name}={choice} this is known"
             )
+
+
+def pooled(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Of one position of each sequence nothing is kept. Raises RuleError where that is the last."""
+    cacheable(entry)
+    return ()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..ledger.facts import ATTENDING, STATE, STORING, WEIGHTLESS, Entry, Kind
-from .generation import DTYPE, LATENT, SIZES, STATE_BYTES, WINDOW, apart, convolved, keys_and_values, state
+from .generation import DTYPE, LATENT, SIZES, STATE_BYTES, WINDOW, apart, convolved, keys_and_values, pooled, state
 from .quantity import Convention, Conventions, Quantity, measured, nothing, rows
 
 
@@ -33,6 +33,7 @@ QUANTITY = Quantity(
     {
         **rows(nothing, *STORING, *WEIGHTLESS),
         **rows(cached, *ATTENDING),
+        Kind.SELECT: pooled,
         Kind.CONVOLUTION: places,
         Kind.SCAN: state,
         Kind.PRODUCT: apart,

@@ -109,6 +109,7 @@ SAME = frozenset(
         *(aten.lift_fresh, aten.copy_, aten.repeat_interleave),
     )
 )
+MET = frozenset((aten.add, aten.add_, aten.mul, aten.sub))
 SOFTMAXES = frozenset((aten._softmax, aten._safe_softmax))
 PRODUCTS = frozenset((aten.mm, aten.addmm, aten.bmm, aten.baddbmm))
 
@@ -132,6 +133,8 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         self.patterns: dict[Key, set[Pattern | None]] = defaultdict(set)
         self.distinct: dict[Key, set[int]] = defaultdict(set)  # rows of what chosen matrices are multiplied with
         self.read: dict[Key, set[tuple[int, ...]]] = defaultdict(set)  # what a convolution slides over
+        self.picked: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # rows of each weight that tokens chose
+        self.met: set[str] = set()  # weights that some operation read as they are, element by element
         self.keys_of: dict[Key, int] = {}  # of each product of activations, the elements on its right
 
     def __enter__(self) -> Any:
@@ -171,6 +174,10 @@ class Roles(Products):  # type: ignore[no-untyped-call]
             found = Origin(out, min(first.elements, out.numel()), first.weight, first.chosen)
         elif packet in (aten.index, aten.index_select) and inputs and inputs[0].weight:
             found.chosen = inputs[0].weight
+            if "expert" in inputs[0].weight:
+                self.picked[inputs[0].weight].add(tuple(out.shape))
+        elif packet in MET:
+            self.met.update(each.weight for each in inputs if each.weight)
         elif packet is aten.cat:
             found.elements = sum(each.elements for each in inputs)
         made = [each for each in inputs if each.scores]

@@ -29,6 +29,8 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     "activations": (),
     "kv-cache": ("dtype",),
 }
+# These in the order in which one asks least: a run for training tells what is kept, and what a forward pass multiplies.
+TOGETHER = ("params", "train-flops", "activations", "flops", "kv-cache")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +42,7 @@ class Traced(Component):
     counts: Mapping[Class, tuple[Expr, ...]] = field(default_factory=dict, hash=False)
     conditions: tuple[Condition, ...] = ()
     quantity: str = STORED  # what its rows answer
+    states: frozenset[str] = frozenset()  # the paths of rows that are a cache's and neither keys nor values
     maker: str = ""  # the library that its code comes from
     measure: Callable[[str], Traced] | None = field(default=None, compare=False)  # what torch says of a quantity
     lifted: Callable[[], Component] | None = field(default=None, compare=False)  # its operations, where recognised
@@ -108,8 +111,7 @@ class Traced(Component):
         if self.quantity != STORED:
             for (path, shape), counts in self.counts.items():
                 output = Tensor(path, tuple(dim for dim in shape if dim != 1), grad=ONE)
-                state = self.quantity == "kv-cache" and path.rpartition(".")[2] not in ("keys", "values")
-                what = STATE if state else ""
+                what = STATE if path in self.states else ""
                 seen = Entry(Kind.OBSERVED, path, (), output, function=what, measured=self.quantity)
                 tree.scope(path.split("."), counts).items.append(seen)
             return Ledger(tree.root, None)

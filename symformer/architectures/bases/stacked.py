@@ -8,26 +8,12 @@ from typing import ClassVar
 
 from sympy import Add, Expr
 
-from ...components.base import Component
-from ...components.dropout import Dropout
-from ...components.position_embedding import PositionEmbedding
-from ...components.token_embedding import TokenEmbedding
+from ...components import Component, Dropout, PositionEmbedding, TokenEmbedding
 from ...language.sizes import Relations
 from ...language.symbols import L
 from ...ledger.facts import Order, Tensor
 from ...ledger.operations import Operations
-from ..base import Architecture
-
-
-@dataclass(frozen=True)
-class Names:
-    """What torch calls the parts of a model."""
-
-    table: str = "embed_tokens"
-    positions: str = ""  # a table of those; "" where there is none
-    layers: str = "layers"
-    norm: str = "norm"
-    head: str = "lm_head"
+from ..base import Architecture, Names
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,13 @@ from ..raised import sentence
 from ..roles import Chosen
 from ..rows import compare_parts
 from ..session import Run, Session, ends, tensors_of
-from ..watching import Products
+from ..watching import Products, Rows
 from .looking import Runs, numbers_at
 from .sights import Sight, star
 
 NEW = 3  # tokens that are generated
 ADDED = ("generation-flops",)  # a term of these is what a module comes to over all passes
+OTHERWISE = "torch counts otherwise"
 FEW = 5  # tokens that an encoder reads before
 FAR = 100_003  # tokens, beyond every window and chunk that a config has by default
 
@@ -54,7 +55,7 @@ class Check:
             differences = compare_parts(formula, dict(numbers), found, added=quantity in ADDED)
             if not found.total:
                 raise WitnessError("torch counted nothing")
-            why = f"torch counts otherwise: {differences[0]}" if differences else ""
+            why = f"{OTHERWISE}: {differences[0]}" if differences else ""
         except SymformerError as error:
             why = str(error)
         except KeyboardInterrupt:
@@ -121,18 +122,31 @@ class Check:
 
     def beyond(self, point: Point, letters: Mapping[str, Symbol]) -> str:
         """What a cache holds otherwise far beyond every window that the config has by default; "" for nothing."""
-        far = {**point, "C": FAR, "B": 1, **({"S_enc": FEW} if "S_enc" in letters else {})}
+        held, why = self._far(point, FAR)
+        least, most = 1, FAR
+        while why and most - least > 1:  # the longest that the code takes
+            middle = (least + most) // 2
+            shorter, _ = self._far(point, middle)
+            held, least, most = (shorter, middle, most) if shorter else (held, least, middle)
+        if held is None:
+            return f"a cache of {FAR:,} tokens cannot be looked at: {why}"
+        tokens = least if why else FAR
+        far = _at(point, tokens)
+        sizes = Counter(2 * prod(shape) for shape in held.values())
+        formula = self.model.formula("kv-cache", dtype="bf16")
+        differences = compare_parts(formula, {**numbers_at(far, letters), C: tokens}, _found(sizes))
+        return f"after {tokens:,} tokens torch keeps something else: {differences[0]}" if differences else ""
+
+    def _far(self, point: Point, tokens: int) -> tuple[Rows | None, str]:
+        """The tensors of a cache of so many tokens, or why the code takes none."""
+        far = _at(point, tokens)
         assert self.runs.cached is not None
         try:
-            held = session(self.runs.build, far).cached(partial(self.runs.cached, point=far))
+            return session(self.runs.build, far).cached(partial(self.runs.cached, point=far)), ""
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # whatever somebody's code raises
-            return f"a cache of {FAR:,} tokens cannot be looked at: {sentence(error)}"
-        sizes = Counter(2 * prod(shape) for shape in held.values())
-        formula = self.model.formula("kv-cache", dtype="bf16")
-        differences = compare_parts(formula, {**numbers_at(far, letters), C: FAR}, _found(sizes))
-        return f"after {FAR:,} tokens torch keeps something else: {differences[0]}" if differences else ""
+            return None, sentence(error)
 
 
 def active(sight: Sight, owners: Mapping[str, str]) -> Found:
@@ -147,10 +161,19 @@ def active(sight: Sight, owners: Mapping[str, str]) -> Found:
         for role in roles:
             if isinstance(role, Chosen):
                 some[role.weight] = prod(factors) // tokens  # each matrix is multiplied with one token
-    for path in seen.stored:
+    for path, shapes in seen.picked.items():
+        some.setdefault(path, max(map(prod, shapes)) // tokens)
+    for path, each in seen.stored.items():
+        if path in seen.met and each.dim() == 1:
+            continue  # read whole by every token: the bias of a router
         if path not in some and "expert" in path and "shared" not in path:
             raise WitnessError(f"which rows of {path} a token meets was not seen")
     return _weights({path: some.get(path, each.numel()) for path, each in seen.stored.items()}, owners)
+
+
+def _at(point: Point, tokens: int) -> Point:
+    """A point with so many tokens in a cache, and few before a decoder that reads an encoder."""
+    return {**point, "B": 1, "C": tokens, "S_enc": FEW}
 
 
 def _weights(sizes: Mapping[str, int], owners: Mapping[str, str]) -> Found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from sympy import cancel
+from sympy import Expr, cancel
 
 from ...language.shapes import Shape
 from ...language.symbols import B, S
@@ -73,10 +73,26 @@ def experts(sights: Sights, row: Class, role: Chosen) -> Entry | None:
         if tokens is None or (chosen := cancel(length[1] / tokens)).has(tokens):
             continue
         some = (B, tokens, chosen)
+        beside = [each for each in _beside(sights, stored, out) if each not in sights.used]
         read = (B, tokens) if _alike(sights, row) else some
         x, weights = Tensor("x", (*read, into), grad=ONE), Tensor("chosen", some, grad=ONE)
-        return sights.entry(Kind.EXPERTS, role.weight, (x, weights), (*some, out), (stored,), turned=not role.out_first)
+        return sights.entry(
+            Kind.EXPERTS, role.weight, (x, weights), (*some, out), (stored, *beside), turned=not role.out_first
+        )
     return None
+
+
+def _beside(sights: Sights, stored: Class, out: Expr) -> list[Class]:
+    """A table of biases that the same tokens choose from, in the same module: named as the matrices, and longer."""
+    path, (rows, *_) = stored
+    module = path.rpartition(".")[0]
+    picked = {star(name) for name in sights.all[-1].seen.picked}
+    return [
+        each
+        for each in sights.stored.counts
+        if each[0] in picked and each[0].rpartition(".")[0] == module and each[0].startswith(path)
+        and each[1] == (rows, out) and sights.stored.counts[each] == sights.stored.counts[stored]
+    ]  # fmt: skip
 
 
 def _alike(sights: Sights, row: Class) -> bool:

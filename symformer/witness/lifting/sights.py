@@ -90,8 +90,11 @@ class Sights:
         windows: Sequence[Symbol],
         kept: Callable[[], Traced],
         trained: Callable[[], Trained | None] = lambda: None,
+        deep: Callable[[], Sight | None] = lambda: None,
+        whole: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._trained = trained
+        self.whole = whole  # whether every layer of a cache was seen to keep every token
+        self._trained, self._deep = trained, deep
         self.kept = kept  # what a cache was seen to hold
         self.windows = windows  # sizes that may be the window of an attention
         self.stored, self.products, self.all, self.real = stored, products, sights, real
@@ -101,13 +104,24 @@ class Sights:
         self.found: dict[Class, list[tuple[Sight, Key]]] = defaultdict(list)
         self.classes: dict[tuple[int, Key], Class] = {}
         for sight in (*sights, *([real] if real else [])):
-            rows = {(row[0], at(row[1], sight.numbers)): row for row in products.counts}
-            for key, seen in sight.named.items():
-                if row := rows.get(seen):
-                    if sight is not real:
-                        self.found[row].append((sight, key))
-                    self.classes[id(sight), key] = row
+            for key, row in self._classed(sight).items():
+                if sight is not real:
+                    self.found[row].append((sight, key))
+                self.classes[id(sight), key] = row
         self.used: set[Class] = set()  # weights that some row stores already
+
+    def _classed(self, sight: Sight) -> dict[Key, Class]:
+        """The row of each product of a run."""
+        rows = {(row[0], at(row[1], sight.numbers)): row for row in self.products.counts}
+        return {key: rows[seen] for key, seen in sight.named.items() if seen in rows}
+
+    @cached_property
+    def deep(self) -> Sight | None:
+        """A run with numbers and with many layers, where the code takes them."""
+        found = self._deep()
+        if found is not None:
+            self.classes |= {(id(found), key): row for key, row in self._classed(found).items()}
+        return found
 
     @cached_property
     def _gradients(self) -> Mapping[Class, tuple[bool, bool]]:
@@ -152,8 +166,9 @@ class Sights:
     ) -> Entry:  # fmt: skip
         """An operation that stores these weights, each [in, out] where they are turned."""
         self.used |= {*held}
+        axes = max((len(each) for _, each in held), default=0)  # a bias beside a matrix has fewer
         weights = tuple(
-            Weight(name, each[:-2] + each[:-3:-1] if turned and len(each) > 1 else each) for name, each in held
+            Weight(name, each[:-2] + each[:-3:-1] if turned and len(each) == axes > 1 else each) for name, each in held
         )
         read = tuple(replace(x, encoded=self._encoded(x.shape)) for x in inputs)
         output = Tensor(path, shape, grad=ONE, encoded=self._encoded(shape))

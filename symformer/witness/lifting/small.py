@@ -24,15 +24,26 @@ from .looking import Runs, numbers_at, tied
 from .sights import Sight
 
 FEW = 11  # tokens of a run with numbers
+DEEPER = 24  # layers of one that shows how often kinds of them come round
 SMALL = 5  # keys in a window of such a run
-CHUNKS = re.compile("chunk|local|block_size|stride|sparse|window")  # fields that a mask may hang on
+CHUNKS = re.compile(
+    "chunk|local(?!_expert)|block_size|stride|sparse|window(?!_pattern)"
+)  # fields that a mask may hang on
 PARAMETERS = 60_000_000  # that such a run has at most
 
 
-def real_sight(runs: Runs, trace: Trace, letters: Mapping[str, Symbol], windows: Mapping[str, Symbol]) -> Sight | None:
-    """A run with numbers, at sizes as small as the code takes."""
-    point = _small(runs, trace, windows)
-    if sum(each.numel() for each in session(runs.build, point).model().parameters()) > PARAMETERS:
+def deeper(point: Point) -> Point:
+    """The same with many layers."""
+    return {**point, **{name: max(size, DEEPER) for name, size in point.items() if DEEP.search(name)}}
+
+
+def real_sight(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Sight | None:
+    """A run with numbers; None where it has too many of them, or where the code takes none."""
+    try:
+        shapes = session(runs.build, point).model()
+    except Exception:  # whatever somebody's code raises at so many layers
+        return None
+    if sum(each.numel() for each in shapes.parameters()) > PARAMETERS:
         return None
     with torch.random.fork_rng(), silence(), torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
         torch.manual_seed(0)
@@ -76,7 +87,7 @@ def _tokens(inputs: dict[str, Tensor], model: Any, args: Any, given: dict[str, A
     return args, {name: changed.get(name, value) for name, value in given.items() if name != "position_ids"}
 
 
-def _small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
+def small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
     """Sizes that the code takes, as small as they become by halves, from the least that it was seen with."""
     point: dict[str, int] = {**sorted(trace.checked, key=_depth)[0]}
     point |= {name: FEW + place for place, name in enumerate(each for each in ("S", "S_enc") if each in point)}
@@ -104,24 +115,25 @@ def _small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
         *trace.ties,
         *(each.name for each in trace.pinned),
     }
-    small = {name: size for name in point if name not in held and (size := _least(name, point[name]))}
+    least = {name: size for name in point if name not in held and (size := _least(name, point[name]))}
     moving = [name for name in point if name in trace.letters and name not in held]
 
     def light(at: Point) -> bool:
         return takes(at) and sum(each.numel() for each in session(runs.build, at).model().parameters()) < PARAMETERS
 
-    for apart in ("$.", "vocab"):  # token ids may be larger than a small vocabulary
-        some = {name: size for name, size in small.items() if not re.search(apart, name)}
+    apart = ["$.", "vocab", *(f"^{re.escape(name)}$" for name in least)]  # all of them, or all but some
+    for left in apart:  # token ids may be larger than a small vocabulary
+        some = {name: size for name, size in least.items() if not re.search(left, name)}
         if light(tried := tied(trace, {**point, **some})):
             return tried
-    for name, size in sorted(small.items(), key=lambda each: -point[each[0]]):
+    for name, size in sorted(least.items(), key=lambda each: -point[each[0]]):
         tried = tied(trace, {**point, name: size})
         point = tried if takes(tried) else point
     for factor in (256, 60, 16, 4, 2, 2, 2):
         for name in sorted(moving, key=lambda each: -point[each]):
             smaller = tied(trace, {**point, name: point[name] // factor})
             whole = point[name] % factor == 0 and smaller[name] > 1
-            point = smaller if whole and name not in small and takes(smaller) else point
+            point = smaller if whole and name not in least and takes(smaller) else point
     return point
 
 
@@ -130,13 +142,13 @@ LEAST = (
     ("vocab", 96),
     ("position|n_ctx", 64),
     ("rotary|rope", 8),
-    ("per_tok|top_?k", 2),
+    ("per_tok|top_?k|moe_k", 2),
     ("expert", 4),
     ("key_value|kv_heads|n_kv|group", 2),
     ("head_dim|kv_channels|d_kv", 16),
     ("head", 4),
     ("hidden_size$|d_model|n_embd|embed_dim", 64),
-    ("intermediate|ffn|n_inner|d_ff", 48),
+    ("intermediate|ffn|n_inner|d_?ff", 48),
     ("lora|rank", 24),
     ("(dim|size|width)$", 32),
 )
