@@ -38,7 +38,7 @@ COMPOSED = sorted(name for name in names() if architecture_class(name).witness.l
 APART = {
     "deepseek-v2": "its class does not run as its own default config says: no token has any experts",
     **dict.fromkeys(("mamba", "mamba2", "nemotron-h"), "a scan is seen as the products that it is run by"),
-    "vit": "an image is no token, and is not run",
+    **dict.fromkeys(("clip", "vit"), "an image is no token, and is not run"),
     "whisper": "sound is no token, and is not run",
 }
 CHEAP = ("albert", "distilbert", "gpt2", "starcoder2")
