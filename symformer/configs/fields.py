@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -313,6 +313,9 @@ class Chance:
         return (self.default or 0.1) if option else 0.0
 
 
+Setting = Choice | Switch | Function | Chance  # where an option stands
+
+
 @dataclass(frozen=True)
 class Layers:
     """How a config tells of layers of several kinds: a list of names, or a pattern that repeats down the depth."""
@@ -429,8 +432,8 @@ class Fields:
     that is counted. Every other field is refused by its name.
     """
 
-    sizes: Mapping[Symbol, Field]
-    options: Mapping[str, Switch | Function | Chance | Choice] = field(default_factory=dict)
+    sizes: Mapping[Symbol, Field] = field(default_factory=dict)
+    options: Mapping[str, Setting] = field(default_factory=dict)
     layers: Layers | None = None  # where a model's layers are of several kinds, mixed
     # option -> the size whose field is null without it, or says what is the default anyway where that is another size
     nullable: Mapping[str, Symbol] = field(default_factory=dict)
@@ -448,6 +451,17 @@ class Fields:
     ropes: tuple[str, ...] = ROPES  # and the types of rotary positions that its class takes
     apiece: tuple[str, ...] = ()  # kinds of layers, where 'rope_parameters' holds rotary positions for each of them
     inert: tuple[str, ...] = ()  # further fields that change nothing of what is counted
+
+    def beside(self, base: Fields) -> Fields:
+        """What is said here beside what a base says; of one thing, what is said here."""
+        said: dict[str, Any] = {"inert": (*base.inert, *self.inert)}
+        for item in fields(self):
+            ours, theirs = getattr(self, item.name), getattr(base, item.name)
+            if isinstance(ours, Mapping):
+                said[item.name] = {**theirs, **ours}
+            elif item.name not in said:
+                said[item.name] = theirs if ours == item.default else ours
+        return Fields(**said)
 
     def read(self, config: Config) -> tuple[dict[str, Any], Numbers]:
         """The options and the numbers of a config. Raises ConfigError."""

@@ -54,8 +54,8 @@ class Leading:
         """The leading terms of an expanded polynomial."""
         terms = Add.make_args(polynomial)
         highest = max(growth(term) for term in terms)
-        kept = Add(*(term for term in terms if growth(term) == highest))
-        return cls(kept, polynomial - kept)
+        fastest = Add(*(term for term in terms if growth(term) == highest))
+        return cls(fastest, polynomial - fastest)
 
     def left_out(self, numbers: Mapping[Symbol, int]) -> Fraction:
         """The share of the whole that the leading terms leave out, exactly."""
@@ -130,9 +130,10 @@ class Formula:
     @cached_property
     def written(self) -> Expr:
         """The polynomial as it is printed, in which a total stands for its sum: L for L_dense + L_moe."""
-        return self._gathered(expand(self.root.each.xreplace(self.simplified))) if self.totals else self.expanded
+        return self.gathered(expand(self.root.each.xreplace(self.simplified))) if self.totals else self.expanded
 
-    def _gathered(self, polynomial: Expr) -> Expr:
+    def gathered(self, polynomial: Expr) -> Expr:
+        """A polynomial in which a total stands for what all its kinds come to alike."""
         return gathered(polynomial, given_by(self.relations, self.totals))
 
     @property
@@ -381,7 +382,7 @@ class Ratio(Formula):
     @cached_property
     def written(self) -> Expr:
         """The quotient as it is printed."""
-        return lowest(self._gathered(expand(self.root.each.xreplace(self.simplified))), self.over.written)
+        return lowest(self.gathered(expand(self.root.each.xreplace(self.simplified))), self.over.written)
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:

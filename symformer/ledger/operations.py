@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from sympy import Expr, Integer, Mul, cancel, floor, sympify
 
@@ -25,6 +25,8 @@ from .facts import (
     Kind,
     Ledger,
     Mask,
+    Mixture,
+    Order,
     Part,
     Scale,
     Scope,
@@ -33,7 +35,7 @@ from .facts import (
     Weight,
     equal,
 )
-from .kinds import Sharing
+from .kinds import sharing
 
 _OWN: Mapping[str, Weight] = {}
 Trained = Callable[[Kind, str], bool]  # whether an operation that has weights trains any, by its kind and path
@@ -43,7 +45,7 @@ def record(part: Part, trained: Trained = lambda kind, path: True) -> Ledger:
     """The ledger of a part, run on inputs of the shapes that its own shape line names."""
     ops = Operations(part, trained)
     output = ops.run(part, inputs_of(part))
-    return Ledger(ops.root, output)
+    return sharing(ops.root, output)
 
 
 def inputs_of(part: Part) -> list[Tensor]:
@@ -73,24 +75,24 @@ class Operations:
         return self._enter(Scope(name, part), inputs)
 
     def repeat(
-        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, stored: Expr | None = None
+        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, distinct: Expr | None = None
     ) -> Tensor:
         """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically.
 
-        Only as many as ``stored`` have weights of their own, where that is given; the others share them.
+        Only as many as ``distinct`` have weights of their own, where that is given; the others share them.
         """
         # Nothing asks for the gradient of the first layer's input if nothing below is trained; the others' is needed.
         needed = x.grad if x.grad != 0 else (count - 1) / count
         inner = Tensor(x.name, x.shape, None, needed, encoded=x.encoded)
-        scope, before = Scope(f"{name}.*", part, count, stored=stored), self._share
-        self._share = before if stored is None else before * stored / count
+        scope, before = Scope(f"{name}.*", part, count, distinct=distinct), self._share
+        self._share = before if distinct is None else before * distinct / count
         held = dict(self._weights)
         y: Tensor = self._enter(scope, (inner, *context))
         if x.grad == 0 and y.grad != 1:  # nothing in a layer is trained either: written again, as none asks for any
             self._weights = held
             self._scopes[-1].items.pop()
             inner = replace(inner, grad=ZERO)
-            scope = Scope(f"{name}.*", part, count, stored=stored)
+            scope = Scope(f"{name}.*", part, count, distinct=distinct)
             y = self._enter(scope, (inner, *context))
         self._share = before
         scope.loop, scope.handed = (x, inner, y), tuple(each for each in context if isinstance(each, Tensor))
@@ -98,24 +100,22 @@ class Operations:
         return y
 
     def mix_layers(
-        self, name: str, total: Expr, kinds: Mapping[str, tuple[Expr, Part]], x: Tensor, *context: Any
+        self,
+        name: str,
+        total: Expr,
+        kinds: Mapping[str, tuple[Expr, Part, tuple[Any, ...]]],
+        x: Tensor,
+        order: Order = "any",
     ) -> Tensor:
-        """Run layers of several kinds, in any order but that the first is of the first, each kind under its own name.
+        """Run ``total`` layers of several kinds, each with a name, its number, and what it reads beside its input.
 
-        What all kinds have alike is written once, for ``total`` layers under ``name``; the last kind stands for it.
+        What all kinds have alike is one entry of the ledger, under ``name``; the last kind stands for it.
         """
-        place, y = len(self._scopes[-1].items), x
-        for kind, (count, part) in kinds.items():
-            y = self.repeat(kind, count, part, y, *context)
-        scopes = [scope for scope in self._scopes[-1].items[place:] if isinstance(scope, Scope)]
-        paths = [self._path(scope.name) for scope in scopes]
-        sharing = Sharing(scopes, paths, self._path(f"{name}.*"), total)
-        whole, rest = sharing.split(Scope(f"{name}.*", scopes[-1].part, total))
-        self._scopes[-1].items[place:] = [*([whole] if whole.items else []), *rest]
-        for _, entry in Ledger(whole, None):
-            for weight in entry.weights:
-                self._weights[weight.path] = weight
-        return sharing.now(y)
+        mixture = Mixture(self._path(f"{name}.*"), total, order)
+        for kind, (count, part, context) in kinds.items():
+            x = self.repeat(kind, count, part, x, *context)
+            cast(Scope, self._scopes[-1].items[-1]).mixture = mixture
+        return x
 
     def run(self, part: Part, inputs: Sequence[Any]) -> Any:
         """Run a part in the scope that is open, and hold it to its shape line."""
@@ -369,7 +369,7 @@ class Operations:
         step: Tensor,
         write: Tensor,
         read: Tensor,
-        stored: Mapping[str, Weight],
+        shared: Mapping[str, Weight],
         chunk: Expr | None = None,
     ) -> Tensor:
         """x[B,A,S,D], step[B,S,A], write and read[B,G,S,N] -> y[B,A,S,D]: each head's state [D,N] after each token.
@@ -380,7 +380,7 @@ class Operations:
         self._same(path, "the heads and the tokens of a scan and of its steps", x.shape[1:3], step.shape[:0:-1])
         self._same(path, "what a scan writes along and what it reads along", write.shape, read.shape)
         self._same(path, "the tokens of a scan and of what it writes along", x.shape[2:3], write.shape[2:3])
-        facts = {"shared": tuple(stored.values()), "chunk": chunk}
+        facts = {"shared": tuple(shared.values()), "chunk": chunk}
         return self._write(Kind.SCAN, name, (x, step, write, read), x.shape, **facts)
 
     # -- attention -----------------------------------------------------------------------------------------------

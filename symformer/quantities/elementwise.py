@@ -16,8 +16,8 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.shapes import Shape
 from ..language.symbols import C
-from ..ledger.facts import ARRANGING, ROUTING, Entry, Kind, Weight
-from .quantity import Conventions, Rule, nothing, refused, rows, total, unseen
+from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, ROUTING, Entry, Kind, Weight
+from .quantity import Conventions, Rule, nothing, refused, refusing, rows, unseen
 
 
 class Count(NamedTuple):
@@ -163,9 +163,10 @@ def _vectors(entry: Entry) -> list[Weight]:
     return [weight for weight in (*entry.weights, *entry.shared) if len(weight.shape) == 1]
 
 
-ELEMENTWISE: Mapping[Kind, Rule] = total(
+ELEMENTWISE: Mapping[Kind, Rule] = refusing(
+    "no count of FLOPs is stated for what this does element by element",
     {
-        **rows(linear, Kind.LINEAR, Kind.CONVOLUTION),
+        **rows(linear, *MULTIPLYING),
         Kind.SCORES: scores,
         Kind.NORM: norm,
         Kind.ACTIVATION: activation,
@@ -173,12 +174,11 @@ ELEMENTWISE: Mapping[Kind, Rule] = total(
         Kind.SOFTMAX: softmax,
         Kind.ROTATE: rotate,
         Kind.SCAN: refused("no count of FLOPs is stated for what a scan does element by element"),
-        **rows(nothing, Kind.MATCH, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX, Kind.PRODUCT),
+        **rows(nothing, *MATCHING, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX),
         **rows(nothing, *ARRANGING),  # dropout is off, and positions are made once
         **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), *ROUTING),
         Kind.OBSERVED: unseen,
     },
-    "elementwise FLOPs",
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, cast
 
 from sympy import Expr
 
@@ -73,6 +73,11 @@ def unseen(entry: Entry, conventions: Conventions) -> Any:
 def rows(rule: R, *kinds: Kind) -> dict[Kind, R]:
     """Rows of a table that share a rule."""
     return dict.fromkeys(kinds, rule)
+
+
+def refusing(because: str, table: Mapping[Kind, R]) -> dict[Kind, R]:
+    """A table in which every kind that it has no row for is refused for one reason, a kind of tomorrow too."""
+    return {**rows(cast(R, refused(because)), *Kind), **table}
 
 
 def total(table: Mapping[Kind, R], what: str) -> Mapping[Kind, R]:
@@ -277,7 +282,7 @@ def tally(
             lines.append(tally(item, terms_of, _join(path, item.name), own, weighs))
         else:
             lines.append(Line(item.path, own, ONE, entry=item, terms=terms_of(item)))
-    count = scope.stored if weighs and scope.stored is not None else scope.count
+    count = scope.distinct if weighs and scope.distinct is not None else scope.count
     return Line(path, key, count, part=scope.part, lines=tuple(lines), among=scope.among)
 
 

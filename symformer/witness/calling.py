@@ -24,9 +24,11 @@ def calling(head: str, run: Run) -> Call:
         config: Any = model.config
         for each in [config, *(getattr(config, name, None) for name in config.sub_configs)]:
             if each is not None:
+                each.use_cache = run.cache  # an argument of that name is not in every forward's signature
+        for each in [config, *(vars(module).get("config") for module in model.modules())]:  # a stack may have a copy
+            if hasattr(each, "_attn_implementation"):
                 each._attn_implementation = "eager"
                 each._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
-                each.use_cache = run.cache  # an argument of that name is not in every forward's signature
         takes = inspect.signature(model.forward).parameters
         device = next(model.parameters()).device
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -11,14 +12,16 @@ from sympy import Expr, Symbol
 
 from ..language.errors import SizeError, SymformerError, WitnessError
 from ..language.shapes import Shape
-from ..language.sizes import Condition, Equals
-from ..language.symbols import SYMBOLS
+from ..language.sizes import Condition, Equals, without_implied
+from ..language.symbols import SYMBOLS, C
 from .drawing import DEEP
 from .fitting import Point
 from .lifting import Lifted, Reader, Sight, Sights, Trained
-from .lifting.check import Check, active
+from .lifting.check import OTHERWISE, Check, active
+from .lifting.latents import decoded, from_latents
 from .lifting.looking import Runs, numbers_at, sight_at, tied, trained_at
 from .lifting.small import deeper, real_sight, small
+from .points import session
 from .raised import sentence
 from .results import Tie, Trace
 from .runs import RUNS, Runner
@@ -59,6 +62,14 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     point = small(runs, products, windows)
     real = real_sight(runs, point, letters)
 
+    def whole() -> bool:
+        """Whether a cache of many layers keeps more than any window has."""
+        if runs.cached is None:
+            return False
+        far = {**deeper(point), "C": max(CACHES)}
+        rows = session(runs.build, far).cached(partial(runs.cached, point=far))
+        return {shape[2] for name, shape in rows.items() if name.endswith(".keys")} == {max(CACHES)}
+
     def deep() -> Sight | None:
         return real_sight(runs, deeper(point), letters)
 
@@ -73,7 +84,9 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     same |= {each.size: each.value for each in component.conditions if isinstance(each, Equals)}
     counts = {(path, _known(shape, same)): _known(often, same) for (path, shape), often in held.counts.items()}
     reader = Reader(
-        Sights(replace(held, counts=counts), component, sights, real, list(windows.values()), kept, trained, deep)
+        Sights(
+            replace(held, counts=counts), component, sights, real, list(windows.values()), kept, trained, deep, whole
+        )
     )
     rows = reader.rows()
     rounds = whole_conditions(each for counts, _ in rows for each in counts)
@@ -81,23 +94,33 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
         title=component.title,
         stem=component.stem,
         rows=rows,
-        conditions=tuple(dict.fromkeys((*component.conditions, *rounds))),
+        conditions=without_implied((*component.conditions, *rounds)),
         maker=component.maker,
         confirmed=dict.fromkeys(CHECKED, 0),
     )
-    model = replace(products.model, component=lifted)
     points = [
         {**_deep(point, rounds, letters), **({"C": c} if runs.cached else {}), **dict.fromkeys(windows, w)}
         for point, c, w in zip(products.checked, CACHES, WINDOWS, strict=True)
     ]
-    check = Check(model, runs, points, letters)
-    for sight in sights:
-        check.hold("active-params", sight.numbers, partial(active, sight, check.owners))
-    said = check.said
-    if said.get("kv-cache") == "":
-        shallow = {name: size for name, size in products.checked[0].items() if DEEP.search(name)}
-        if why := check.beyond({**runner.start, **_deep(shallow, rounds, letters)}, letters):
-            said |= dict.fromkeys(CACHED, why)
+
+    def hold(lifted: Lifted) -> dict[str, str]:
+        """Of each quantity, why it is refused; "" where torch counts the same."""
+        check = Check(replace(products.model, component=lifted), runs, points, letters)
+        for sight in sights:
+            check.hold("active-params", sight.numbers, partial(active, sight, check.owners))
+        if check.said.get("kv-cache") == "":
+            shallow = {name: size for name, size in products.checked[0].items() if DEEP.search(name)}
+            if why := check.beyond({**runner.start, **_deep(shallow, rounds, letters)}, letters):
+                check.said |= dict.fromkeys(CACHED, why)
+        return check.said
+
+    said = hold(lifted)
+    if said.get("kv-cache", "").startswith(OTHERWISE):
+        with suppress(SymformerError):
+            numbers = {**numbers_at(points[0], letters), C: points[0]["C"]}
+            again = replace(lifted, rows=from_latents(rows, decoded(runs, points[0]), numbers, kept()))
+            if again.rows != rows and not (better := hold(again)).get("kv-cache"):
+                lifted, said = again, better
     for name in CHECKED:  # what nothing was asked of rests on what was refused
         said.setdefault(name, said.get("kv-cache") or said.get("decode-flops") or "this model keeps no cache")
     confirmed = {name: len(points) for name, why in said.items() if not why}

@@ -21,6 +21,7 @@ from .measure import releases
 from .points import Build, Call, Points
 from .results import UP_TO, OutOfTimeError, Trace, UnbuiltError
 from .samples import Decided, Samples, Wanted
+from .session import is_state
 from .traced import Traced, answerable
 from .tracing import DEPTHS, Letters, Tracer
 from .watching import Rows
@@ -73,7 +74,7 @@ _RUNS = (
         _as_they_are(Points.really_kept),
     ),
     Run(
-        Wanted("kv-cache", "tensor in a cache", held=True),
+        Wanted("kv-cache", "tensor in a cache", held=True, state=is_state),
         2,  # bytes, in bf16
         Points.cached,
         _as_they_are(Points.cached),

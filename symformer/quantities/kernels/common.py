@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...language.errors import RuleError
-from ...ledger.facts import INDEXED, ONE, ROUTING, Entry, Kind
-from ..quantity import Conventions, refused, rows, unseen
+from ...ledger.facts import INDEXED, MULTIPLYING, ONE, ROUTING, Entry, Kind
+from ..quantity import Conventions, refused, refusing, rows, unseen
 from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
 
 
@@ -86,21 +86,23 @@ def rotate(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(reads=entry.inputs[1:])
 
 
-COMMON: dict[Kind, Saver] = {
-    Kind.LOOKUP: lookup,
-    Kind.LINEAR: linear,
-    Kind.CONVOLUTION: convolution,
-    Kind.NORM: norm,
-    Kind.ACTIVATION: activation,
-    Kind.MULTIPLY: multiply,
-    Kind.DROPOUT: dropout,
-    Kind.ROTATE: rotate,
-    **rows(none, Kind.ADD, Kind.POSITIONS, Kind.PARAMETER, Kind.MOVE),
-    Kind.SELECT: select,
-    Kind.MATCH: match,
-    Kind.JOIN: join,
-    Kind.SCAN: refused("what transformers keeps of a scan, which it writes out token by token, is not known"),
-    Kind.PRODUCT: refused("what transformers keeps of a product of two tensors is not known"),
-    **rows(refused("what transformers keeps of experts is not known"), Kind.EXPERTS, *ROUTING),
-    Kind.OBSERVED: unseen,
-}
+COMMON: dict[Kind, Saver] = refusing(
+    "what transformers keeps of such an operation is not known",
+    {
+        Kind.LOOKUP: lookup,
+        **rows(linear, *MULTIPLYING),
+        Kind.CONVOLUTION: convolution,
+        Kind.NORM: norm,
+        Kind.ACTIVATION: activation,
+        Kind.MULTIPLY: multiply,
+        Kind.DROPOUT: dropout,
+        Kind.ROTATE: rotate,
+        **rows(none, Kind.ADD, Kind.POSITIONS, Kind.PARAMETER, Kind.MOVE),
+        Kind.SELECT: select,
+        Kind.MATCH: match,
+        Kind.JOIN: join,
+        Kind.SCAN: refused("what transformers keeps of a scan, which it writes out token by token, is not known"),
+        **rows(refused("what transformers keeps of experts is not known"), Kind.EXPERTS, *ROUTING),
+        Kind.OBSERVED: unseen,
+    },
+)

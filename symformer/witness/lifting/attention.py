@@ -99,7 +99,7 @@ def _patterns(sights: Sights, scores: Class) -> list[Seen]:
     same = all(each == every[place % turn] for place, each in enumerate(order)) if turn else False
     if not turn or (len(order) % turn == 0 and not same):
         return []
-    whole = not any(window is not None and _kept(sights, window) for _, window in kinds)
+    whole = sights.whole()
     shares = {kind: counts[0] * Integer(every[:turn].count(kind)) / turn for kind in kinds}
     return [Seen((shares[kind],), *kind, whole and kind[1] is not None) for kind in kinds]
 
@@ -121,11 +121,6 @@ def _order(sights: Sights, sight: Sight, scores: Class) -> list[tuple[Mask, Expr
 
 def _comes_round(order: Sequence[object], turn: int) -> bool:
     return all(each == order[place % turn] for place, each in enumerate(order))
-
-
-def _kept(sights: Sights, window: Expr) -> bool:
-    """Whether a cache was seen to keep no more than a window."""
-    return any(shape[2].has(window) for (path, shape) in sights.kept().counts if path.endswith(".keys"))
 
 
 def _layers(sights: Sights, window: Expr | None, others: Iterable[Expr | None]) -> Expr:

@@ -27,6 +27,7 @@ from .sights import Sight, star
 
 NEW = 3  # tokens that are generated
 ADDED = ("generation-flops",)  # a term of these is what a module comes to over all passes
+OTHERWISE = "torch counts otherwise"
 FEW = 5  # tokens that an encoder reads before
 FAR = 100_003  # tokens, beyond every window and chunk that a config has by default
 
@@ -54,7 +55,7 @@ class Check:
             differences = compare_parts(formula, dict(numbers), found, added=quantity in ADDED)
             if not found.total:
                 raise WitnessError("torch counted nothing")
-            why = f"torch counts otherwise: {differences[0]}" if differences else ""
+            why = f"{OTHERWISE}: {differences[0]}" if differences else ""
         except SymformerError as error:
             why = str(error)
         except KeyboardInterrupt:

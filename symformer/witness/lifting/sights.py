@@ -91,7 +91,9 @@ class Sights:
         kept: Callable[[], Traced],
         trained: Callable[[], Trained | None] = lambda: None,
         deep: Callable[[], Sight | None] = lambda: None,
+        whole: Callable[[], bool] = lambda: False,
     ) -> None:
+        self.whole = whole  # whether every layer of a cache was seen to keep every token
         self._trained, self._deep = trained, deep
         self.kept = kept  # what a cache was seen to hold
         self.windows = windows  # sizes that may be the window of an attention
