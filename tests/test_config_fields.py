@@ -25,7 +25,10 @@ from symformer import SymformerError, from_config
 from symformer.architectures import architecture_class
 from symformer.components.base import Component
 from symformer.configs import sections
-from symformer.configs.fields import FIXED, INERT, QUANTISED, ROPES, ROTARY, Choice, Spelt
+from symformer.configs.known import FIXED, INERT, QUANTISED
+from symformer.configs.layers import Spelt
+from symformer.configs.places import Choice
+from symformer.configs.rotary import ROPES, ROTARY
 from symformer.formulas.formula import Formula
 from symformer.ledger.facts import Activation
 from symformer.models.model import Model
@@ -452,7 +455,8 @@ def sections_of(model_type: Any) -> tuple[str, ...]:
 
 def nested(config: Config) -> Config:
     """As a config.json has it: here the fields of a part go by their paths."""
-    return sections.nested(config, sections_of(config["model_type"]))
+    known = isinstance(config["model_type"], str) and config["model_type"] in TYPES
+    return sections.nested(config, sections_of(config["model_type"])) if known else config
 
 
 def by_torch(config: Config, implementation: str = "eager", given: bool = True) -> dict[str, int]:

@@ -12,21 +12,9 @@ from sympy import Expr
 
 from ..components.base import Component
 from ..components.base import Names as Words
-from ..configs.fields import (
-    Chance,
-    Choice,
-    Field,
-    Fields,
-    Function,
-    Labels,
-    Layers,
-    Multiple,
-    Rounds,
-    Setting,
-    Share,
-    Spelt,
-    Switch,
-)  # fmt: skip
+from ..configs.fields import Fields
+from ..configs.layers import Layers, Rounds, Spelt
+from ..configs.places import Chance, Choice, Field, Function, Labels, Multiple, Setting, Share, Switch
 from ..configs.usual import HEAD_WIDTH, NO_TABLE, NO_WINDOW, OPENAI, PLAIN, rotating, usual
 from ..language.sizes import Divides
 from ..language.symbols import A, E

@@ -8,7 +8,7 @@ from typing import Literal
 from sympy import Expr, Integer
 
 from ..components import MLP, ALiBi, Component, ParallelBlock, PreNormBlock, RotaryPositions
-from ..configs.fields import Config
+from ..configs.known import Config
 from ..language.errors import ConfigError, OptionError
 from ..language.sizes import Condition, Divides, shown
 from ..language.symbols import A, E, G, H, L, V

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from sympy import Expr, Symbol
 
 from ..language.symbols import A, D, E, H, L, P, V, letter
-from .fields import PARTLY, Field, Share
+from .places import Field, Share
+from .rotary import PARTLY
 
 Called = Mapping[Symbol, tuple[str, ...]]
 

@@ -24,7 +24,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 from sympy import Symbol
 from torch import nn
 
-from ..configs.fields import check_unquantised
+from ..configs.known import check_unquantised
 from ..configs.reading import read_config
 from ..language.errors import ConfigError, OptionError, SizeError, TargetError, WitnessError
 from ..language.sizes import Equals, whole

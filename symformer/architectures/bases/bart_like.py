@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...components import MLP, Component, CrossAttention, Dropout, PositionEmbedding, SelfAttention
-from ...configs.fields import Chance, Field, Fields, Function
+from ...configs.fields import Fields
+from ...configs.places import Chance, Field, Function
 from ...configs.usual import Called
 from ...language.sizes import Condition, Divides
 from ...language.symbols import A, E, L_dec, L_enc

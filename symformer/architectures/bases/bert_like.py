@@ -19,7 +19,7 @@ from ...components import (
     SelfAttention,
     TokenEmbedding,
 )
-from ...configs.fields import Chance, Function, Switch
+from ...configs.places import Chance, Function, Switch
 from ...language.sizes import Divides
 from ...language.symbols import A, E
 from ...ledger.facts import Activation, Tensor

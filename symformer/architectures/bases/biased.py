@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ...components import Component, GatedMLP, SelfAttention
-from ...configs.fields import Switch
+from ...configs.places import Switch
 from ..base import Variants, option
 from .llama_like import LlamaLike
 

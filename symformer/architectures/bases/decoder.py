@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from ...components import Component, LMHead, RMSNorm
-from ...configs.fields import Switch
+from ...configs.places import Switch
 from ...ledger.facts import Tensor
 from ...ledger.operations import Operations
 from ..base import option

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...components import Component, RMSNorm
-from ...configs.fields import Fields, Function, Switch
+from ...configs.fields import Fields
+from ...configs.places import Function, Switch
 from ...ledger.facts import Activation
 from ..base import Variants, option
 from .local_global import LocalGlobal

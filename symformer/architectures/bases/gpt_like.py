@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...components import Component, LayerNorm, SelfAttention
-from ...configs.fields import Switch
+from ...configs.places import Switch
 from ...language.sizes import Condition, Divides
 from ...language.symbols import A, E
 from ..base import Variants, option

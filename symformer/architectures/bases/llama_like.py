@@ -8,7 +8,8 @@ from typing import ClassVar
 from sympy import Expr, Integer
 
 from ...components import Component, GatedMLP, ParallelBlock, PreNormBlock, RotaryPositions, SelfAttention
-from ...configs.fields import Chance, Fields, Function
+from ...configs.fields import Fields
+from ...configs.places import Chance, Function
 from ...configs.usual import NO_TABLE
 from ...language.sizes import AtMost, Condition, Divides
 from ...language.symbols import A, D, D_rope, E, G

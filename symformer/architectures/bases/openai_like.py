@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...components import MLP, Component, PreNormBlock, SelfAttention
-from ...configs.fields import Chance, Fields, Function
+from ...configs.fields import Fields
+from ...configs.places import Chance, Function
 from ...ledger.facts import Activation
 from ..base import Names, option
 from .gpt_like import GPTLike

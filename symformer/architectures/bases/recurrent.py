@@ -10,7 +10,8 @@ from typing import ClassVar
 from sympy import Symbol
 
 from ...components import Component, PreNormBlock
-from ...configs.fields import Fields, Function, Switch
+from ...configs.fields import Fields
+from ...configs.places import Function, Switch
 from ...language.symbols import A_ssm, C_chunk, D_ssm, G_ssm, K_conv, N_state
 from ...ledger.facts import Activation
 from ..base import Names, Variants, option

@@ -1,0 +1,125 @@
+"""Layers of several kinds in a config: a list of names, a pattern, a word, or pieces of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sympy import Symbol
+
+from ..language.errors import ConfigError
+from ..language.sizes import Numbers, shown
+from ..language.symbols import L
+from .known import Config
+from .places import Field, whole_number
+
+DEPTH = Field(("num_hidden_layers",))  # the usual name
+
+
+@dataclass(frozen=True)
+class Layers:
+    """How a config tells of layers of several kinds: a list of names, or a pattern that repeats down the depth."""
+
+    sizes: Mapping[str, Symbol]  # the name of a kind -> how many layers there are of it
+    pattern: tuple[str, ...]  # what repeats where the list is left out
+    depth: Field
+    name: str = "layer_types"
+
+    def read(self, config: Config) -> Numbers:
+        """How many layers there are of each kind. Raises ConfigError."""
+        listed = self.listed(config)
+        depth = self.deep(config, listed)
+        if listed is None:
+            whole_times, rest = divmod(depth, len(self.pattern))
+            counts = {
+                kind: whole_times * self.pattern.count(kind) + self.pattern[:rest].count(kind) for kind in self.sizes
+            }
+        elif not isinstance(listed, list) or not all(isinstance(kind, str) and kind in self.sizes for kind in listed):
+            raise ConfigError(f"{self.name!r} is not a list of {' and '.join(self.sizes)} in the config")
+        else:
+            counts = {kind: listed.count(kind) for kind in self.sizes}
+            if len(listed) != depth:
+                raise ConfigError(
+                    f"{self.name!r} has {len(listed)} layers in the config and {self.depth.names[0]!r} is {depth}"
+                )
+        if none := [kind for kind, count in counts.items() if count == 0]:
+            raise ConfigError(f"the config has no layer of the kind {none[0]!r}, and the formula is for all kinds")
+        return {size: counts[kind] for kind, size in self.sizes.items()}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every field that tells of them."""
+        return (self.name, *self.depth.names)
+
+    def listed(self, config: Config) -> Any:
+        """The kind of every layer, or None where the pattern stands for the list."""
+        return config.get(self.name)
+
+    def deep(self, config: Config, listed: Any) -> int:
+        """How many layers there are. Raises ConfigError."""
+        return int(self.depth.read(L, config))
+
+    def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
+        """The list, one kind after another: what a model stores and computes does not depend on the order."""
+        listed = [kind for kind, size in self.sizes.items() for _ in range(numbers[size])]
+        return {self.name: listed, self.depth.names[0]: len(listed)}
+
+
+@dataclass(frozen=True)
+class Spelt(Layers):
+    """A list that nothing stands for; another field may have it as a word, a letter for each layer: ``M-M*-``."""
+
+    pattern: tuple[str, ...] = ()
+    depth: Field = DEPTH
+    word: str = "hybrid_override_pattern"
+    letters: Mapping[str, str] = field(default_factory=dict)  # the kind that each letter stands for
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*super().names, self.word)
+
+    def listed(self, config: Config) -> Any:
+        """The list, or what is spelt where there is none. Raises ConfigError."""
+        listed = config.get(self.name)
+        if listed is None and isinstance(word := config.get(self.word), str):
+            return [self.letters.get(each, each) for each in word]
+        if not isinstance(listed, list):
+            raise ConfigError(f"{self.name!r} is {shown(listed)} in the config, or left out; it is a list of kinds")
+        return listed
+
+    def deep(self, config: Config, listed: Any) -> int:
+        """As many as are listed, and that is what the depth has to be where it is given."""
+        return super().deep(config, listed) if config.get(self.depth.names[0]) is not None else len(listed)
+
+
+@dataclass(frozen=True)
+class Rounds(Layers):
+    """As GPT-Neo's config has them: pieces of the list, each with how often it comes, ``[[["global", "local"], 12]]``.
+
+    Where they are left out there is the pattern, as often as in the model that was released first.
+    """
+
+    rounds: int = 12
+    whole: str = "attention_layers"  # the field in which the list may stand as well
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*super().names, self.whole)
+
+    def listed(self, config: Config) -> Any:
+        """The list that they come to. Raises ConfigError."""
+        found = []
+        given = config.get(self.name)
+        for each in [[list(self.pattern), self.rounds]] if given is None else given if isinstance(given, list) else [0]:
+            if not (isinstance(each, list) and len(each) == 2 and isinstance(each[0], list)):
+                raise ConfigError(f"{self.name!r} is {shown(given)} in the config; it should be pieces of a list")
+            found += each[0] * whole_number(self.name, each[1])
+        if self.whole in config and config[self.whole] != found:
+            raise ConfigError(f"{self.whole!r} is not what {self.name!r} comes to in the config; leave it out")
+        return found
+
+    def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
+        """One piece for each kind."""
+        pieces = [[[kind], numbers[size]] for kind, size in self.sizes.items()]
+        return {self.name: pieces, self.depth.names[0]: sum(numbers[size] for size in self.sizes.values())}

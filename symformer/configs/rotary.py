@@ -1,0 +1,55 @@
+"""Rotary positions in a config: of which types their angles have the shape that is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..language.errors import ConfigError
+from ..language.sizes import shown
+
+# Rotary positions: they change the angles, and neither their number nor their shape.
+ROTARY = ("rope_scaling", "rope_parameters", "rope_theta")
+ROPES = ("default", "linear", "dynamic", "yarn", "llama3")  # the types that nearly every class takes
+ROPE_NEEDS: Mapping[str, tuple[str, ...]] = {
+    "default": (),
+    "linear": ("factor",),
+    "dynamic": ("factor",),
+    "yarn": ("factor",),
+    "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"),
+    "longrope": ("short_factor", "long_factor"),
+    "su": ("short_factor", "long_factor"),  # the same, by an earlier name
+}
+ROPE_TAKES = (
+    *("rope_type", "type", "rope_theta", "factor", "original_max_position_embeddings", "attention_factor"),
+    *("beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor", "mscale", "mscale_all_dim", "truncate"),
+    *("short_factor", "long_factor"),
+)
+PARTLY = "partial_rotary_factor"  # which part of a head turns, as rotary positions have it
+
+
+def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) -> None:
+    """Raise ConfigError for rotary positions that are not known to leave the shape of their angles as it is."""
+    if name == "rope_theta":
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be a number above 0")
+        return
+    if value is None:
+        return
+    if not isinstance(value, dict):
+        raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be an object or null")
+    kind = value.get("rope_type", value.get("type", "default"))
+    if not isinstance(kind, str) or kind not in takes:
+        raise ConfigError(
+            f"{name!r} is of the type {shown(kind)} in the config, which is not known here; known: {', '.join(takes)}"
+        )
+    for each in ROPE_NEEDS[kind]:
+        if value.get(each) is None:
+            raise ConfigError(f"{name!r} is of the type {kind!r} in the config, which asks for {each!r}")
+    for each, given in value.items():
+        known_part = each == PARTLY and (partly or given in (1, None))
+        if each not in ROPE_TAKES and not known_part:
+            raise ConfigError(
+                f"{name!r} has {each!r} = {shown(given)} in the config, which is not known here; remove it if it "
+                "changes nothing, or trace it"
+            )
