@@ -19,6 +19,7 @@ from symformer.architectures import architecture
 from symformer.commands.cli import cli
 from symformer.language.errors import SymformerError, WitnessError
 from symformer.language.sizes import evaluate
+from symformer.language.symbols import L_local
 from symformer.models.model import Model
 from symformer.witness.calling import unpadded
 from symformer.witness.session import built, silence
@@ -57,6 +58,12 @@ DEEPSEEK = {  # a dense layer, then layers with experts
     **{"qk_nope_head_dim": 14, "qk_rope_head_dim": 4, "n_routed_experts": 12, "num_experts_per_tok": 3},
     **{"n_shared_experts": 2, "n_group": 1, "topk_group": 1, "attention_dropout": 0.0, "topk_method": "greedy"},
 }
+GEMMA = {  # layers with a window and without, of which either may be first
+    **{"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"], "vocab_size": 29, "hidden_size": 24},
+    **{"num_hidden_layers": 4, "intermediate_size": 7, "num_attention_heads": 6, "num_key_value_heads": 2},
+    **{"head_dim": 10, "sliding_window": 3, "attention_dropout": 0.0, "pad_token_id": 0},
+}
+TURNED = {**GEMMA, "layer_types": ["full_attention", "sliding_attention", "sliding_attention", "sliding_attention"]}
 MODERNBERT = {  # a layer without a norm, and then two with a window for each one without
     **{"model_type": "modernbert", "architectures": ["ModernBertForMaskedLM"], "vocab_size": 29, "hidden_size": 24},
     **{"num_hidden_layers": 5, "intermediate_size": 7, "num_attention_heads": 6, "local_attention": 4},
@@ -74,6 +81,8 @@ CASES: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     (DEEPSEEK, ("o_proj", "kv_b_proj")),
     (DEEPSEEK, ("q_b_proj",)),
     (MODERNBERT, ("Wqkv", "Wo")),
+    (GEMMA, ("q_proj", "v_proj")),
+    (TURNED, ("q_proj", "down_proj")),
 ]
 
 
@@ -309,13 +318,21 @@ def test_what_is_no_whole_model_composed_here_says_why_it_has_no_adapters(target
         assert f"{target} is {what}; name an architecture" in result.stderr
 
 
+def test_the_first_layer_of_several_kinds_has_to_be_known_where_it_matters() -> None:
+    """Its keys and values ask for no gradient where only queries are adapted, of as many pairs as its window leaves."""
+    adapted = architecture("gemma2", lora="q_proj")
+    with pytest.raises(SymformerError, match="hangs on the order of layers of several kinds"):
+        adapted.formula("train-flops", attention="causal")
+    every = architecture("gemma2", lora="q_proj,k_proj,v_proj")  # of which no layer goes without them
+    assert every.formula("train-flops", attention="causal").expanded.has(L_local)
+
+
 @pytest.mark.parametrize(
     ("target", "lora", "quantity", "sentence"),
     [
         ("mixtral", "gate", "params", "gate chooses experts for tokens, and what stands beside such a matrix is not"),
         ("deepseek-v2", "gate_proj", "params", "which of a mixture's matrices have an adapter"),
         ("transformer", "in_proj", "params", "in_proj is a matrix whose rows are read apart"),
-        ("gemma2", "o_proj", "train-flops", "hangs on the order of layers of several kinds"),
         ("nemotron-h", "q_proj", "train-flops", "hangs on the order of layers of several kinds"),
         ("mamba", "x_proj", "params", "stands around a scan, whose code reads such matrices as they are stored"),
     ],

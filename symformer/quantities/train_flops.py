@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..ledger.adapters import Adapter, adapted, is_adapted
-from ..ledger.facts import Entry, Kind, Ledger
+from ..ledger.facts import Entry, Kind, Ledger, Scope
 from ..ledger.kinds import mixtures
 from ..ledger.operations import record
 from ..ledger.placement import CHOICES
 from .contractions import ATTENTION, EMBEDDING, contractions, rules
 from .quantity import BOTH, Convention, Conventions, Quantity, tally
-from .several import together
+from .several import Terms, together
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -35,8 +36,9 @@ class TrainFlops(Quantity):
         if conventions["train"] == "all":
             if not is_adapted(ledger):
                 return super().account(ledger, conventions)
-            _hold(ledger.apart)  # where it shows which layers the gradients reach
+            # Where the kinds of layers stand apart it shows which of them the gradients reach.
             apart = {id(entry): self.rules[entry.kind](entry, conventions) for _, entry in ledger.apart}
+            _hold(ledger.apart, apart)
             found = together(ledger, apart)
             return tally(ledger.root, lambda entry: found[id(entry)])
         if shared := [name for name in CHOICES if name in conventions]:
@@ -64,17 +66,36 @@ class TrainFlops(Quantity):
         return tally(part.root, terms)
 
 
-def _hold(ledger: Ledger) -> None:
+def _hold(ledger: Ledger, terms: Terms) -> None:
     """Raise RuleError where it is not known which layers the gradients of adapters reach."""
     for mixture, kinds in mixtures(ledger).items():
         everywhere = all(kind.loop and kind.loop[2].grad == 1 for kind in kinds)
-        if not (mixture.order == "kind by kind" or (mixture.order == "first" and everywhere)):
+        known = mixture.order == "first" or _whichever_is_first(kinds, terms)
+        if not (mixture.order == "kind by kind" or (everywhere and known)):
             raise RuleError(
                 "which layers gradients reach hangs on the order of layers of several kinds, which may be any here; "
                 "train-flops of adapters is known for layers of one kind, and of kinds that follow one another"
             )
     if any(entry.kind is Kind.SCAN for _, entry in ledger):
         raise RuleError("which gradients of a scan the adapters ask for is not stated; leave out the adapters")
+
+
+def _whichever_is_first(kinds: Sequence[Scope], terms: Terms) -> bool:
+    """Whether the first layer, which asks for fewer gradients, goes without the same ones whatever kind it is of."""
+    first, *others = (
+        {
+            (entry.path.partition("*")[2], entry.kind, at, term.gradient): term.factors
+            for _, entry in Ledger(kind, None)
+            for at, term in enumerate(terms[id(entry)])
+        }
+        for kind in kinds
+    )
+    count = kinds[0].count
+    fewer = {key: factors[:-1] for key, factors in first.items() if factors[-1] == (count - 1) / count}
+    return all(
+        other.keys() == first.keys() and all(other[key] == factors for key, factors in fewer.items())
+        for other in others
+    )
 
 
 def _again(entry: Entry, recompute: str) -> bool:
