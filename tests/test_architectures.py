@@ -31,7 +31,7 @@ TOTALS = [
     ("gpt-from-scratch", {}, 163_009_536),  # Raschka 2024, section 4.6, as is the next
     ("gpt-from-scratch", {"tied": True}, 124_412_160),
     ("gpt-from-scratch", {"qkv_bias": True}, 163_009_536 + 12 * 3 * 768),
-    ("bert-base-uncased", {}, 109_482_240),  # sum of numel of the released checkpoints, without heads
+    ("bert-base-uncased", {}, 109_482_240),  # keras-hub, without heads, as are the next three
     ("bert-large-uncased", {}, 335_141_888),
     ("bert-base-cased", {}, 108_310_272),
     ("bert-large-cased", {}, 333_579_264),
@@ -69,21 +69,32 @@ TOTALS = [
     ("transformer-big", {}, 176_361_472),
     ("transformer", {"bias": False}, 44_056_576),
     ("vaswani-base", {}, 44_140_544 + 37_000 * 512),
-    ("llama-13b", {}, 13_015_864_320),  # sum of numel of the released checkpoints
+    # by hand, where keras-hub has none: 2VE + L(2E² + 2E·GD + 3EH + 2E) + E; Touvron et al. 2023, table 2, print 13.0B,
+    # 32.5B and 65.2B. 2*32000*5120 + 40*(4*5120² + 3*5120*13824 + 2*5120) + 5120
+    ("llama-13b", {}, 13_015_864_320),
+    # 2*32000*6656 + 60*(4*6656² + 3*6656*17920 + 2*6656) + 6656
     ("llama-33b", {}, 32_528_943_616),
+    # 2*32000*8192 + 80*(4*8192² + 3*8192*22016 + 2*8192) + 8192
     ("llama-65b", {}, 65_285_660_672),
-    ("llama-2-7b", {}, 6_738_415_616),
-    ("llama-2-13b", {}, 13_015_864_320),
+    ("llama-2-7b", {}, 6_738_415_616),  # keras-hub
+    ("llama-2-13b", {}, 13_015_864_320),  # as llama-13b
+    # 2*32000*8192 + 80*(2*8192² + 2*8192*1024 + 3*8192*28672 + 2*8192) + 8192
     ("llama-2-70b", {}, 68_976_648_192),
-    ("llama-3-8b", {}, 8_030_261_248),
+    ("llama-3-8b", {}, 8_030_261_248),  # keras-hub
+    # 2*128256*16384 + 126*(2*16384² + 2*16384*1024 + 3*16384*53248 + 2*16384) + 16384
     ("llama-3.1-405b", {}, 405_853_388_800),
+    # 128256*2048 + 16*(2*2048² + 2*2048*512 + 3*2048*8192 + 2*2048) + 2048
     ("llama-3.2-1b", {}, 1_235_814_400),
+    # 128256*3072 + 28*(2*3072² + 2*3072*1024 + 3*3072*8192 + 2*3072) + 3072
     ("llama-3.2-3b", {}, 3_212_749_824),
+    # 2*32000*2048 + 22*(2*2048² + 2*2048*256 + 3*2048*5632 + 2*2048) + 2048
     ("tinyllama-1.1b", {}, 1_100_048_384),
-    ("mistral-7b-v0.1", {}, 7_241_732_096),  # sum of numel of the released checkpoints, as are the next four
+    ("mistral-7b-v0.1", {}, 7_241_732_096),  # keras-hub, as are the next and mixtral-8x7b
     ("mistral-7b-v0.3", {}, 7_248_023_552),
+    # 2*131072*5120 + 40*(2*5120*4096 + 2*5120*1024 + 3*5120*14336 + 2*5120) + 5120
     ("mistral-nemo-12b", {}, 12_247_782_400),
     ("mixtral-8x7b", {}, 46_702_792_704),
+    # 2*32768*6144 + 56*(2*6144² + 2*6144*1024 + 8*3*6144*16384 + 8*6144 + 2*6144) + 6144
     ("mixtral-8x22b", {}, 140_630_071_296),
     # by hand: 256000*2304 + 26*(2*2304*2048 + 2*2304*1024 + 3*2304*9216 + 4*2304) + 2304
     ("gemma-2-2b", {}, 2_614_341_888),
@@ -91,7 +102,9 @@ TOTALS = [
     ("gemma-2-9b", {}, 9_241_705_984),
     # 256000*4608 + 46*(2*4608*4096 + 2*4608*2048 + 3*4608*36864 + 4*4608) + 4608
     ("gemma-2-27b", {}, 27_227_128_320),
-    # the released checkpoint, less a bias for each of 256 experts in 58 layers: a buffer that is not trained
+    # by hand, in 61 layers a latent attention of 7168*1536 + 1536 + 1536*128*192 + 7168*576 + 512 + 512*128*256 +
+    # 128*128*7168 and two norms, in 3 of them 3*7168*18432, in 58 257*3*7168*2048 + 256*7168; 2*129280*7168 and a norm.
+    # A bias for each of 256 experts in 58 layers is a buffer that is not trained; DeepSeek's README prints 671B
     ("deepseek-v3", {}, 671_026_419_200 - 58 * 256),
     ("mamba-130m", {}, 129_135_360),  # MambaForCausalLM on meta, as is the next
     ("mamba-2.8b", {}, 2_768_345_600),
@@ -128,6 +141,13 @@ TOTALS = [
     ("t5-v1.1-xxl", {}, 11_135_332_352),
     ("t5-v1.1-xl", {"tied": True}, 2_849_757_184 - 32_128 * 2_048),
     ("bart-base", {}, 139_417_344 + 2 * 2 * 768),  # keras-hub's, and in both tables two positions that are never read
+    # keras-hub's, as are the next three, which have the number of each place in an image as well. By hand, the text:
+    # 49408*512 + 77*512 + 12*(12*512² + 13*512) + 2*512; images: 3*32*32*768 + 768 + 50*768 + 12*(12*768² + 13*768)
+    # + 2*2*768; then 768*512 + 512*512 + 1
+    ("clip-vit-base-patch32", {}, 151_277_363 - (7 * 7 + 1)),
+    ("clip-vit-base-patch16", {}, 149_620_934 - (14 * 14 + 1)),
+    ("clip-vit-large-patch14", {}, 427_616_770 - (16 * 16 + 1)),
+    ("clip-vit-large-patch14-336", {}, 427_944_770 - (24 * 24 + 1)),
     ("bart-large", {}, 406_287_360 + 2 * 2 * 1_024),
     ("whisper-tiny", {}, 37_760_640),  # keras-hub, as are the next four; 1500*384 of them are sines
     ("whisper-base", {}, 72_593_920),

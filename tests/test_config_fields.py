@@ -24,6 +24,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from symformer import SymformerError, from_config
 from symformer.architectures import architecture_class
 from symformer.components.base import Component
+from symformer.configs import sections
 from symformer.configs.fields import FIXED, INERT, QUANTISED, ROPES, ROTARY, Choice, Spelt
 from symformer.formulas.formula import Formula
 from symformer.ledger.facts import Activation
@@ -34,7 +35,7 @@ from symformer.witness.session import built
 
 Config = dict[str, Any]
 LAYERS_H = ("linear_attention", "mlp", "full_attention", "linear_attention", "mlp", "mlp")
-RUN = {"B": 5, "S": 8, "S_enc": 12, "C": 9}
+RUN = {"B": 5, "B_vis": 4, "S": 8, "S_enc": 12, "C": 9}
 # Small configs in which no two sizes are the same, nor the same as one of the run; and the classes that read them.
 TYPES: dict[str, tuple[str, Config, tuple[str, ...]]] = {
     "gpt2": (
@@ -378,6 +379,20 @@ ENCODERS = {
     "modernbert",
 }  # which are given places, and segments that they have
 IMAGES = {"vit"}  # which are given images
+PAIRS = {"clip"}  # which are given texts and images
+TYPES |= {
+    "clip": (  # by the paths of what stands in sections
+        "clip",
+        {
+            **{"text_config.vocab_size": 29, "text_config.max_position_embeddings": 13, "text_config.hidden_size": 24},
+            **{"text_config.intermediate_size": 7, "text_config.num_hidden_layers": 2, "projection_dim": 19},
+            **{"text_config.num_attention_heads": 3, "vision_config.hidden_size": 22, "vision_config.image_size": 20},
+            **{"vision_config.patch_size": 10, "vision_config.num_channels": 6, "vision_config.intermediate_size": 17},
+            **{"vision_config.num_hidden_layers": 1, "vision_config.num_attention_heads": 11},
+        },
+        ("CLIPModel",),
+    ),
+}
 TYPES |= {
     "t5": (
         "t5",
@@ -430,13 +445,24 @@ def base(model_type: str, name: str = "") -> Config:
     return {"model_type": model_type, "architectures": [name or classes[0]], **config}
 
 
+def sections_of(model_type: Any) -> tuple[str, ...]:
+    """The fields of a type's configs that hold the fields of a part."""
+    return tuple(architecture_class(TYPES[model_type][0]).fields.sections)
+
+
+def nested(config: Config) -> Config:
+    """As a config.json has it: here the fields of a part go by their paths."""
+    return sections.nested(config, sections_of(config["model_type"]))
+
+
 def by_torch(config: Config, implementation: str = "eager", given: bool = True) -> dict[str, int]:
     """What torch counts of the class that a config names: in training, each dropout as the config has it."""
     made_by = getattr(transformers, config["architectures"][0])
     image, towers = config["model_type"] in IMAGES, config["model_type"] in TWO_TOWERS
     if made_by is transformers.T5ForConditionalGeneration and config.get("tie_word_embeddings") is False:
         made_by = UntiedT5  # transformers ties what it makes from a config alone; from a checkpoint it reads two tables
-    encoder = image or config["model_type"] in ENCODERS
+    pair = config["model_type"] in PAIRS
+    encoder = image or pair or config["model_type"] in ENCODERS
     placed = encoder or "max_position_embeddings" in TYPES[config["model_type"]][1]  # tables that are looked up
     length = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
     kept: dict[int, torch.Tensor] = {}
@@ -446,10 +472,11 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
         return tensor
 
     with unpadded():  # in real memory: of a few numbers, that is faster than none
-        model = built(lambda: made_by(made_by.config_class.from_dict(json.loads(json.dumps(config)))), "cpu")
+        model = built(lambda: made_by(made_by.config_class.from_dict(json.loads(json.dumps(nested(config))))), "cpu")
         model.train().config._attn_implementation = implementation
         model.config._experts_implementation = "batched_mm"
-        weights = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
+        buffers = model.buffers() if given else ()  # of what is given nothing else is held by the model
+        weights = {stored.untyped_storage()._cdata for stored in (*model.parameters(), *buffers)}
         found = {"params": sum(parameter.numel() for parameter in model.parameters())}
         facts: dict[str, Any] = {} if encoder else {"use_cache": False}
         if config["model_type"] == "openai-gpt":
@@ -461,8 +488,12 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
         if image:
             side = model.config.image_size
             source = torch.zeros(RUN["B"], model.config.num_channels, side, side)
+        if pair:
+            seen = model.config.vision_config
+            facts["pixel_values"] = torch.zeros(RUN["B_vis"], seen.num_channels, seen.image_size, seen.image_size)
         if towers:
             source, facts["decoder_input_ids"] = source_of(model.config), length
+        if towers or pair:
             for module in model.modules():  # each tower has a config of its own
                 if hasattr(module, "config"):
                     module.config._attn_implementation = implementation
@@ -510,7 +541,7 @@ FORMULAS: dict[tuple[Component, tuple[tuple[Symbol, Expr], ...], str], Formula] 
 
 def by_us(config: Config, path: Path) -> dict[str, int | str]:
     """What is answered of a config: numbers, or the sentences by which they are refused."""
-    path.write_text(json.dumps(config), "utf-8")
+    path.write_text(json.dumps(nested(config)), "utf-8")
     try:
         model = from_config(str(path))
     except SymformerError as error:
@@ -564,15 +595,23 @@ def written(model_type: str) -> Config:
     """Every field that transformers writes of a small config."""
     config = base(model_type)
     made_by = getattr(transformers, config["architectures"][0]).config_class
-    loaded: Config = json.loads(made_by.from_dict(config).to_json_string(use_diff=False))
-    return loaded
+    loaded: Config = json.loads(made_by.from_dict(nested(config)).to_json_string(use_diff=False))
+    return sections.flat(loaded, sections_of(model_type))
 
 
 def held(model_type: str) -> dict[str, tuple[Any, ...]]:
     """The fields that are known at some values only."""
     fields = architecture_class(TYPES[model_type][0]).fields
     read = {*read_by(model_type), *fields.restated}
-    return {name: known for name, known in FIXED.items() if name not in read} | dict(fields.fixed)
+    return {name: known for name, known in everywhere(model_type, FIXED).items() if name not in read} | dict(
+        fields.fixed
+    )
+
+
+def everywhere(model_type: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a config, and the same in every section of it."""
+    inside = {f"{section}.{name}": value for section in sections_of(model_type) for name, value in known.items()}
+    return {**known, **inside}
 
 
 def others(value: Any) -> list[Any]:
@@ -598,7 +637,9 @@ def taken(model_type: str, name: str, values: list[Any]) -> Any:
     made_by = getattr(transformers, TYPES[model_type][2][0]).config_class
     for value in values:
         try:
-            made_by.from_dict({name: deepcopy(value)})  # some classes write into what they are given
+            made_by.from_dict(
+                sections.nested({name: deepcopy(value)}, sections_of(model_type))
+            )  # some classes write into what they are given
         except Exception:  # noqa: S112
             continue
         return value
@@ -649,18 +690,27 @@ PUBLISHED: dict[str, list[Any]] = {
 def test_fields_that_change_nothing_change_nothing(model_type: str, tmp_path: Path) -> None:
     """All of them at once, with other values than the class has; and those that must have one value, with that."""
     fields = architecture_class(TYPES[model_type][0]).fields
-    known = (*INERT, *fields.inert, *(ROTARY if fields.ropes == ROPES and fields.rotary else ()))
+    said = everywhere(model_type, dict.fromkeys(INERT))
+    known = (*said, *fields.inert, *(ROTARY if fields.ropes == ROPES and fields.rotary else ()))
     names = [name for name in known if name not in {*fields.fixed, *read_by(model_type)}]
-    values = {name: others(value) for name, value in written(model_type).items()} | PUBLISHED
+    values = {name: others(value) for name, value in written(model_type).items()}
+    values |= everywhere(model_type, PUBLISHED)
     values |= {"rope_parameters": [APIECE]} if fields.apiece else {}
     changed = {name: taken(model_type, name, values[name]) for name in names if name in values}
-    changed.pop("return_dict")  # its own forward cannot do without
+    for name in everywhere(model_type, {"return_dict": True}):
+        changed.pop(name)  # its own forward cannot do without
+    for section in sections_of(model_type):  # parts of different precision do not run together
+        changed = {name: value for name, value in changed.items() if name not in _precisions(section)}
     assert len(changed) > 20
     changed |= {name: known[0] for name, known in held(model_type).items()}
     assert differences({**base(model_type), **changed}, tmp_path / "config.json") == {}
     ours = by_us({**base(model_type), **changed}, tmp_path / "config.json")
     assert isinstance(ours["params"], int), ours
     assert ours == by_us(base(model_type), tmp_path / "config.json")
+
+
+def _precisions(section: str) -> tuple[str, ...]:
+    return f"{section}.dtype", f"{section}.torch_dtype"
 
 
 @pytest.mark.parametrize("model_type", TYPES)
@@ -672,10 +722,10 @@ def test_each_field_changed(model_type: str, tmp_path: Path) -> None:
     """
     fields = architecture_class(TYPES[model_type][0]).fields
     inert = (
-        {*INERT, *fields.inert} - fields.fixed.keys() - read_by(model_type)
+        {*everywhere(model_type, dict.fromkeys(INERT)), *fields.inert} - fields.fixed.keys() - read_by(model_type)
     )  # held above, all at once, as are accepted values of these
     values = {name: others(value) for name, value in written(model_type).items() if name != "model_type"}
-    values |= PUBLISHED | {"architectures": [[name] for name in TYPES[model_type][2]]}
+    values |= everywhere(model_type, PUBLISHED) | {"architectures": [[name] for name in TYPES[model_type][2]]}
     refused, together = 0, list[Config]()
     for name, value in [(each, value) for each in sorted(values.keys() - inert) for value in values[each]]:
         ours = by_us({**base(model_type), name: value}, tmp_path / "config.json")
@@ -713,6 +763,7 @@ def test_every_class_does_as_its_options_say(model_type: str, tmp_path: Path) ->
     fields = architecture_class(TYPES[model_type][0]).fields
     assert set(TYPES[model_type][2]) == {name for name in fields.classes if not name.startswith("symformer")}
     default = json.loads(getattr(transformers, TYPES[model_type][2][0]).config_class().to_json_string(use_diff=False))
+    default = sections.flat(default, sections_of(model_type))
     other: Config = {}
     for option in fields.options.values():
         value = default[option.name]
@@ -783,7 +834,7 @@ def test_null_is_what_the_class_makes_of_it(model_type: str, tmp_path: Path) -> 
             assert all(isinstance(answer, str) for answer in ours.values()), name
             continue
         try:
-            made_by.from_dict(config)
+            made_by.from_dict(nested(config))
         except Exception:
             assert all(isinstance(answer, str) and repr(name) in answer for answer in ours.values()), (name, ours)
         else:
@@ -813,7 +864,8 @@ def test_the_function_between_matrices_is_read(model_type: str, tmp_path: Path) 
             continue
         assert differences(config, tmp_path / "config.json") == {}
         exact.append(function)
-    assert {"gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "silu", "swish", "tanh", "sigmoid"} == set(exact)
+    known = {"gelu", "gelu_new", "gelu_pytorch_tanh", "quick_gelu", "relu", "silu", "swish", "tanh", "sigmoid"}
+    assert set(exact) == known
     for function in ("prelu", "xielu", "geglu", 7, None):  # the first two have weights of their own
         refusal = by_us({**base(model_type), field: function}, tmp_path / "config.json")["params"]
         assert isinstance(refusal, str)
@@ -936,8 +988,7 @@ def test_a_long_value_is_cut(tmp_path: Path) -> None:
     assert "remove it to count the model before it was quantised" in refusal
 
 
-# The fields that the released configs have beside their sizes; and the numel of the released checkpoints, summed, as in
-# test_architectures.
+# The fields that the released configs have beside their sizes; and the totals, as in test_architectures.
 LLAMA_3 = {
     **{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336},
     **{"num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "vocab_size": 128256},

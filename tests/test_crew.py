@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,3 +65,33 @@ class Unborn:
 def test_a_worker_that_cannot_start_ends_the_run() -> None:
     with pytest.raises(WitnessError, match="a worker process could not start: the process died with exit status 4"):
         list(crew(Unborn(), [()], 1, limit=2))
+
+
+def busy(place: str) -> None:
+    """A job that says again and again that it goes on; for a minute, so that none is left if this test fails."""
+    for beat in range(600):
+        Path(place).write_text(str(beat))
+        time.sleep(0.1)
+
+
+def test_no_worker_outlives_a_run_that_was_killed(tmp_path: Path) -> None:
+    place = tmp_path / "beat"
+    code = f"from tests.test_crew import busy, crew\nlist(crew(busy, [({str(place)!r},)], 1, limit=600))"
+    run = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent.parent)
+    wait_until(lambda: place.exists() and bool(place.read_text()), "no worker began")
+    run.kill()
+    run.wait()
+
+    def still() -> bool:
+        beat = place.read_text()
+        time.sleep(2)
+        return place.read_text() == beat
+
+    wait_until(still, "the worker goes on without the run")
+
+
+def wait_until(done: Callable[[], bool], otherwise: str) -> None:
+    until = time.monotonic() + 40
+    while not done():
+        assert time.monotonic() < until, otherwise
+        time.sleep(0.05)

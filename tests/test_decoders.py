@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from sympy import expand
+from sympy import Min, expand
 from torch.autograd.graph import saved_tensors_hooks
 
 from symformer import SymformerError
@@ -17,7 +17,8 @@ from symformer.architectures.base import Architecture
 from symformer.architectures.bases.llama_like import LlamaLike
 from symformer.architectures.bases.stacked import Stacked
 from symformer.components.self_attention import SelfAttention
-from symformer.language.symbols import SYMBOLS, L, L_dense, L_global, L_local, L_moe
+from symformer.language.notation.tree import value
+from symformer.language.symbols import SYMBOLS, A, B, C, C_win, D, E, G, H, L, L_dense, L_global, L_local, L_moe, S, V
 from symformer.ledger.facts import Kind
 from symformer.witness.calling import unpadded
 from symformer.witness.measure import build
@@ -128,6 +129,24 @@ def test_two_stacks_written_apart_come_to_the_same(name: str) -> None:
     apart, whole = Apart(), component(name)
     for quantity in ("params", "flops", "train-flops", "decode-flops", "kv-cache", "active-params", "inference-memory"):
         assert apart.formula(quantity).expanded == whole.formula(quantity).expanded, quantity
+
+
+def test_what_comes_to_the_same_for_every_kind_is_written_once() -> None:
+    """By hand: queries and output are A·D wide, keys and values G·D; scores and mix are S² pairs a head, or C + 1.
+
+    Every pair of a full mask is counted whatever the window; of a cache a layer with a window reads C_win - 1 at most.
+    """
+    model = architecture("gemma2")
+    projections = 4 * B * L * E * A * D + 4 * B * L * E * G * D + 6 * B * L * E * H
+    full = model.formula("flops")
+    assert full.written == expand(4 * B * S**2 * L * A * D + S * projections + 2 * B * S * V * E)
+    assert full.derivation.whole.chain is not None
+    assert value(full.derivation.whole.chain.steps[-1]) == full.written
+    cached = 4 * B * A * D * (L_local * Min(C, C_win - 1) + L_global * C + L)
+    assert model.formula("decode-flops").written == expand(cached + projections + 2 * B * V * E)
+    causal = model.formula("flops", attention="causal").written
+    assert causal.has(L_local)  # a window leaves fewer pairs
+    assert causal.has(L_global)
 
 
 def test_the_number_of_all_layers_follows_from_that_of_each_kind() -> None:

@@ -20,6 +20,7 @@ from symformer.architectures import names, presets, variants
 from symformer.components import component_class as part_class
 from symformer.components import names as part_names
 from symformer.components.base import Component
+from symformer.configs.sections import flat
 from symformer.documents.blocks import (
     Block,
     Cited,
@@ -423,7 +424,7 @@ def test_letters_of_quantities_are_no_sizes() -> None:
 def test_the_field_beside_a_letter_fills_that_letter(name: str) -> None:
     model = with_numbers(architecture(name))
     fields = model.component.fields  # type: ignore[attr-defined]
-    config = fields.write(model.component, model.known)
+    config = flat(fields.write(model.component, model.known), fields.sections)
     places = model.provenance.places
     assert set(places) == {
         size.name

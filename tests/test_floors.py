@@ -52,7 +52,7 @@ def test_a_way_round_is_seen(tmp_path: Path) -> None:
 def test_siblings_do_not_import_each_other(home: str) -> None:
     """One file a question, one file a model: what two of them share stands on the floor below."""
     shared = {
-        "quantities": {"quantity", "elementwise", "contractions", "generation", "kept", "access", "lengths"}
+        "quantities": {"quantity", "elementwise", "contractions", "generation", "kept", "access", "lengths", "several"}
         | {"kernels", "kernels.saves"},
         "architectures": {
             "base",

@@ -16,6 +16,8 @@ from symformer.ledger.facts import (
     ARRANGING,
     ATTENDING,
     CARRYING,
+    MATCHING,
+    MULTIPLYING,
     POINTWISE,
     ROUTING,
     STORING,
@@ -32,6 +34,7 @@ from symformer.quantities import quantities
 from symformer.quantities.contractions import CONTRACTIONS
 from symformer.quantities.elementwise import ELEMENTWISE
 from symformer.quantities.intensity import BYTES
+from symformer.quantities.quantity import nothing, refusing
 
 TABLES = {f"{name} {number}": table for name, each in quantities().items() for number, table in enumerate(each.tables)}
 TABLES |= {"contractions": CONTRACTIONS, "elementwise": ELEMENTWISE, "intensity bytes": BYTES.rules}
@@ -51,6 +54,14 @@ def test_a_table_that_leaves_a_kind_out_cannot_be_made(name, monkeypatch):
     monkeypatch.setattr(sys.modules["symformer.quantities.quantity"], "Kind", [*Kind, _Undecided])
     with pytest.raises(RuleError, match=rf"the table of {name} has no row for undecided; state a rule"):
         replace(question)
+
+
+def test_what_no_kernel_is_known_to_keep_is_refused(monkeypatch):
+    """A kind of tomorrow has no row in these tables, and is refused by them for the reason that they give."""
+    monkeypatch.setattr(sys.modules["symformer.quantities.quantity"], "Kind", [*Kind, _Undecided])
+    rule = refusing("nobody knows", {Kind.ADD: nothing})[_Undecided]
+    with pytest.raises(RuleError, match=r"^act: nobody knows$"):
+        rule(Entry(Kind.ADD, "act", (), Tensor("act", (B, S, E))), {})
 
 
 class _Undecided:
@@ -112,7 +123,8 @@ def test_a_refusal_gives_its_reason():
 
 
 def test_every_kind_is_in_one_family():
-    families = [STORING, ATTENDING, POINTWISE, ARRANGING, ROUTING, CARRYING]
+    assert {*MULTIPLYING} < {*STORING}
+    families = [STORING, ATTENDING, POINTWISE, ARRANGING, ROUTING, CARRYING, MATCHING]
     assert sorted(kind for family in families for kind in family) == sorted({*Kind} - {Kind.OBSERVED})
     assert {*WEIGHTLESS} == {*Kind} - {*STORING, Kind.OBSERVED}
 

@@ -132,7 +132,7 @@ def module_tree(model: Model, formula: Formula) -> Node:
     root = Node(model.target)
     _grow(root, formula.root, Integer(1), formula)
     for _, node in root.lines():
-        node.total = expand(node.total)
+        node.total = formula.gathered(expand(node.total))
     return root
 
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sympy import Expr
 
-from ..components.base import Component
-from ..components.head_transform import HeadTransform
-from ..components.layer_norm import LayerNorm
-from ..components.linear import Linear
-from ..components.masked_lm_head import MaskedLMHead
-from ..components.mlp import MLP
-from ..components.pooler import Pooler
-from ..components.post_norm_block import PostNormBlock
-from ..components.self_attention import SelfAttention
+from ..components import (
+    MLP,
+    Component,
+    HeadTransform,
+    LayerNorm,
+    Linear,
+    MaskedLMHead,
+    Pooler,
+    PostNormBlock,
+    SelfAttention,
+)
 from ..language.symbols import A, E, E_emb, H, L, N_group, P, V, V_type
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Fields, Function, Witness
-from .bases.bert_like import FIXED, OPTIONS, BertLike
-from .bases.hub import usual
+from .base import Chance, Fields, Function, Witness, option, usual
+from .bases.bert_like import FIXED, BertLike
 from .bases.stacked import Stack
 
 
@@ -38,26 +39,19 @@ class ALBERT(BertLike):
     """
 
     title = "ALBERT"
-    fields = Fields(
+    config = Fields(
         usual({V: 30000, P: 512, V_type: 2, E_emb: 128, E: 4096, H: 16384, L: 12, N_group: 1, A: 64}),
-        {
-            **OPTIONS,
-            "activation": Function("hidden_act", "gelu_new"),
-            "hidden_dropout": Chance("hidden_dropout_prob", 0.0),
-            "attention_dropout": Chance("attention_probs_dropout_prob", 0.0),
-        },
-        model_types=("albert",),
-        classes={"AlbertModel": {"head": "pooler"}, "AlbertForMaskedLM": {"head": "mlm"}},
         fixed={**FIXED, "inner_group_num": (1,)},
         inert=("classifier_dropout_prob", "net_structure_type", "gap_size", "num_memory_blocks", "down_scale_factor"),
     )
-    witness = Witness("transformers", "AlbertConfig", prefix="albert.", rename={".albert_layers.0": ""})
+    heads = {"Model": {"head": "pooler"}, "ForMaskedLM": {"head": "mlm"}}
+    witness = Witness("Albert", prefix="albert.", rename={".albert_layers.0": ""})
     variants = ({}, {"head": "mlm"}, {"head": "mlm", "tied": False})
 
     head: Literal["pooler", "mlm"] = "pooler"
-    activation: Activation = "gelu_new"
-    hidden_dropout: bool = False
-    attention_dropout: bool = False
+    activation: Activation = option(Function("hidden_act", "gelu_new"))
+    hidden_dropout: bool = option(Chance("hidden_dropout_prob", 0.0))
+    attention_dropout: bool = option(Chance("attention_probs_dropout_prob", 0.0))
 
     @property
     def width(self) -> Expr:
@@ -65,11 +59,8 @@ class ALBERT(BertLike):
 
     @property
     def attention(self) -> SelfAttention:
-        return SelfAttention(
-            heads=A,
-            kv_heads=A,
-            head_width=E / A,
-            causal=False,
+        return replace(
+            super().attention,
             query="query",
             key="key",
             value="value",
@@ -86,7 +77,7 @@ class ALBERT(BertLike):
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
-        return (Stack("encoder.albert_layer_groups", L, self.layer, stored=N_group),)
+        return (Stack("encoder.albert_layer_groups", L, self.layer, distinct=N_group),)
 
     def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
         return ops.call("encoder.embedding_hidden_mapping_in", Linear(out=E), super().embed(ops, tokens))

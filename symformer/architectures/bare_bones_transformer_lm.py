@@ -6,17 +6,11 @@ from dataclasses import dataclass
 
 from sympy import Integer
 
-from ..components.layer_norm import LayerNorm
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.position_embedding import PositionEmbedding
-from ..components.pre_norm_block import PreNormBlock
-from ..components.self_attention import SelfAttention
-from ..components.token_embedding import TokenEmbedding
+from ..components import MLP, LayerNorm, LMHead, PositionEmbedding, PreNormBlock, SelfAttention, TokenEmbedding
 from ..language.symbols import E, H, P, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Field, Fields, Witness
+from .base import PLAIN, Architecture, Fields, Witness, usual
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +24,10 @@ class BareBonesTransformerLM(Architecture):
     title = "Bare-bones transformer language model"
     shapes = "tokens[B,S] -> logits[B,S,V]"
 
-    fields = Fields(
-        {V: Field(("vocabulary",)), P: Field(("positions",)), E: Field(("width",)), H: Field(("hidden",))},
-        classes={"BareBonesTransformerLM": {}},
+    config = Fields(usual({V: None, P: None, E: None, H: None}, PLAIN), classes={"BareBonesTransformerLM": {}})
+    witness = Witness(
+        library="symformer.witness.models.teaching", prefix="", author="a small torch module of symformer's own"
     )
-    witness = Witness("symformer.witness.models.teaching", author="a small torch module of symformer's own")
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         attention = SelfAttention(heads=Integer(1), kv_heads=Integer(1), head_width=E)

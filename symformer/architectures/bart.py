@@ -7,19 +7,21 @@ from typing import Any
 
 from sympy import Integer
 
-from ..components.base import Component
-from ..components.cross_attention import CrossAttention
-from ..components.dropout import Dropout
-from ..components.layer_norm import LayerNorm
-from ..components.mlp import MLP
-from ..components.position_embedding import PositionEmbedding
-from ..components.post_norm_block import PostNormBlock
-from ..components.self_attention import SelfAttention
+from ..components import (
+    MLP,
+    Component,
+    CrossAttention,
+    Dropout,
+    LayerNorm,
+    PositionEmbedding,
+    PostNormBlock,
+    SelfAttention,
+)
 from ..language.sizes import Divides
 from ..language.symbols import A, B, E, H, L_dec, L_enc, P, V
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Field, Fields, Function, Witness
+from .base import Chance, Field, Fields, Function, Witness, option
 from .bases.encoder_decoder import EncoderDecoder, Tower
 
 SKIPPED = Integer(2)  # rows of a table of positions that fairseq kept for the padding's number
@@ -39,7 +41,7 @@ class BART(EncoderDecoder):
     title = "BART"
     constraints = (Divides(A, E),)
 
-    fields = Fields(
+    config = Fields(
         {
             V: Field(("vocab_size",), 50265),
             P: Field(("max_position_embeddings",), 1024),
@@ -49,14 +51,6 @@ class BART(EncoderDecoder):
             L_dec: Field(("decoder_layers",), 12),
             A: Field(("encoder_attention_heads", "num_attention_heads"), 16, twins=("decoder_attention_heads",)),
         },
-        {
-            "activation": Function("activation_function", "gelu"),
-            "dropout": Chance("dropout", 0.1),
-            "attention_dropout": Chance("attention_dropout", 0.0),
-            "activation_dropout": Chance("activation_dropout", 0.0),
-        },
-        model_types=("bart",),
-        classes={"BartForConditionalGeneration": {"head": "lm"}, "BartModel": {"head": "none"}},
         # Without its ties the class has a table for each tower, which nobody trained; a layer left out is not computed.
         fixed={"is_encoder_decoder": (True,), "tie_word_embeddings": (True,)}
         | dict.fromkeys(("encoder_layerdrop", "decoder_layerdrop"), (0.0,)),
@@ -67,13 +61,13 @@ class BART(EncoderDecoder):
             "force_bos_token_to_be_generated",
         ),
     )
-    witness = Witness("transformers", "BartConfig", prefix="model.")
+    witness = Witness("Bart")
     variants = ({}, {"head": "none"})
 
-    activation: Activation = "gelu"
-    dropout: bool = True
-    attention_dropout: bool = False
-    activation_dropout: bool = False
+    activation: Activation = option(Function("activation_function", "gelu"))
+    dropout: bool = option(Chance("dropout", 0.1))
+    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
+    activation_dropout: bool = option(Chance("activation_dropout", 0.0))
 
     def layer(self, tower: Tower) -> Component:
         facts: dict[str, Any] = {"heads": A, "kv_heads": A, "head_width": E / A, "output": "out_proj"}

@@ -7,15 +7,12 @@ from typing import Literal
 
 from sympy import Integer
 
-from ..components.linear import Linear
-from ..components.masked_lm_head import MaskedLMHead
-from ..components.pooler import Pooler
+from ..components import Linear, MaskedLMHead, Pooler
 from ..language.symbols import A, E, H, L, P, V, V_type
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Fields, Witness
-from .bases.bert_like import FIXED, OPTIONS, BertLike
-from .bases.hub import usual
+from .base import Fields, Witness, usual
+from .bases.bert_like import FIXED, BertLike
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,22 +24,16 @@ class BERT(BertLike):
     """
 
     title = "BERT"
-    fields = Fields(
+    config = Fields(
         usual({V: 30522, P: 512, V_type: 2, E: 768, H: 3072, L: 12, A: 12}),
-        OPTIONS,
-        model_types=("bert",),
-        classes={
-            "BertModel": {"head": "pooler"},
-            "BertForMaskedLM": {"head": "mlm"},
-            "BertForPreTraining": {"head": "pretraining"},
-        },
         fixed=FIXED,
         inert=(  # written by early releases, and read by no class
             *("directionality", "pooler_type", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers"),
             "pooler_size_per_head",
         ),
     )
-    witness = Witness("transformers", "BertConfig", prefix="bert.")
+    heads = {"Model": {"head": "pooler"}, "ForMaskedLM": {"head": "mlm"}, "ForPreTraining": {"head": "pretraining"}}
+    witness = Witness("Bert", prefix="bert.")
     variants = ({}, {"head": "mlm"}, {"head": "pretraining"}, {"head": "mlm", "tied": False})
 
     head: Literal["pooler", "mlm", "pretraining"] = "pooler"

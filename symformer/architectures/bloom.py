@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.alibi import ALiBi
-from ..components.base import Component
-from ..components.mlp import MLP
-from ..components.pre_norm_block import PreNormBlock
+from ..components import MLP, ALiBi, Component, PreNormBlock
 from ..language.symbols import A, E, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Field, Fields, Switch, Witness
-from .bases.gpt_like import OWN_ATTENTION, GPTLike
-from .bases.hub import heads
-from .bases.stacked import Names
+from .base import OPENAI, OWN_ATTENTION, Chance, Fields, Names, Witness, option, usual
+from .bases.gpt_like import GPTLike
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,20 +22,8 @@ class BLOOM(GPTLike):
 
     title = "BLOOM"
     names = Names(table="word_embeddings", layers="h", norm="ln_f")
-    fields = Fields(
-        {
-            V: Field(("vocab_size",), 250880),
-            E: Field(("hidden_size", "n_embed"), 64),
-            L: Field(("n_layer", "num_hidden_layers"), 2),
-            A: Field(("n_head", "num_attention_heads"), 8),
-        },
-        {
-            "tied": Switch("tie_word_embeddings", True),
-            "attention_dropout": Chance("attention_dropout", 0.0),
-            "dropout": Chance("hidden_dropout", 0.0),
-        },
-        model_types=("bloom",),
-        classes=heads("Bloom"),
+    config = Fields(
+        usual({V: 250880, E: 64, L: 2, A: 8}, {**OPENAI, E: ("hidden_size", "n_embed")}),
         fixed={"slow_but_exact": (False,)},  # multiplies in pieces, and leaves the biases out
         inert=(
             *("apply_residual_connection_post_layernorm", "pretraining_tp"),  # what is added, and in how many pieces
@@ -48,11 +31,10 @@ class BLOOM(GPTLike):
             *("skip_bias_add", "skip_bias_add_qkv", "seq_length", "n_inner"),  # read by no class
         ),
     )
-    witness = Witness("transformers", "BloomConfig", prefix="transformer.", masked=False, unread=OWN_ATTENTION)
-    variants = ({}, {"tied": False}, {"head": "none"})
+    witness = Witness("Bloom", prefix="transformer.", masked=False, unread=OWN_ATTENTION)
 
-    attention_dropout: bool = False
-    dropout: bool = False
+    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
+    dropout: bool = option(Chance("hidden_dropout", 0.0))
 
     @property
     def layer(self) -> Component:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.head_norm import HeadNorm
-from ..components.layer_norm import LayerNorm
-from ..components.parallel_block import ParallelBlock
-from ..language.sizes import Divides
+from ..components import Component, HeadNorm, LayerNorm
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import Field, Fields, Switch, Witness
-from .bases.hub import NO_TABLE, heads, usual
-from .bases.llama_like import OPTIONS, LlamaLike
+from .base import HEAD_WIDTH, HEADS_DIVIDE, Fields, Switch, Witness, option, unknown, usual
+from .bases.biased import Biased
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cohere(LlamaLike):
+class Cohere(Biased):
     """Command-R, Cohere 2024 [cohere2024]: attention and the MLP read one norm side by side; Command-R+ normalises
     queries and keys besides.
 
@@ -27,39 +22,15 @@ class Cohere(LlamaLike):
     """
 
     title = "Cohere"
-    fields = Fields(
-        usual({V: 256000, E: 8192, H: 22528, L: 40, A: 64, G: A, D: Field(("head_dim",), E / A)}),
-        {
-            **OPTIONS,
-            "tied": Switch("tie_word_embeddings", True),
-            "attention_bias": Switch("attention_bias", False),
-            "qk_norm": Switch("use_qk_norm", False),
-        },
-        model_types=("cohere",),
-        classes=heads("Cohere"),
-        rotary=True,
-        inert=(NO_TABLE, "logit_scale"),  # a factor
-    )
-    witness = Witness(
-        "transformers",
-        "CohereConfig",
-        prefix="model.",
-        conditions=(Divides(A, E),),
-        unread="what the class keeps of the layer norm that it writes out in Python is not known",
-    )
+    norm = LayerNorm(bias=False)
+    config = Fields(usual({V: 256000, E: 8192, H: 22528, L: 40, A: 64, G: A, D: HEAD_WIDTH}), inert=("logit_scale",))
+    witness = Witness("Cohere", conditions=HEADS_DIVIDE, unread=unknown("the layer norm that it writes out in Python"))
     variants = ({}, {"qk_norm": True}, {"attention_bias": True}, {"tied": False}, {"head": "none"})
 
-    tied: bool = True
-    attention_bias: bool = False
-    qk_norm: bool = False
-
-    @property
-    def norm(self) -> Component:
-        return LayerNorm(bias=False)
+    tied: bool = option(Switch("tie_word_embeddings", True))
+    qk_norm: bool = option(Switch("use_qk_norm", False))
 
     @property
     def layer(self) -> Component:
-        bias = self.attention_bias
-        normed = HeadNorm() if self.qk_norm else None
-        attention = replace(self.rotary_attention, bias=bias, output_bias=bias, head_norm=normed)
-        return ParallelBlock(parts={"input_layernorm": self.norm, "self_attn": attention, "mlp": self.mlp})
+        attention = replace(self.rotary_attention, head_norm=HeadNorm() if self.qk_norm else None)
+        return self.parallel_layer(attention, self.mlp)

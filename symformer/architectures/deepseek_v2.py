@@ -8,10 +8,8 @@ from sympy import Integer
 
 from ..language.sizes import Divides
 from ..language.symbols import A, D_nope, D_rope, D_v, E, H, K, L_dense, L_moe, M, R_kv, R_q, V, X, X_shared
-from .base import Field, Fields, Witness
-from .bases.hub import NO_TABLE, heads, usual
+from .base import Field, Fields, Witness, usual
 from .bases.latent import STACKS, Latent
-from .bases.llama_like import OPTIONS
 
 EXPERTS = {M: 1407, X: Field(("n_routed_experts", "num_experts"), 64), X_shared: 2, K: None}
 DEPTHS = {L_dense: None, L_moe: Field(("num_hidden_layers",), 32, beside=L_dense)}
@@ -29,28 +27,11 @@ class DeepSeekV2(Latent):
     """
 
     title = "DeepSeek-V2"
-    fields = Fields(
-        usual({V: 102400, E: 4096, H: 11008, **EXPERTS, **DEPTHS, **HEADS}),
-        OPTIONS,
-        nullable={"query_latent": R_q},
-        model_types=("deepseek_v2",),
-        classes=heads("DeepseekV2"),
-        restated={"num_key_value_heads": A, "head_dim": D_rope, "qk_head_dim": D_nope + D_rope},
-        fixed={"output_router_logits": (False,), "moe_layer_freq": (1,)},
-        rotary=True,
-        inert=(
-            # how a linear layer was once cut for training; which experts a token goes to, and with what weights
-            *(NO_TABLE, "pretraining_tp", "n_group", "topk_group", "topk_method", "scoring_func"),
-            *("routed_scaling_factor", "norm_topk_prob", "aux_loss_alpha", "seq_aux", "ep_size"),
-        ),
-    )
+    config = Fields(usual({V: 102400, E: 4096, H: 11008, **EXPERTS, **DEPTHS, **HEADS}), inert=("norm_topk_prob",))
     witness = Witness(
-        "transformers",
-        "DeepseekV2Config",
-        prefix="model.",
+        "DeepseekV2",
         stacks=STACKS,
         arguments={"num_key_value_heads": None},
         # it turns pairs as complex numbers, which may not begin at an odd place
         conditions=(Divides(A, E), Divides(Integer(2), D_nope), Divides(Integer(2), R_kv)),
     )
-    variants = ({}, {"query_latent": False}, {"tied": True}, {"head": "none"})

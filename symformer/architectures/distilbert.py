@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..components.base import Component
-from ..components.head_transform import HeadTransform
-from ..components.layer_norm import LayerNorm
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.post_norm_block import PostNormBlock
-from ..components.self_attention import SelfAttention
+from ..components import MLP, Component, HeadTransform, LayerNorm, LMHead, PostNormBlock, SelfAttention
 from ..language.symbols import A, E, H, L, P, V
-from ..ledger.facts import Tensor
+from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Field, Fields, Function, Switch, Witness
+from .base import Chance, Fields, Function, Names, Witness, option, usual
 from .bases.bert_like import BertLike
-from .bases.stacked import Names
+
+NAMES = {
+    E: ("dim", "hidden_size"),
+    H: ("hidden_dim",),
+    L: ("n_layers", "num_hidden_layers"),
+    A: ("n_heads", "num_attention_heads"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,30 +30,19 @@ class DistilBERT(BertLike):
 
     title = "DistilBERT"
     names = Names(table="embeddings.word_embeddings", layers="transformer.layer")
-    fields = Fields(
-        {
-            V: Field(("vocab_size",), 30522),
-            P: Field(("max_position_embeddings",), 512),
-            E: Field(("dim", "hidden_size"), 768),
-            H: Field(("hidden_dim",), 3072),
-            L: Field(("n_layers", "num_hidden_layers"), 6),
-            A: Field(("n_heads", "num_attention_heads"), 12),
-        },
-        {
-            "tied": Switch("tie_word_embeddings", True),
-            "activation": Function("activation", "gelu"),
-            "hidden_dropout": Chance("dropout", 0.1),
-            "attention_dropout": Chance("attention_dropout", 0.1),
-        },
-        model_types=("distilbert",),
-        classes={"DistilBertModel": {"head": "none"}, "DistilBertForMaskedLM": {"head": "mlm"}},
+    config = Fields(
+        usual({V: 30522, P: 512, E: 768, H: 3072, L: 6, A: 12}, NAMES),
         fixed={"sinusoidal_pos_embds": (False,)},  # a table that is not trained
         inert=("qa_dropout", "seq_classif_dropout", "tie_weights_"),  # of heads that no class here has
     )
-    witness = Witness("transformers", "DistilBertConfig", prefix="distilbert.")
+    heads = {"Model": {"head": "none"}, "ForMaskedLM": {"head": "mlm"}}
+    witness = Witness("DistilBert", prefix="distilbert.")
     variants = ({}, {"head": "mlm"}, {"head": "mlm", "tied": False})
 
     head: Literal["none", "mlm"] = "none"
+    activation: Activation = option(Function("activation", "gelu"))
+    hidden_dropout: bool = option(Chance("dropout", 0.1))
+    attention_dropout: bool = option(Chance("attention_dropout", 0.1))
 
     @property
     def segments(self) -> Component | None:
@@ -61,16 +50,14 @@ class DistilBERT(BertLike):
 
     @property
     def attention(self) -> SelfAttention:
-        return SelfAttention(
-            heads=A,
-            kv_heads=A,
-            head_width=E / A,
-            causal=False,
+        return replace(
+            super().attention,
             query="q_lin",
             key="k_lin",
             value="v_lin",
             output="out_lin",
             weight_dropout="dropout" if self.attention_dropout else "",
+            output_dropout="",
         )
 
     @property

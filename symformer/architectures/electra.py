@@ -7,16 +7,13 @@ from typing import Literal
 
 from sympy import Expr, Integer
 
-from ..components.head_transform import HeadTransform
-from ..components.linear import Linear
-from ..components.lm_head import LMHead
+from ..components import HeadTransform, Linear, LMHead
 from ..language.sizes import Condition, Differs
 from ..language.symbols import A, E, E_emb, H, L, P, V, V_type
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Fields, Witness
-from .bases.bert_like import FIXED, OPTIONS, BertLike
-from .bases.hub import usual
+from .base import Fields, Witness, usual
+from .bases.bert_like import FIXED, BertLike
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,20 +28,18 @@ class ELECTRA(BertLike):
     """
 
     title = "ELECTRA"
-    fields = Fields(
+    config = Fields(
         usual({V: 30522, P: 512, V_type: 2, E_emb: 128, E: 256, H: 1024, L: 12, A: 4}),
-        OPTIONS,
         apart={"projected": (E_emb, E)},
-        model_types=("electra",),
-        classes={
-            "ElectraModel": {"head": "none"},
-            "ElectraForPreTraining": {"head": "discriminator"},
-            "ElectraForMaskedLM": {"head": "generator"},
-        },
         fixed=FIXED,
         inert=("summary_type", "summary_use_proj", "summary_activation", "summary_last_dropout"),  # of no head here
     )
-    witness = Witness("transformers", "ElectraConfig", prefix="electra.")
+    heads = {
+        "Model": {"head": "none"},
+        "ForPreTraining": {"head": "discriminator"},
+        "ForMaskedLM": {"head": "generator"},
+    }
+    witness = Witness("Electra", prefix="electra.")
     variants = (
         {},
         {"head": "discriminator"},

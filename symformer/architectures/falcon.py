@@ -7,24 +7,18 @@ from typing import Literal
 
 from sympy import Expr, Integer
 
-from ..components.alibi import ALiBi
-from ..components.base import Component
-from ..components.mlp import MLP
-from ..components.parallel_block import ParallelBlock
-from ..components.pre_norm_block import PreNormBlock
-from ..components.rotary_positions import RotaryPositions
+from ..components import MLP, ALiBi, Component, ParallelBlock, PreNormBlock, RotaryPositions
 from ..configs.fields import Config
 from ..language.errors import ConfigError, OptionError
 from ..language.sizes import Condition, Divides, shown
 from ..language.symbols import A, E, G, H, L, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Choice, Field, Fields, Function, Switch, Witness
-from .bases.gpt_like import OWN_ATTENTION, GPTLike
-from .bases.hub import NO_TABLE, heads, usual
-from .bases.stacked import Names
+from .base import NO_TABLE, OWN_ATTENTION, Choice, Field, Fields, Function, Names, Switch, Witness, option, usual
+from .bases.gpt_like import GPTLike
 
 HEADS = Field(("num_attention_heads",), 71)
+NAMES = {E: ("hidden_size", "n_embed"), H: ("ffn_hidden_size",), G: ("num_kv_heads",)}
 
 
 @dataclass(frozen=True)
@@ -58,31 +52,14 @@ class Falcon(GPTLike):
     title = "Falcon"
     names = Names(table="word_embeddings", layers="h", norm="ln_f")
     relations = {H: 4 * E}
-    fields = Fields(
-        usual({V: 65024, L: 32, A: HEADS})
-        | {
-            E: Field(("hidden_size", "n_embed"), 4544),
-            H: Field(("ffn_hidden_size",), 4 * E, null=True),
-            G: Field(("num_kv_heads",), A, null=True),
-        },
-        {
-            "tied": Switch("tie_word_embeddings", True),
-            "grouped": Switch("new_decoder_architecture", False),
-            "multi_query": MultiQuery("multi_query", True),
-            "parallel": Switch("parallel_attn", True),
-            "alibi": Switch("alibi", False),
-            "bias": Switch("bias", False),
-            "norms": Choice("num_ln_in_parallel_attn", {None: "usual", 1: "one", 2: "two"}, None),
-            "activation": Function("activation", "gelu"),
-        },
+    config = Fields(
+        usual({V: 65024, L: 32, A: HEADS, E: 4544, H: 4 * E, G: A}, NAMES),
         needs={G: "grouped"},
-        model_types=("falcon",),
-        classes=heads("Falcon"),
         fixed={"hidden_dropout": (0.0,), "attention_dropout": (0.0,)},  # dropped where no part of a layer ends
         rotary=True,
         inert=(NO_TABLE, "apply_residual_connection_post_layernorm"),  # the second is read by no class
     )
-    witness = Witness("transformers", "FalconConfig", prefix="transformer.", masked=False, unread=OWN_ATTENTION)
+    witness = Witness("Falcon", prefix="transformer.", masked=False, unread=OWN_ATTENTION)
     variants = (
         {},
         {"grouped": True},
@@ -91,13 +68,15 @@ class Falcon(GPTLike):
         {"head": "none"},
     )
 
-    grouped: bool = False
-    multi_query: bool = True
-    parallel: bool = True
-    alibi: bool = False
-    bias: bool = False
-    norms: Literal["usual", "one", "two"] = "usual"
-    activation: Activation = "gelu"
+    grouped: bool = option(Switch("new_decoder_architecture", False))
+    multi_query: bool = option(MultiQuery("multi_query", True))
+    parallel: bool = option(Switch("parallel_attn", True))
+    alibi: bool = option(Switch("alibi", False))
+    bias: bool = option(Switch("bias", False))
+    norms: Literal["usual", "one", "two"] = option(
+        Choice("num_ln_in_parallel_attn", {None: "usual", 1: "one", 2: "two"}, None)
+    )
+    activation: Activation = option(Function("activation", "gelu"))
 
     def __post_init__(self) -> None:
         """Refuse what transformers' class has no forward pass for. Raises OptionError."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.token_embedding import TokenEmbedding
+from ..components import MLP, LMHead, TokenEmbedding
 from ..language.symbols import E, H, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Field, Fields, Witness
+from .base import PLAIN, Architecture, Fields, Witness, usual
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +23,10 @@ class FeedForwardLM(Architecture):
     title = "Feed-forward language model"
     shapes = "tokens[B,S] -> logits[B,S,V]"
 
-    fields = Fields(
-        {V: Field(("vocabulary",)), E: Field(("width",)), H: Field(("hidden",))},
-        classes={"FeedForwardLM": {}},
+    config = Fields(usual({V: None, E: None, H: None}, PLAIN), classes={"FeedForwardLM": {}})
+    witness = Witness(
+        library="symformer.witness.models.teaching", prefix="", author="a small torch module of symformer's own"
     )
-    witness = Witness("symformer.witness.models.teaching", author="a small torch module of symformer's own")
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         x = ops.call("embedding", TokenEmbedding(), tokens)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..language.sizes import Divides
 from ..language.symbols import A, C_win, D, E, G, H, V
-from .base import Fields, Witness
-from .bases.gemma_like import GEMMA_INERT, GEMMA_OPTIONS, GemmaLike
-from .bases.hub import heads, usual
+from .base import HEADS_DIVIDE, Fields, Witness, usual
+from .bases.gemma_like import GemmaLike
 from .bases.local_global import STACKS, local_global
 
 
@@ -24,21 +22,8 @@ class Gemma2(GemmaLike):
     """
 
     title = "Gemma 2"
-    fields = Fields(
+    config = Fields(
         usual({V: 256000, E: 2304, H: 9216, A: 8, G: 4, D: 256, C_win: 4096}),
-        GEMMA_OPTIONS,
         layers=local_global(1, 26),
-        model_types=("gemma2",),
-        classes=heads("Gemma2"),
-        fixed={"use_bidirectional_attention": (False, None)},
-        rotary=True,
-        inert=GEMMA_INERT,
     )
-    witness = Witness(
-        "transformers",
-        "Gemma2Config",
-        prefix="model.",
-        stacks=STACKS,
-        conditions=(Divides(A, E),),
-    )
-    variants = ({}, {"tied": False}, {"head": "none"})
+    witness = Witness("Gemma2", stacks=STACKS, conditions=HEADS_DIVIDE)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.self_attention import SelfAttention
-from ..language.sizes import Divides
+from ..components import SelfAttention
 from ..language.symbols import A, C_win, D, E, G, H, V
-from .base import Fields, Witness
-from .bases.gemma_like import GEMMA_INERT, GEMMA_OPTIONS, GemmaLike
-from .bases.hub import usual
+from .base import HEADS_DIVIDE, Fields, Witness, usual
+from .bases.gemma_like import GemmaLike
 from .bases.local_global import STACKS, local_global
 
 
@@ -23,22 +21,16 @@ class Gemma3(GemmaLike):
     """
 
     title = "Gemma 3"
-    fields = Fields(
+    config = Fields(
         usual({V: 262208, E: 2304, H: 9216, A: 8, G: 4, D: 256, C_win: 4096}),
-        GEMMA_OPTIONS,
         layers=local_global(5, 26),
         model_types=("gemma3_text",),
         classes={"Gemma3ForCausalLM": {"head": "lm"}, "Gemma3TextModel": {"head": "none"}},
-        fixed={
-            "use_bidirectional_attention": (False, None),
-            **dict.fromkeys(("sliding_window_pattern", "_sliding_window_pattern"), (6,)),
-        },
-        rotary=True,
+        fixed=dict.fromkeys(("sliding_window_pattern", "_sliding_window_pattern"), (6,)),
         apiece=("full_attention", "sliding_attention"),
-        inert=(*GEMMA_INERT, "rope_local_base_freq"),  # positions of the layers with a window
+        inert=("rope_local_base_freq",),  # positions of the layers with a window
     )
-    witness = Witness("transformers", "Gemma3TextConfig", prefix="model.", stacks=STACKS, conditions=(Divides(A, E),))
-    variants = ({}, {"tied": False}, {"head": "none"})
+    witness = Witness("Gemma3Text", stacks=STACKS, conditions=HEADS_DIVIDE)
 
     @property
     def rotary_attention(self) -> SelfAttention:

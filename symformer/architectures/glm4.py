@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sympy import Integer
-
-from ..components.base import Component
-from ..components.gated_mlp import GatedMLP
-from ..components.rotary_positions import RotaryPositions
-from ..components.sandwich_block import SandwichBlock
-from ..language.sizes import AtMost, Divides
+from ..components import Component, GatedMLP
 from ..language.symbols import A, D, D_rope, E, G, H, L, V
-from ..ledger.facts import Tensor
-from ..ledger.operations import Operations
-from .base import Fields, Share, Switch, Witness
-from .bases.hub import NO_TABLE, heads, usual
-from .bases.llama_like import OPTIONS, LlamaLike
+from .base import Fields, Switch, Witness, option, rotating, unknown, usual
+from .bases.llama_like import PARTLY_ROTARY
+from .bases.sandwich import Sandwich
 
 
 @dataclass(frozen=True, kw_only=True)
-class GLM4(LlamaLike):
+class GLM4(Sandwich):
     """GLM-4, Team GLM 2024 [glm2024], section 2; its second form, with a norm on both sides of each sublayer.
 
     Queries, keys and values have biases, a part of each head turns, and one matrix gives the gate and what it opens.
@@ -30,40 +22,24 @@ class GLM4(LlamaLike):
     """
 
     title = "GLM-4"
-    constraints = (Divides(G, A), Divides(Integer(2), D_rope), AtMost(D_rope, D))
-    fields = Fields(
-        usual({V: 151552, E: 4096, H: 13696, L: 40, A: 32, G: 2, D: 128})
-        | {D_rope: Share(("partial_rotary_factor",), of=D, part=0.5)},
-        {**OPTIONS, "attention_bias": Switch("attention_bias", True)},
-        model_types=("glm4",),
-        classes=heads("Glm4"),
-        rotary=True,
-        inert=(NO_TABLE,),
-    )
+    constraints = PARTLY_ROTARY
+    turned = D_rope
+    around_attention = ("input_layernorm", "post_self_attn_layernorm")
+    around_mlp = ("post_attention_layernorm", "post_mlp_layernorm")
+    config = Fields(usual({V: 151552, E: 4096, H: 13696, L: 40, A: 32, G: 2, D: 128, D_rope: rotating(D, 0.5)}))
     witness = Witness(
-        "transformers",
-        "Glm4Config",
-        prefix="model.",
+        "Glm4",
         arguments={"pad_token_id": None},  # else it has to be a token
-        unread="what the class keeps of the angles that each layer repeats for itself is not known",
+        unread=unknown("the angles that each layer repeats for itself"),
     )
     variants = ({}, {"attention_bias": False}, {"tied": True}, {"head": "none"})
 
-    attention_bias: bool = True
+    attention_bias: bool = option(Switch("attention_bias", True))
 
     @property
-    def layer(self) -> Component:
-        attention = replace(self.rotary_attention, bias=self.attention_bias, positions=RotaryPositions(width=D_rope))
-        return SandwichBlock(
-            parts={
-                "input_layernorm": self.norm,
-                "self_attn": attention,
-                "post_self_attn_layernorm": self.norm,
-                "post_attention_layernorm": self.norm,
-                "mlp": GatedMLP(activation=self.activation, fused="gate_up_proj", act="activation_fn"),
-                "post_mlp_layernorm": self.norm,
-            }
-        )
+    def attention(self) -> Component:
+        return replace(self.rotary_attention, bias=self.attention_bias)
 
-    def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
-        return (ops.positions("rotary_emb", tokens.shape[1], D_rope, "rotary"),)
+    @property
+    def mlp(self) -> Component:
+        return GatedMLP(activation=self.activation, fused="gate_up_proj", act="activation_fn")

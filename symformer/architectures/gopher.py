@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.base import Component
-from ..components.mlp import MLP
-from ..components.pre_norm_block import PreNormBlock
-from ..components.relative_attention import RelativeAttention
+from ..components import MLP, Component, PreNormBlock, RelativeAttention
 from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Field, Fields, Switch, Witness
+from .base import PLAIN, Field, Fields, Names, Switch, Witness, option, usual
 from .bases.decoder import Decoder
-from .bases.stacked import Names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,22 +29,15 @@ class Gopher(Decoder):
     names = Names(table="embedding", head="head")
     relations = {H: 4 * E}
     constraints = (Divides(A, E),)
-
-    fields = Fields(
-        {
-            V: Field(("vocabulary",)),
-            E: Field(("width",)),
-            H: Field(("hidden",), 4 * E),
-            L: Field(("layers",)),
-            A: Field(("heads",)),
-        },
-        {"bias": Switch("bias", True)},
-        classes={"Gopher": {}},
+    config = Fields(
+        usual({V: None, E: None, H: Field(("hidden",), 4 * E), L: None, A: None}, PLAIN), classes={"Gopher": {}}
     )
-    witness = Witness("symformer.witness.models.gopher", author="a small torch module of symformer's own")
+    witness = Witness(
+        library="symformer.witness.models.gopher", prefix="", author="a small torch module of symformer's own"
+    )
     variants = ({}, {"bias": False})
 
-    bias: bool = True
+    bias: bool = option(Switch("bias", True))
 
     @property
     def layer(self) -> Component:

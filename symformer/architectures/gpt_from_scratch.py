@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.base import Component
-from ..components.dropout import Dropout
-from ..components.layer_norm import LayerNorm
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.pre_norm_block import PreNormBlock
-from ..components.self_attention import SelfAttention
+from ..components import MLP, Component, LayerNorm, LMHead, PreNormBlock, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import A, E, L, P, V
-from ..ledger.facts import Tensor
-from ..ledger.operations import Operations
-from .base import Field, Fields, Switch, Witness
+from .base import Fields, Names, Switch, Witness, option, usual
 from .bases.decoder import Decoder
-from .bases.stacked import Names, with_positions
+
+NAMES = {P: ("context_length",), E: ("emb_dim",), L: ("n_layers",), A: ("n_heads",)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,32 +24,20 @@ class GPTFromScratch(Decoder):
     """
 
     title = "GPT from scratch"
-    names = Names(table="tok_emb", layers="trf_blocks", norm="final_norm", head="out_head")
+    names = Names(table="tok_emb", positions="pos_emb", layers="trf_blocks", norm="final_norm", head="out_head")
     constraints = (Divides(A, E),)
-
-    fields = Fields(
-        {
-            V: Field(("vocab_size",)),
-            P: Field(("context_length",)),
-            E: Field(("emb_dim",)),
-            L: Field(("n_layers",)),
-            A: Field(("n_heads",)),
-        },
-        {"qkv_bias": Switch("qkv_bias", False), "tied": Switch("tied", False)},
-        classes={"GPTModel": {}},
-    )
+    norm = LayerNorm()
+    config = Fields(usual(dict.fromkeys((V, P, E, L, A)), NAMES), classes={"GPTModel": {}})
     witness = Witness(
-        "symformer.witness.models.gpt_from_scratch",
+        library="symformer.witness.models.gpt_from_scratch",
+        prefix="",
         author="a torch module of symformer's own, written to the book's chapter 4",
     )
     variants = ({}, {"tied": True}, {"qkv_bias": True})
+    embedding_drop = "drop_emb"
 
-    qkv_bias: bool = False
-    tied: bool = False
-
-    @property
-    def norm(self) -> Component:
-        return LayerNorm()
+    qkv_bias: bool = option(Switch("qkv_bias", False))
+    tied: bool = option(Switch("tied", False))
 
     @property
     def layer(self) -> Component:
@@ -78,6 +59,3 @@ class GPTFromScratch(Decoder):
     @property
     def lm_head(self) -> LMHead | None:
         return LMHead(tied=self.tied)
-
-    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
-        return ops.call("drop_emb", Dropout(), with_positions(ops, "pos_emb", super().embed(ops, tokens)))

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.dropout import Dropout
-from ..components.mlp import MLP
-from ..components.parallel_block import ParallelBlock
-from ..components.pre_norm_block import PreNormBlock
+from ..components import MLP, Component, LayerNorm, ParallelBlock, PreNormBlock
 from ..language.symbols import A, D_rope, E, H, L, V
-from ..ledger.facts import Activation, Tensor
-from ..ledger.operations import Operations
-from .base import Chance, Fields, Function, Share, Switch, Witness
-from .bases.hub import NO_TABLE, heads, usual
-from .bases.llama_like import OPTIONS
-from .bases.partly_rotary import PartlyRotary
-from .bases.stacked import Names
+from .base import Activation, Chance, Fields, Function, Names, Share, Switch, Witness, option, usual
+from .bases.llama_like import PART_OF_A_HEAD, LlamaLike
 
 
 @dataclass(frozen=True, kw_only=True)
-class GPTNeoX(PartlyRotary):
+class GPTNeoX(LlamaLike):
     """GPT-NeoX, Black et al. 2022 [black2022], section 2.1; Pythia, Biderman et al. 2023 [biderman2023], alike.
 
     Attention and the MLP read x side by side, each through a norm of its own; a part of each head turns.
@@ -31,27 +22,20 @@ class GPTNeoX(PartlyRotary):
 
     title = "GPT-NeoX"
     names = Names(table="embed_in", norm="final_layer_norm")
-    fields = Fields(
+    constraints = PART_OF_A_HEAD
+    head_width, turned = E / A, D_rope
+    norm = LayerNorm()
+    config = Fields(
         usual({V: 50432, E: 6144, H: 24576, L: 44, A: 64, D_rope: Share(("rotary_pct",), of=E / A, part=0.25)}),
-        {
-            **OPTIONS,
-            "activation": Function("hidden_act", "gelu"),
-            "parallel": Switch("use_parallel_residual", True),
-            "attention_bias": Switch("attention_bias", True),
-            "dropout": Chance("hidden_dropout", 0.0),
-        },
-        model_types=("gpt_neox",),
-        classes=heads("GPTNeoX"),
-        rotary=True,
-        inert=(NO_TABLE, "rotary_emb_base"),
+        inert=("rotary_emb_base",),
     )
-    witness = Witness("transformers", "GPTNeoXConfig", prefix="gpt_neox.")
+    witness = Witness("GPTNeoX", prefix="gpt_neox.")
     variants = ({}, {"parallel": False, "attention_bias": False}, {"tied": True}, {"head": "none"})
 
-    activation: Activation = "gelu"
-    parallel: bool = True
-    attention_bias: bool = True
-    dropout: bool = False
+    activation: Activation = option(Function("hidden_act", "gelu"))
+    parallel: bool = option(Switch("use_parallel_residual", True))
+    attention_bias: bool = option(Switch("attention_bias", True))
+    dropout: bool = option(Chance("hidden_dropout", 0.0))
 
     @property
     def layer(self) -> Component:
@@ -70,6 +54,6 @@ class GPTNeoX(PartlyRotary):
         parts = {norms[0]: self.norm, "attention": attention, norms[1]: self.norm, "mlp": mlp}
         return ParallelBlock(parts=parts) if self.parallel else PreNormBlock(parts=parts)
 
-    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
-        x = super().embed(ops, tokens)
-        return ops.call("emb_dropout", Dropout(), x) if self.dropout else x
+    @property
+    def embedding_drop(self) -> str:
+        return "emb_dropout" if self.dropout else ""

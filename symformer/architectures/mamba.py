@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from sympy import ceiling
 
-from ..components.base import Component
-from ..components.selective_scan import SelectiveScan
+from ..components import Component, SelectiveScan
 from ..language.sizes import Divides
 from ..language.symbols import E, H_ssm, K_conv, L, N_state, R_dt, V
-from .base import Field, Fields, Multiple, Switch, Witness
-from .bases.hub import heads, usual
-from .bases.recurrent import MIXER_INERT, MIXER_OPTIONS, Recurrent
+from .base import Field, Fields, Multiple, Witness, usual
+from .bases.recurrent import MIXER, Recurrent
+
+INNER = Multiple(("expand",), 2, of=E)
+RANK = Field(("time_step_rank",), ceiling(E / 16), auto=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,24 +26,11 @@ class Mamba(Recurrent):
 
     title = "Mamba"
     constraints = (Divides(E, H_ssm),)
-    fields = Fields(
-        {
-            **usual({V: 50280, E: 768, L: 32}),
-            H_ssm: Multiple(("expand",), 2, of=E),
-            N_state: Field(("state_size",), 16),
-            R_dt: Field(("time_step_rank",), ceiling(E / 16), auto=True),
-            K_conv: Field(("conv_kernel",), 4),
-        },
-        {"tied": Switch("tie_word_embeddings", True), **MIXER_OPTIONS},
-        model_types=("mamba",),
-        classes=heads("Mamba"),
+    config = Fields(
+        usual({V: 50280, E: 768, L: 32, H_ssm: INNER, N_state: 16, R_dt: RANK, K_conv: 4}, MIXER),
         restated={"intermediate_size": H_ssm, "d_inner": H_ssm, "d_model": E, "n_layer": L},
-        inert=MIXER_INERT,
     )
-    witness = Witness("transformers", "MambaConfig", prefix="backbone.")
-    variants = ({}, {"tied": False}, {"bias": True}, {"convolution_bias": False}, {"head": "none"})
-
-    tied: bool = True
+    witness = Witness("Mamba", prefix="backbone.")
 
     @property
     def mixer(self) -> Component:

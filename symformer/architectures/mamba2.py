@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.base import Component
-from ..components.chunked_scan import ChunkedScan
+from ..components import ChunkedScan, Component
 from ..language.sizes import Divides
 from ..language.symbols import A_ssm, C_chunk, D_ssm, E, G_ssm, K_conv, L, N_state, V
-from .base import Field, Fields, Switch, Witness
-from .bases.hub import heads, usual
-from .bases.recurrent import MIXER_INERT, MIXER_OPTIONS, Recurrent
-
-HEADS = {A_ssm: Field(("num_heads",), 128), D_ssm: Field(("head_dim",), 64), G_ssm: Field(("n_groups",), 8)}
+from .base import Fields, Switch, Witness, option, usual
+from .bases.recurrent import MIXER, Recurrent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,28 +21,19 @@ class Mamba2(Recurrent):
 
     title = "Mamba-2"
     constraints = ChunkedScan.constraints
-    fields = Fields(
-        {
-            **usual({V: 32768, E: 4096, L: 64}),
-            **HEADS,
-            N_state: Field(("state_size",), 128),
-            K_conv: Field(("conv_kernel",), 4),
-            C_chunk: Field(("chunk_size",), 256),
-        },
-        {"tied": Switch("tie_word_embeddings", False), **MIXER_OPTIONS},
-        model_types=("mamba2",),
-        classes=heads("Mamba2"),
+    config = Fields(
+        usual(
+            {V: 32768, E: 4096, L: 64, A_ssm: 128, D_ssm: 64, G_ssm: 8, N_state: 128, K_conv: 4, C_chunk: 256}, MIXER
+        ),
         restated={"expand": A_ssm * D_ssm / E},
-        inert=(*MIXER_INERT, "time_step_limit", "time_step_rank"),  # a rank that no matrix has
+        inert=("time_step_limit", "time_step_rank"),  # a rank that no matrix has
     )
     witness = Witness(
-        "transformers",
-        "Mamba2Config",
-        prefix="backbone.",
-        arguments={"expand": A_ssm * D_ssm / E},
-        conditions=(Divides(E, D_ssm),),
+        "Mamba2", prefix="backbone.", arguments={"expand": A_ssm * D_ssm / E}, conditions=(Divides(E, D_ssm),)
     )
     variants = ({}, {"tied": True}, {"bias": True}, {"convolution_bias": False}, {"head": "none"})
+
+    tied: bool = option(Switch("tie_word_embeddings", False))
 
     @property
     def mixer(self) -> Component:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.base import Component
-from ..components.moe import MoE
-from ..language.sizes import AtMost
 from ..language.symbols import A, D, E, G, K, L, M, V, X
-from .base import Field, Fields, Witness
-from .bases.hub import NO_TABLE, heads, usual
-from .bases.llama_like import OPTIONS, ROTARY_HEADS, LlamaLike
+from .base import Field, Fields, Witness, usual
+from .bases.sparse import Sparse
 
 EXPERTS = {M: Field(("intermediate_size",), 14336), X: Field(("num_local_experts", "num_experts"), 8), K: 2}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mixtral(LlamaLike):
+class Mixtral(Sparse):
     """Mixtral, Jiang et al. 2024 [jiang2024], section 2: Mistral without its window, and K of X experts a token.
 
     >>> Mixtral().params
@@ -26,20 +22,10 @@ class Mixtral(LlamaLike):
     """
 
     title = "Mixtral"
-    constraints = (*ROTARY_HEADS, AtMost(K, X))
-    fields = Fields(
+    config = Fields(
         usual({V: 32000, E: 4096, **EXPERTS, L: 32, A: 32, G: 8, D: E / A}),
-        OPTIONS,
-        model_types=("mixtral",),
-        classes=heads("Mixtral"),
-        rotary=True,
         # The loss that balances the router, and noise on what it reads, keep tensors of their own.
         fixed={"output_router_logits": (False,), "router_jitter_noise": (0.0,)},
-        inert=(NO_TABLE, "router_aux_loss_coef"),  # a factor of that loss
+        inert=("router_aux_loss_coef",),  # a factor of that loss
     )
-    witness = Witness("transformers", "MixtralConfig", prefix="model.")
-    variants = ({}, {"tied": True}, {"head": "none"})
-
-    @property
-    def mlp(self) -> Component:
-        return MoE(activation=self.activation)
+    witness = Witness("Mixtral")

@@ -7,26 +7,27 @@ from typing import Literal
 
 from sympy import Integer
 
-from ..components.base import Component
-from ..components.dropout import Dropout
-from ..components.gated_mlp import GatedMLP
-from ..components.head_transform import HeadTransform
-from ..components.identity import Identity
-from ..components.layer_norm import LayerNorm
-from ..components.lm_head import LMHead
-from ..components.pre_norm_block import PreNormBlock
-from ..components.rotary_positions import RotaryPositions
-from ..components.self_attention import SelfAttention
+from ..components import (
+    Component,
+    Dropout,
+    GatedMLP,
+    HeadTransform,
+    Identity,
+    LayerNorm,
+    LMHead,
+    PreNormBlock,
+    RotaryPositions,
+    SelfAttention,
+)
 from ..language.sizes import Divides
-from ..language.symbols import A, C_local, E, H, L_global, L_local, V
+from ..language.symbols import A, C_local, E, H, L, L_global, L_local, V
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Field, Fields, Function, Layers, Switch, Witness
+from .base import NO_TABLE, Chance, Field, Fields, Function, Layers, Names, Switch, Witness, option, usual
 from .bases.bert_like import FIXED
-from .bases.hub import NO_TABLE, usual
-from .bases.stacked import Names, Stacked
+from .bases.stacked import Stack, Stacked
 
-_ROTARY = Fields({}, fixed={"rope_type": ("default",)}, inert=("rope_theta",))
+_ROTARY = Fields(fixed={"rope_type": ("default",)}, inert=("rope_theta",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,33 +39,23 @@ class ModernBERT(Stacked):
     stacks; nothing counted depends on their order.
 
     >>> ModernBERT().params
-    4*L_local*E**2 + 3*L_local*E*H + 4*L_global*E**2 + 3*L_global*E*H + 2*L_local*E + 2*L_global*E + V*E + E
+    4*L*E**2 + 3*L*E*H + 2*L*E + V*E + E
     """
 
     title = "ModernBERT"
     shapes = "tokens[B,S] -> output"
     names = Names(table="embeddings.tok_embeddings", norm="final_norm")
+    order = "first"
     constraints = (Divides(2 * A, E), Divides(Integer(2), C_local))  # rotary positions turn pairs of elements
 
-    fields = Fields(
+    config = Fields(
         usual({V: 50368, E: 768, H: 1152, A: 12, C_local: 128}),
-        {
-            "tied": Switch("tie_word_embeddings", True),
-            "norm_bias": Switch("norm_bias", False),
-            "decoder_bias": Switch("decoder_bias", True),
-            "activation": Function("hidden_activation", "gelu"),
-            "embedding_dropout": Chance("embedding_dropout", 0.0),
-            "attention_dropout": Chance("attention_dropout", 0.0),
-            "mlp_dropout": Chance("mlp_dropout", 0.0),
-        },
         layers=Layers(
             {"full_attention": L_global, "sliding_attention": L_local},
             ("full_attention", "sliding_attention", "sliding_attention"),
             Field(("num_hidden_layers",), 22),
         ),
-        nested={"rope_parameters": Fields({}, nested={"full_attention": _ROTARY, "sliding_attention": _ROTARY})},
-        model_types=("modernbert",),
-        classes={"ModernBertModel": {"head": "none"}, "ModernBertForMaskedLM": {"head": "mlm"}},
+        nested={"rope_parameters": Fields(nested={"full_attention": _ROTARY, "sliding_attention": _ROTARY})},
         restated={"sliding_window": C_local / 2},
         fixed={
             **{"classifier_bias": (False,), "classifier_activation": ("gelu",), "global_attn_every_n_layers": (3,)},
@@ -76,10 +67,9 @@ class ModernBERT(Stacked):
             *("global_rope_theta", "local_rope_theta", "reference_compile", "repad_logits_with_grad"),
         ),
     )
+    heads = {"Model": {"head": "none"}, "ForMaskedLM": {"head": "mlm"}}
     witness = Witness(
-        "transformers",
-        "ModernBertConfig",
-        prefix="model.",
+        "ModernBert",
         arguments={"pad_token_id": None},  # which has to be a row of the table
         stacks={"first_layer": ONE, "global_layers": L_global - 1, "local_layers": L_local},
     )
@@ -92,13 +82,13 @@ class ModernBERT(Stacked):
     )
 
     head: Literal["none", "mlm"] = "none"
-    tied: bool = True
-    norm_bias: bool = False
-    decoder_bias: bool = True
-    activation: Activation = "gelu"
-    embedding_dropout: bool = False
-    attention_dropout: bool = False
-    mlp_dropout: bool = False
+    tied: bool = option(Switch("tie_word_embeddings", True))
+    norm_bias: bool = option(Switch("norm_bias", False))
+    decoder_bias: bool = option(Switch("decoder_bias", True))
+    activation: Activation = option(Function("hidden_activation", "gelu"))
+    embedding_dropout: bool = option(Chance("embedding_dropout", 0.0))
+    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
+    mlp_dropout: bool = option(Chance("mlp_dropout", 0.0))
 
     @property
     def norm(self) -> Component:
@@ -134,6 +124,15 @@ class ModernBERT(Stacked):
         return PreNormBlock(parts={"attn_norm": norm, "attn": attention, "mlp_norm": self.norm, "mlp": mlp})
 
     @property
+    def stacks(self) -> tuple[Stack, ...]:
+        local = self.layer_of(self.norm, replace(self.attention, window=C_local / 2))
+        return (
+            Stack("first_layer", ONE, self.layer_of(Identity(), self.attention)),
+            Stack("global_layers", L_global - 1, self.layer),
+            Stack("local_layers", L_local, local),
+        )
+
+    @property
     def final_norm(self) -> Component:
         return self.norm
 
@@ -145,11 +144,11 @@ class ModernBERT(Stacked):
         angles = {
             each: ops.positions(f"rotary_emb.{each}", tokens.shape[1], E / A, "rotary") for each in ("global", "local")
         }
-        local = self.layer_of(self.norm, replace(self.attention, window=C_local / 2))
-        x = self.embed(ops, tokens)
-        x = ops.repeat("first_layer", ONE, self.layer_of(Identity(), self.attention), x, angles["global"])
-        x = ops.repeat("global_layers", L_global - 1, self.layer, x, angles["global"])
-        x = ops.repeat("local_layers", L_local, local, x, angles["local"])
+        kinds = {
+            each.name: (each.count, each.layer, (angles["local" if each.name == "local_layers" else "global"],))
+            for each in self.stacks
+        }
+        x = ops.mix_layers(self.names.layers, L, kinds, self.embed(ops, tokens), self.order)
         x = ops.call(self.names.norm, self.final_norm, x)
         return self.finish(ops, x)
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.alibi import ALiBi
-from ..components.base import Component
-from ..components.layer_norm import LayerNorm
-from ..components.mlp import MLP
-from ..components.pre_norm_block import PreNormBlock
+from ..components import MLP, ALiBi, Component, LayerNorm, PreNormBlock
 from ..language.symbols import A, E, L, V
-from .base import Field, Fields, Switch, Witness
-from .bases.gpt_like import OWN_ATTENTION, GPTLike
-from .bases.hub import heads
-from .bases.stacked import Names
+from .base import OWN_ATTENTION, Fields, Names, Witness, usual
+from .bases.gpt_like import GPTLike
 
+NAMES = {
+    E: ("d_model", "hidden_size"),
+    L: ("n_layers", "num_hidden_layers"),
+    A: ("n_heads", "num_attention_heads"),
+}
 ATTENTION = Fields(
-    {},
     fixed={
         "attn_type": ("multihead_attention",),
         "alibi": (True,),
@@ -40,17 +38,10 @@ class MPT(GPTLike):
 
     title = "MPT"
     names = Names(table="wte", layers="blocks", norm="norm_f")
-    fields = Fields(
-        {
-            V: Field(("vocab_size",), 50368),
-            E: Field(("d_model", "hidden_size"), 2048),
-            L: Field(("n_layers", "num_hidden_layers"), 24),
-            A: Field(("n_heads", "num_attention_heads"), 16),
-        },
-        {"tied": Switch("tie_word_embeddings", True)},
+    norm = LayerNorm(bias=False)
+    config = Fields(
+        usual({V: 50368, E: 2048, L: 24, A: 16}, NAMES),
         nested={"attn_config": ATTENTION},
-        model_types=("mpt",),
-        classes=heads("Mpt"),
         fixed={"expansion_ratio": (4,), "no_bias": (True,), "logit_scale": (None,)},  # which the class knows nothing of
         inert=(
             *("max_seq_len", "learned_pos_emb"),  # positions are no table, whatever is said
@@ -59,14 +50,7 @@ class MPT(GPTLike):
         ),
     )
     # As many rows of biases as any run has tokens.
-    witness = Witness(
-        "transformers", "MptConfig", prefix="transformer.", arguments={"max_seq_len": 2**24}, unread=OWN_ATTENTION
-    )
-    variants = ({}, {"tied": False}, {"head": "none"})
-
-    @property
-    def norm(self) -> Component:
-        return LayerNorm(bias=False)
+    witness = Witness("Mpt", prefix="transformer.", arguments={"max_seq_len": 2**24}, unread=OWN_ATTENTION)
 
     @property
     def layer(self) -> Component:

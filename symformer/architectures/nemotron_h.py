@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..components.base import Component
-from ..components.chunked_scan import ChunkedScan
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.pre_norm_block import PreNormBlock
-from ..components.self_attention import SelfAttention
+from ..components import MLP, ChunkedScan, Component, LMHead, PreNormBlock, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import (
     A,
@@ -29,20 +24,13 @@ from ..language.symbols import (
     N_state,
     V,
 )  # fmt: skip
-from ..ledger.facts import Activation
-from .base import Chance, Field, Fields, Function, Spelt, Switch, Witness
-from .bases.decoder import Decoder
-from .bases.hub import NO_TABLE, heads, usual
-from .bases.stacked import Names, Stack
+from .base import NO_TABLE, Activation, Chance, Fields, Function, Names, Spelt, Switch, Witness, option, usual
+from .bases.decoder import Decoder, HubDecoder
+from .bases.recurrent import MIXER as MIXER_NAMES
+from .bases.stacked import Stack
 
-MIXER = {
-    A_ssm: Field(("mamba_num_heads",), 128),
-    D_ssm: Field(("mamba_head_dim",), 64),
-    G_ssm: Field(("n_groups",), 8),
-    N_state: Field(("ssm_state_size",), 128),
-    K_conv: Field(("conv_kernel",), 4),
-    C_chunk: Field(("chunk_size",), 128),
-}
+MIXER = {A_ssm: 128, D_ssm: 64, G_ssm: 8, N_state: 128, K_conv: 4, C_chunk: 128}
+NAMES = {**MIXER_NAMES, A_ssm: ("mamba_num_heads",), D_ssm: ("mamba_head_dim",), N_state: ("ssm_state_size",)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,22 +46,13 @@ class NemotronH(Decoder):
     title = "Nemotron-H"
     names = Names(table="embeddings", norm="norm_f")
     constraints = (Divides(G, A), *ChunkedScan.constraints)
-    fields = Fields(
-        {**usual({V: 131072, E: 4096, H: 21504, A: 32, G: 8, D: 128}), **MIXER},
-        {
-            "mixer_bias": Switch("use_bias", False),
-            "convolution_bias": Switch("use_conv_bias", True),
-            "mixer_activation": Function("mamba_hidden_act", "silu"),
-            "activation": Function("mlp_hidden_act", "relu2"),
-            "attention_dropout": Chance("attention_dropout", 0.0),
-        },
+    config = Fields(
+        usual({V: 131072, E: 4096, H: 21504, A: 32, G: 8, D: 128, **MIXER}, NAMES),
         layers=Spelt(
             {"linear_attention": L_ssm, "full_attention": L_attn, "mlp": L_mlp},
             name="layers_block_type",
             letters={"M": "linear_attention", "*": "full_attention", "-": "mlp"},
         ),
-        model_types=("nemotron_h",),
-        classes=heads("NemotronH"),
         inert=(
             *(NO_TABLE, "num_logits_to_keep", "rescale_prenorm_residual", "residual_in_fp32", "hidden_dropout"),
             # of time steps; which kernels run; a width that heads give
@@ -87,21 +66,20 @@ class NemotronH(Decoder):
         # the class has a table of its own for its head whatever a config says
         fixed={"num_nextn_predict_layers": (0,), "tie_word_embeddings": (False,)},
     )
+    heads = HubDecoder.heads
     witness = Witness(
-        "transformers",
-        "NemotronHConfig",
-        prefix="model.",
+        "NemotronH",
         stacks={"ssm_layers": L_ssm, "attention_layers": L_attn, "mlp_layers": L_mlp},
         arguments={"pad_token_id": None},  # else it has to be a token
     )
     variants = ({}, {"mixer_bias": True, "convolution_bias": False}, {"head": "none"})
 
     head: Literal["lm", "none"] = "lm"
-    mixer_bias: bool = False
-    convolution_bias: bool = True
-    mixer_activation: Activation = "silu"
-    activation: Activation = "relu2"
-    attention_dropout: bool = False
+    mixer_bias: bool = option(Switch("use_bias", False))
+    convolution_bias: bool = option(Switch("use_conv_bias", True))
+    mixer_activation: Activation = option(Function("mamba_hidden_act", "silu"))
+    activation: Activation = option(Function("mlp_hidden_act", "relu2"))
+    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
 
     @property
     def layer(self) -> Component:

@@ -6,22 +6,25 @@ from dataclasses import dataclass, replace
 
 from sympy import Integer
 
-from ..components.base import Component
-from ..components.layer_norm import LayerNorm
-from ..components.linear import Linear
-from ..components.mlp import MLP
-from ..components.position_embedding import PositionEmbedding
-from ..components.post_norm_block import PostNormBlock
-from ..components.pre_norm_block import PreNormBlock
-from ..components.token_embedding import TokenEmbedding
+from ..components import (
+    MLP,
+    Component,
+    LayerNorm,
+    Linear,
+    PositionEmbedding,
+    PostNormBlock,
+    PreNormBlock,
+    TokenEmbedding,
+)
 from ..language.sizes import Condition, Differs
 from ..language.symbols import A, E, E_emb, H, L, P, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Field, Fields, Function, Switch, Witness
+from .base import Chance, Field, Fields, Function, Names, Switch, Witness, option, usual
 from .bases.gpt_like import GPTLike
-from .bases.hub import heads, usual
-from .bases.stacked import Names, with_positions
+from .bases.stacked import with_positions
+
+WIDTHS = {H: Field(("ffn_dim",), 3072), E_emb: Field(("word_embed_proj_dim",), E, null=True)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,27 +40,13 @@ class OPT(GPTLike):
 
     title = "OPT"
     names = Names(norm="final_layer_norm")
-    fields = Fields(
-        usual({V: 50272, P: 2048, E: 768, L: 12, A: 12})
-        | {H: Field(("ffn_dim",), 3072), E_emb: Field(("word_embed_proj_dim",), E, null=True)},
-        {
-            "tied": Switch("tie_word_embeddings", True),
-            "norm_first": Switch("do_layer_norm_before", True),
-            "bias": Switch("enable_bias", True),
-            "affine": Switch("layer_norm_elementwise_affine", True),
-            "activation": Function("activation_function", "relu"),
-            "dropout": Chance("dropout", 0.1),
-            "attention_dropout": Chance("attention_dropout", 0.0),
-        },
+    config = Fields(
+        usual({V: 50272, P: 2048, E: 768, L: 12, A: 12, **WIDTHS}),
         apart={"projected": (E_emb, E)},
-        model_types=("opt",),
-        classes=heads("OPT"),
         fixed={"layerdrop": (0.0,), "_remove_final_layer_norm": (False,)},
         inert=("init_std", "activation_dropout"),  # the class drops nothing inside its MLP
     )
-    witness = Witness(
-        "transformers", "OPTConfig", prefix="model.", rename={"decoder.": ""}, arguments={"pad_token_id": 0}
-    )  # a token of any table
+    witness = Witness("OPT", rename={"decoder.": ""}, arguments={"pad_token_id": 0})  # a token of any table
     variants = (
         {},
         {"norm_first": False, "projected": True},
@@ -65,13 +54,13 @@ class OPT(GPTLike):
         {"head": "none"},
     )
 
-    norm_first: bool = True
+    norm_first: bool = option(Switch("do_layer_norm_before", True))
     projected: bool = False
-    bias: bool = True
-    affine: bool = True
-    activation: Activation = "relu"
-    dropout: bool = True
-    attention_dropout: bool = False
+    bias: bool = option(Switch("enable_bias", True))
+    affine: bool = option(Switch("layer_norm_elementwise_affine", True))
+    activation: Activation = option(Function("activation_function", "relu"))
+    dropout: bool = option(Chance("dropout", 0.1))
+    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
 
     @property
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]  # of one width no other is told apart

@@ -6,19 +6,13 @@ from dataclasses import dataclass
 
 from sympy import Integer
 
-from ..components.base import Component
-from ..components.gated_mlp import GatedMLP
-from ..components.layer_norm import LayerNorm
-from ..components.parallel_block import ParallelBlock
-from ..components.rotary_positions import RotaryPositions
-from ..components.self_attention import SelfAttention
+from ..components import Component, GatedMLP, LayerNorm, ParallelBlock, RotaryPositions, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import A, D, E, H, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Field, Fields, Switch, Witness
+from .base import PLAIN, Field, Fields, Names, Switch, Witness, option, usual
 from .bases.decoder import Decoder
-from .bases.stacked import Names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,23 +29,15 @@ class PaLM(Decoder):
     names = Names(table="embedding", head="head")
     relations = {H: 4 * E}
     constraints = (Divides(Integer(2), D),)  # rotary positions turn pairs of elements
-
-    fields = Fields(
-        {
-            V: Field(("vocabulary",)),
-            E: Field(("width",)),
-            H: Field(("hidden",), 4 * E),
-            L: Field(("layers",)),
-            A: Field(("heads",)),
-            D: Field(("head_width",)),
-        },
-        {"norm_scales": Switch("norm_scales", False)},
-        classes={"PaLM": {}},
+    config = Fields(
+        usual({V: None, E: None, H: Field(("hidden",), 4 * E), L: None, A: None, D: None}, PLAIN), classes={"PaLM": {}}
     )
-    witness = Witness("symformer.witness.models.palm", author="a small torch module of symformer's own")
+    witness = Witness(
+        library="symformer.witness.models.palm", prefix="", author="a small torch module of symformer's own"
+    )
     variants = ({}, {"norm_scales": True})
 
-    norm_scales: bool = False
+    norm_scales: bool = option(Switch("norm_scales", False))
 
     @property
     def norm(self) -> Component:

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sympy import Integer
-
-from ..components.base import Component
-from ..components.dropout import Dropout
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.parallel_block import ParallelBlock
-from ..language.sizes import AtMost, Divides
+from ..components import MLP, Component, LayerNorm, LMHead
 from ..language.symbols import A, D, D_rope, E, G, H, L, V
-from ..ledger.facts import Activation, Tensor
-from ..ledger.operations import Operations
-from .base import Chance, Field, Fields, Function, Share, Witness
-from .bases.hub import NO_TABLE, heads, usual
-from .bases.llama_like import OPTIONS
-from .bases.partly_rotary import PartlyRotary
-from .bases.stacked import Names
+from .base import HEAD_WIDTH, Activation, Chance, Fields, Function, Names, Witness, option, rotating, usual
+from .bases.llama_like import PARTLY_ROTARY, LlamaLike
 
 
 @dataclass(frozen=True, kw_only=True)
-class Phi(PartlyRotary):
+class Phi(LlamaLike):
     """Phi-1.5, Li et al. 2023 [li2023], section 2.1, and Phi-2: a parallel decoder with biases everywhere.
 
     One norm serves attention and the MLP; a part of each head turns; the head has a bias.
@@ -34,41 +22,28 @@ class Phi(PartlyRotary):
 
     title = "Phi"
     names = Names(norm="final_layernorm")
-    constraints = (Divides(G, A), Divides(Integer(2), D_rope), AtMost(D_rope, D))
-    fields = Fields(
-        usual({V: 51200, E: 2048, H: 8192, L: 24, A: 32, G: A})
-        | {D: Field(("head_dim",), E / A), D_rope: Share(("partial_rotary_factor",), of=D, part=0.5)},
-        {
-            **OPTIONS,
-            "activation": Function("hidden_act", "gelu_new"),
-            "embedding_dropout": Chance("embd_pdrop", 0.0),
-            "dropout": Chance("resid_pdrop", 0.0),
-        },
-        model_types=("phi",),
-        classes=heads("Phi"),
+    constraints = PARTLY_ROTARY
+    turned = D_rope
+    norm = LayerNorm()
+    logits = LMHead(bias=True)
+    config = Fields(
+        usual({V: 51200, E: 2048, H: 8192, L: 24, A: 32, G: A, D: HEAD_WIDTH, D_rope: rotating(D, 0.5)}),
         fixed={"qk_layernorm": (False,)},  # would store a norm of each head's queries and keys
-        rotary=True,
-        inert=(NO_TABLE,),
     )
-    witness = Witness("transformers", "PhiConfig", prefix="model.")
-    variants = ({}, {"tied": True}, {"head": "none"})
+    witness = Witness("Phi")
 
-    activation: Activation = "gelu_new"
-    embedding_dropout: bool = False
-    dropout: bool = False
+    activation: Activation = option(Function("hidden_act", "gelu_new"))
+    embedding_dropout: bool = option(Chance("embd_pdrop", 0.0))
+    dropout: bool = option(Chance("resid_pdrop", 0.0))
 
     @property
     def layer(self) -> Component:
         dropped = "resid_dropout" if self.dropout else ""
-        facts = {"head_width": D, "bias": True, "output_bias": True, "output": "dense", "output_dropout": dropped}
-        attention = replace(self.rotary_attention, **facts)
+        biased = replace(self.rotary_attention, bias=True, output_bias=True)
+        attention = replace(biased, output="dense", output_dropout=dropped)
         mlp = MLP(activation=self.activation, up="fc1", act="activation_fn", down="fc2", dropout=dropped)
-        return ParallelBlock(parts={"input_layernorm": self.norm, "self_attn": attention, "mlp": mlp})
+        return self.parallel_layer(attention, mlp)
 
     @property
-    def lm_head(self) -> LMHead | None:
-        return LMHead(tied=self.tied, bias=True) if self.head == "lm" else None
-
-    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
-        x = super().embed(ops, tokens)
-        return ops.call("embed_dropout", Dropout(), x) if self.embedding_dropout else x
+    def embedding_drop(self) -> str:
+        return "embed_dropout" if self.embedding_dropout else ""

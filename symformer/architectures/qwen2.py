@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
+from ..components import Component
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import Field, Fields, Witness
-from .bases.hub import NO_TABLE, NO_WINDOW, heads, usual
-from .bases.llama_like import OPTIONS, LlamaLike
+from .base import HEAD_WIDTH, NO_WINDOW, Fields, Witness, usual
+from .bases.llama_like import LlamaLike
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,16 +19,8 @@ class Qwen2(LlamaLike):
     """
 
     title = "Qwen2"
-    fields = Fields(
-        usual({V: 151936, E: 4096, H: 22016, L: 32, A: 32, G: 32, D: Field(("head_dim",), E / A)}),
-        OPTIONS,
-        model_types=("qwen2",),
-        classes=heads("Qwen2"),
-        rotary=True,
-        inert=(NO_TABLE, *NO_WINDOW),
-    )
-    witness = Witness("transformers", "Qwen2Config", prefix="model.")
-    variants = ({}, {"tied": True}, {"head": "none"})
+    config = Fields(usual({V: 151936, E: 4096, H: 22016, L: 32, A: 32, G: 32, D: HEAD_WIDTH}), inert=NO_WINDOW)
+    witness = Witness("Qwen2")
 
     @property
     def attention(self) -> Component:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.gated_mlp import GatedMLP
-from ..components.moe import MoE
-from ..language.sizes import AtMost
+from ..components import Component, GatedMLP
 from ..language.symbols import A, D, E, G, K, L, M, M_shared, V, X
-from .base import Field, Fields, Switch, Witness
-from .bases.hub import ALL_EXPERTS, NO_DENSE, NO_TABLE, NO_WINDOW, heads, usual
-from .bases.llama_like import OPTIONS, ROTARY_HEADS, LlamaLike
+from .base import HEAD_WIDTH, Field, Fields, Switch, Witness, option, usual
+from .bases.sparse import SparseThroughout
 
 EXPERTS = {X: Field(("num_experts",), 60), K: 4, M: 1408, M_shared: 5632}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Qwen2MoE(LlamaLike):
+class Qwen2MoE(SparseThroughout):
     """Qwen2-57B-A14B, Yang et al. 2024 [yang2024], section 2.2.2, and Qwen1.5-MoE: experts beside a shared one.
 
     What the shared expert gives is weighed by a sigmoid of its own.
@@ -27,20 +23,11 @@ class Qwen2MoE(LlamaLike):
     """
 
     title = "Qwen2-MoE"
-    constraints = (*ROTARY_HEADS, AtMost(K, X))
-    fields = Fields(
-        usual({V: 151936, E: 2048, **EXPERTS, L: 24, A: 16, G: 16, D: Field(("head_dim",), E / A)}),
-        {**OPTIONS, "qkv_bias": Switch("qkv_bias", True)},
-        model_types=("qwen2_moe",),
-        classes=heads("Qwen2Moe"),
-        fixed=ALL_EXPERTS,
-        rotary=True,
-        inert=(NO_TABLE, *NO_WINDOW, *NO_DENSE),
-    )
-    witness = Witness("transformers", "Qwen2MoeConfig", prefix="model.")
+    config = Fields(usual({V: 151936, E: 2048, **EXPERTS, L: 24, A: 16, G: 16, D: HEAD_WIDTH}))
+    witness = Witness("Qwen2Moe")
     variants = ({}, {"tied": True}, {"qkv_bias": False}, {"head": "none"})
 
-    qkv_bias: bool = True
+    qkv_bias: bool = option(Switch("qkv_bias", True))
 
     @property
     def attention(self) -> Component:
@@ -49,5 +36,4 @@ class Qwen2MoE(LlamaLike):
     @property
     def mlp(self) -> Component:
         shared = GatedMLP(hidden=M_shared, activation=self.activation)
-        gate = "shared_expert_gate"
-        return MoE(activation=self.activation, shared=shared, beside="shared_expert", shared_gate=gate)
+        return replace(self.experts, shared=shared, beside="shared_expert", shared_gate="shared_expert_gate")

@@ -7,16 +7,12 @@ from typing import Literal
 
 from sympy import Integer
 
-from ..components.head_transform import HeadTransform
-from ..components.masked_lm_head import MaskedLMHead
-from ..components.pooler import Pooler
-from ..components.position_embedding import PositionEmbedding
+from ..components import HeadTransform, MaskedLMHead, Pooler, PositionEmbedding
 from ..language.symbols import A, E, H, L, P, V, V_type
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Fields, Witness
-from .bases.bert_like import FIXED, OPTIONS, BertLike
-from .bases.hub import usual
+from .base import Fields, Witness, usual
+from .bases.bert_like import FIXED, BertLike
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,14 +26,12 @@ class RoBERTa(BertLike):
     """
 
     title = "RoBERTa"
-    fields = Fields(
+    config = Fields(
         usual({V: 50265, P: 512, V_type: 2, E: 768, H: 3072, L: 12, A: 12}),
-        OPTIONS,
-        model_types=("roberta",),
-        classes={"RobertaModel": {"head": "pooler"}, "RobertaForMaskedLM": {"head": "mlm"}},
         fixed={**FIXED, "pad_token_id": (1,)},
     )
-    witness = Witness("transformers", "RobertaConfig", prefix="roberta.")
+    heads = {"Model": {"head": "pooler"}, "ForMaskedLM": {"head": "mlm"}}
+    witness = Witness("Roberta", prefix="roberta.")
     variants = ({}, {"head": "mlm"}, {"head": "mlm", "tied": False})
 
     head: Literal["pooler", "mlm"] = "pooler"

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.gated_mlp import GatedMLP
-from ..components.parallel_block import ParallelBlock
+from ..components import Component, GatedMLP, LayerNorm
 from ..language.sizes import Divides
 from ..language.symbols import A, D_rope, E, G, H, L, V
-from .base import Chance, Fields, Share, Switch, Witness
-from .bases.hub import NO_TABLE, heads, usual
-from .bases.llama_like import OPTIONS
-from .bases.partly_rotary import PART_OF_A_HEAD, PartlyRotary
+from .base import Chance, Fields, Switch, Witness, option, rotating, usual
+from .bases.llama_like import PART_OF_A_HEAD, LlamaLike
 
 
 @dataclass(frozen=True, kw_only=True)
-class StableLM(PartlyRotary):
+class StableLM(LlamaLike):
     """Stable LM 2, Bellagente et al. 2024 [bellagente2024]: Llama with layer norms.
 
     A part of each head turns; in some releases attention and the MLP read the same norm side by side.
@@ -27,27 +23,18 @@ class StableLM(PartlyRotary):
 
     title = "StableLM"
     constraints = (*PART_OF_A_HEAD, Divides(G, A))
-    fields = Fields(
-        usual({V: 50304, E: 2560, H: 6912, L: 32, A: 32, G: 32})
-        | {D_rope: Share(("partial_rotary_factor",), of=E / A, part=0.25)},
-        {
-            **OPTIONS,
-            "qkv_bias": Switch("use_qkv_bias", False),
-            "parallel": Switch("use_parallel_residual", False),
-            "dropout": Chance("hidden_dropout", 0.0),
-        },
-        model_types=("stablelm",),
-        classes=heads("StableLm"),
+    head_width, turned = E / A, D_rope
+    norm = LayerNorm()
+    config = Fields(
+        usual({V: 50304, E: 2560, H: 6912, L: 32, A: 32, G: 32, D_rope: rotating(E / A, 0.25)}),
         fixed={"qk_layernorm": (False,)},  # would store a norm of each head's queries and keys
-        rotary=True,
-        inert=(NO_TABLE,),
     )
-    witness = Witness("transformers", "StableLmConfig", prefix="model.")
+    witness = Witness("StableLm")
     variants = ({}, {"qkv_bias": True}, {"parallel": True, "tied": True}, {"head": "none"})
 
-    qkv_bias: bool = False
-    parallel: bool = False
-    dropout: bool = False
+    qkv_bias: bool = option(Switch("use_qkv_bias", False))
+    parallel: bool = option(Switch("use_parallel_residual", False))
+    dropout: bool = option(Chance("hidden_dropout", 0.0))
 
     @property
     def attention(self) -> Component:
@@ -58,6 +45,4 @@ class StableLM(PartlyRotary):
         return GatedMLP(activation=self.activation, dropout="dropout" if self.dropout else "")
 
     def layer_of(self, attention: Component, mlp: Component) -> Component:
-        if not self.parallel:
-            return super().layer_of(attention, mlp)
-        return ParallelBlock(parts={"input_layernorm": self.norm, "self_attn": attention, "mlp": mlp})
+        return (self.parallel_layer if self.parallel else self.pre_norm_layer)(attention, mlp)

@@ -6,21 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..components.base import Component
-from ..components.cross_attention import CrossAttention
-from ..components.distance_embedding import DistanceEmbedding
-from ..components.dropout import Dropout
-from ..components.gated_mlp import GatedMLP
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.pre_norm_block import PreNormBlock
-from ..components.relative_bias import RelativeBias
-from ..components.rms_norm import RMSNorm
-from ..components.self_attention import SelfAttention
+from ..components import (
+    MLP,
+    Component,
+    CrossAttention,
+    DistanceEmbedding,
+    Dropout,
+    GatedMLP,
+    LMHead,
+    PreNormBlock,
+    RelativeBias,
+    RMSNorm,
+    SelfAttention,
+)
 from ..language.symbols import A, D, E, H, L_dec, L_enc, P_rel, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Choice, Field, Fields, Switch, Witness
+from .base import Chance, Choice, Field, Fields, Switch, Witness, option
 from .bases.encoder_decoder import EncoderDecoder, Tower
 
 
@@ -38,7 +40,8 @@ class T5(EncoderDecoder):
     title = "T5"
     layers = "block"
 
-    fields = Fields(
+    norm = RMSNorm(cast=False)
+    config = Fields(
         {
             V: Field(("vocab_size",), 32128),
             P_rel: Field(("relative_attention_num_buckets",), 32),
@@ -49,12 +52,6 @@ class T5(EncoderDecoder):
             A: Field(("num_heads", "num_attention_heads"), 8),
             D: Field(("d_kv", "head_dim"), 64),
         },
-        {
-            "tied": Switch("tie_word_embeddings", True),
-            "gated": Choice("feed_forward_proj", {"relu": False, "gated-gelu": True}, "relu"),
-            "dropout": Chance("dropout_rate", 0.1),
-        },
-        model_types=("t5",),
         classes={
             "T5ForConditionalGeneration": {"head": "lm", "tied": True},
             "symformer.witness.models.untied_t5:UntiedT5": {"head": "lm", "tied": False},
@@ -68,17 +65,12 @@ class T5(EncoderDecoder):
         # Of positions there is no table; which distances share a bucket; and a factor of what the head reads.
         inert=("n_positions", "relative_attention_max_distance", "scale_decoder_outputs"),
     )
-    witness = Witness("transformers", "T5Config", author="transformers, its head untied by symformer")
+    witness = Witness("T5", prefix="", author="transformers, its head untied by symformer")
     variants = ({}, {"head": "none"}, {"gated": True, "tied": False}, {"gated": True})
 
-    tied: bool = True
-    gated: bool = False
-    dropout: bool = True
-
-    @property
-    def norm(self) -> Component:
-        """A norm, wherever the model has one."""
-        return RMSNorm(cast=False)
+    tied: bool = option(Switch("tie_word_embeddings", True))
+    gated: bool = option(Choice("feed_forward_proj", {"relu": False, "gated-gelu": True}, "relu"))
+    dropout: bool = option(Chance("dropout_rate", 0.1))
 
     @property
     def logits(self) -> tuple[str, LMHead]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.decoder_block import DecoderBlock, decoder_parts
-from ..components.layer_norm import LayerNorm
-from ..components.lm_head import LMHead
-from ..components.post_norm_block import PostNormBlock, encoder_parts
-from ..components.sinusoidal_positions import SinusoidalPositions
-from ..components.token_embedding import TokenEmbedding
+from ..components import DecoderBlock, LayerNorm, LMHead, PostNormBlock, SinusoidalPositions, TokenEmbedding
+from ..components.decoder_block import decoder_parts
+from ..components.post_norm_block import encoder_parts
 from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L_dec, L_enc, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Field, Fields, Switch, Witness
+from .base import Architecture, Field, Fields, Switch, Witness, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +28,7 @@ class Transformer(Architecture):
     title = "Transformer"
     constraints = (Divides(A, E),)
 
-    fields = Fields(
+    config = Fields(
         {
             V: Field(("vocabulary",)),
             E: Field(("d_model",), 512),
@@ -40,14 +37,13 @@ class Transformer(Architecture):
             L_enc: Field(("num_encoder_layers",), 6),
             L_dec: Field(("num_decoder_layers",), 6),
         },
-        {"bias": Switch("bias", True)},
         classes={
             "Transformer": {"embeddings": False},
             "symformer.witness.models.embedded_transformer:EmbeddedTransformer": {"embeddings": True},
         },
     )
     witness = Witness(
-        "torch.nn",
+        library="torch.nn",
         prefix="transformer.",
         rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"},
         arguments={"batch_first": True},
@@ -55,7 +51,7 @@ class Transformer(Architecture):
     variants = ({}, {"bias": False}, {"embeddings": True})
 
     embeddings: bool = False
-    bias: bool = True
+    bias: bool = option(Switch("bias", True))
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # the one model whose inputs an option changes

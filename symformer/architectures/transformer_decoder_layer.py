@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.decoder_block import DecoderBlock, decoder_parts
+from ..components import DecoderBlock
+from ..components.decoder_block import decoder_parts
 from ..language.sizes import Divides
 from ..language.symbols import A, E, H
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Field, Fields, Switch, Witness
+from .base import Architecture, Field, Fields, Switch, Witness, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,19 +25,19 @@ class TransformerDecoderLayer(Architecture):
     shapes = "x[B,S,E], memory[B,S_enc,E] -> y[B,S,E]"
     constraints = (Divides(A, E),)
 
-    fields = Fields(
+    config = Fields(
         {E: Field(("d_model",)), A: Field(("nhead",)), H: Field(("dim_feedforward",), 2048)},
-        {"bias": Switch("bias", True)},
         classes={"TransformerDecoderLayer": {}},
     )
     witness = Witness(
-        "torch.nn",
+        library="torch.nn",
+        prefix="",
         rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"},
         arguments={"batch_first": True},
     )
     variants = ({}, {"bias": False})
 
-    bias: bool = True
+    bias: bool = option(Switch("bias", True))
 
     def forward(self, ops: Operations, x: Tensor, memory: Tensor) -> Tensor:
         return ops.call("", DecoderBlock(parts=decoder_parts(self.bias)), x, memory)

@@ -7,22 +7,15 @@ from typing import Literal
 
 from sympy import Integer
 
-from ..components.base import Component
-from ..components.dropout import Dropout
-from ..components.layer_norm import LayerNorm
-from ..components.linear import Linear
-from ..components.mlp import MLP
-from ..components.patch_embedding import PatchEmbedding
-from ..components.pooler import Pooler
-from ..components.pre_norm_block import PreNormBlock
-from ..components.self_attention import SelfAttention
+from ..components import MLP, Component, Dropout, LayerNorm, Linear, PatchEmbedding, Pooler, PreNormBlock, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L, N_chan, N_class, Z, Z_patch
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Fields, Function, Labels, Switch, Witness
-from .bases.hub import usual
-from .bases.stacked import Names, Stacked
+from .base import Chance, Fields, Function, Labels, Names, Switch, Witness, option, usual
+from .bases.stacked import Stacked
+
+CLASSES = Labels(("num_labels", "id2label"), 2, null=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,31 +34,21 @@ class ViT(Stacked):
     names = Names(norm="layernorm")
     constraints = (Divides(A, E), Divides(Z_patch, Z))
 
-    fields = Fields(
-        {
-            **usual({Z: 224, Z_patch: 16, N_chan: 3, E: 768, H: 3072, L: 12, A: 12}),
-            N_class: Labels(("num_labels", "id2label"), 2, null=True),
-        },
-        {
-            "qkv_bias": Switch("qkv_bias", True),
-            "activation": Function("hidden_act", "gelu"),
-            "hidden_dropout": Chance("hidden_dropout_prob", 0.0),
-            "attention_dropout": Chance("attention_probs_dropout_prob", 0.0),
-        },
-        model_types=("vit",),
-        classes={"ViTModel": {"head": "pooler"}, "ViTForImageClassification": {"head": "classifier"}},
+    config = Fields(
+        usual({Z: 224, Z_patch: 16, N_chan: 3, E: 768, H: 3072, L: 12, A: 12, N_class: CLASSES}),
         restated={"pooler_output_size": E},
         fixed={"pooler_act": ("tanh",)},
         inert=("encoder_stride",),  # of a head that no class here has
     )
-    witness = Witness("transformers", "ViTConfig", prefix="vit.")
+    heads = {"Model": {"head": "pooler"}, "ForImageClassification": {"head": "classifier"}}
+    witness = Witness("ViT", prefix="vit.")
     variants = ({}, {"head": "classifier"}, {"qkv_bias": False})
 
     head: Literal["pooler", "classifier"] = "pooler"
-    qkv_bias: bool = True
-    activation: Activation = "gelu"
-    hidden_dropout: bool = False
-    attention_dropout: bool = False
+    qkv_bias: bool = option(Switch("qkv_bias", True))
+    activation: Activation = option(Function("hidden_act", "gelu"))
+    hidden_dropout: bool = option(Chance("hidden_dropout_prob", 0.0))
+    attention_dropout: bool = option(Chance("attention_probs_dropout_prob", 0.0))
 
     @property
     def layer(self) -> Component:

@@ -7,21 +7,23 @@ from typing import Any
 
 from sympy import Integer
 
-from ..components.base import Component
-from ..components.cross_attention import CrossAttention
-from ..components.dropout import Dropout
-from ..components.layer_norm import LayerNorm
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.position_embedding import PositionEmbedding
-from ..components.pre_norm_block import PreNormBlock
-from ..components.self_attention import SelfAttention
-from ..components.token_embedding import TokenEmbedding
+from ..components import (
+    MLP,
+    Component,
+    CrossAttention,
+    Dropout,
+    LayerNorm,
+    LMHead,
+    PositionEmbedding,
+    PreNormBlock,
+    SelfAttention,
+    TokenEmbedding,
+)
 from ..language.sizes import Divides
 from ..language.symbols import A, B, E, H, L_dec, L_enc, N_mel, P, P_enc, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Field, Fields, Function, Witness
+from .base import Chance, Field, Fields, Function, Witness, option
 from .bases.encoder_decoder import EncoderDecoder, Tower
 
 
@@ -42,7 +44,7 @@ class Whisper(EncoderDecoder):
     table = "decoder.embed_tokens"
     constraints = (Divides(A, E), Divides(Integer(2), E))  # a sine and a cosine for each rate
 
-    fields = Fields(
+    config = Fields(
         {
             V: Field(("vocab_size",), 51865),
             P: Field(("max_target_positions",), 448),
@@ -54,14 +56,6 @@ class Whisper(EncoderDecoder):
             L_dec: Field(("decoder_layers",), 4),
             A: Field(("encoder_attention_heads", "num_attention_heads"), 6, twins=("decoder_attention_heads",)),
         },
-        {
-            "activation": Function("activation_function", "gelu"),
-            "dropout": Chance("dropout", 0.0),
-            "attention_dropout": Chance("attention_dropout", 0.0),
-            "activation_dropout": Chance("activation_dropout", 0.0),
-        },
-        model_types=("whisper",),
-        classes={"WhisperForConditionalGeneration": {"head": "lm"}, "WhisperModel": {"head": "none"}},
         fixed={"is_encoder_decoder": (True,), "tie_word_embeddings": (True,), "apply_spec_augment": (False,)}
         | dict.fromkeys(("encoder_layerdrop", "decoder_layerdrop"), (0.0,)),
         inert=(
@@ -71,13 +65,13 @@ class Whisper(EncoderDecoder):
             *("forced_decoder_ids", "alignment_heads"),
         ),
     )
-    witness = Witness("transformers", "WhisperConfig", prefix="model.", arguments={"pad_token_id": 0})
+    witness = Witness("Whisper", arguments={"pad_token_id": 0})
     variants = ({}, {"head": "none"})
 
-    activation: Activation = "gelu"
-    dropout: bool = False
-    attention_dropout: bool = False
-    activation_dropout: bool = False
+    activation: Activation = option(Function("activation_function", "gelu"))
+    dropout: bool = option(Chance("dropout", 0.0))
+    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
+    activation_dropout: bool = option(Chance("activation_dropout", 0.0))
 
     @property
     def logits(self) -> tuple[str, LMHead]:

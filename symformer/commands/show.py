@@ -73,12 +73,12 @@ def _unnumbered(model: Model, missing: Sequence[Symbol]) -> str:
 
 
 def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
-    from ..answers.conventions import variants
+    from ..answers.conventions import alternatives
     from ..answers.targets import pairs, resolve
     from ..quantities import quantity as find_quantity
 
     model, given = resolve(target, pairs(options), sets, [quantity])
-    found, measure = variants(model, quantity, given), find_quantity(quantity).measure
+    found, measure = alternatives(model, quantity, given), find_quantity(quantity).measure
     model.asked_by(variant.formula for variant in found if variant.formula is not None)
     if as_json:
         facts = [variant.to_json() for variant in found]

@@ -26,6 +26,7 @@ class PositionEmbedding(Component):
     width: Expr = E
     skipped: Expr = ZERO  # rows before the first position's, which no position reads
     fixed: bool = False  # whether it is stored and never trained, as sines are where they are a weight
+    held: bool = False  # whether the model holds the indices too, since every row has its place in what it reads
     sequences: Expr = ONE  # for how many they are looked up: for one, which the batch shares, or for each of B
 
     @property
@@ -46,4 +47,6 @@ class PositionEmbedding(Component):
         return f"positions[{self.sequences},S] -> x[{self.sequences},S,E]"
 
     def forward(self, ops: Operations, positions: Tensor) -> Tensor:
-        return ops.lookup("", positions, self.rows, self.width, "positions", skipped=self.skipped, fixed=self.fixed)
+        return ops.lookup(
+            "", positions, self.rows, self.width, "positions", skipped=self.skipped, fixed=self.fixed, held=self.held
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -14,6 +14,7 @@ from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate, shown, whole
 from ..language.symbols import L, letter
 from ..ledger.facts import Activation
+from .sections import flat, nested
 
 if TYPE_CHECKING:
     from ..components.base import Component
@@ -312,6 +313,9 @@ class Chance:
         return (self.default or 0.1) if option else 0.0
 
 
+Setting = Choice | Switch | Function | Chance  # where an option stands
+
+
 @dataclass(frozen=True)
 class Layers:
     """How a config tells of layers of several kinds: a list of names, or a pattern that repeats down the depth."""
@@ -428,14 +432,16 @@ class Fields:
     that is counted. Every other field is refused by its name.
     """
 
-    sizes: Mapping[Symbol, Field]
-    options: Mapping[str, Switch | Function | Chance | Choice] = field(default_factory=dict)
+    sizes: Mapping[Symbol, Field] = field(default_factory=dict)
+    options: Mapping[str, Setting] = field(default_factory=dict)
     layers: Layers | None = None  # where a model's layers are of several kinds, mixed
     # option -> the size whose field is null without it, or says what is the default anyway where that is another size
     nullable: Mapping[str, Symbol] = field(default_factory=dict)
     apart: Mapping[str, tuple[Symbol, Symbol]] = field(default_factory=dict)  # option -> two sizes, the same without it
     needs: Mapping[Symbol, str] = field(default_factory=dict)  # a size -> the option without which nothing is so wide
     nested: Mapping[str, Fields] = field(default_factory=dict)  # a field that holds fields, none of which is read
+    # A field that holds the fields of a part, which are read by their paths -> another in which they may stand again.
+    sections: Mapping[str, str] = field(default_factory=dict)
     model_types: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it stands for
     restated: Mapping[str, Expr] = field(default_factory=dict)  # a field that says again what others say, or is null
@@ -446,9 +452,46 @@ class Fields:
     apiece: tuple[str, ...] = ()  # kinds of layers, where 'rope_parameters' holds rotary positions for each of them
     inert: tuple[str, ...] = ()  # further fields that change nothing of what is counted
 
+    def beside(self, base: Fields) -> Fields:
+        """What is said here beside what a base says; of one thing, what is said here."""
+        said: dict[str, Any] = {"inert": (*base.inert, *self.inert)}
+        for item in fields(self):
+            ours, theirs = getattr(self, item.name), getattr(base, item.name)
+            if isinstance(ours, Mapping):
+                said[item.name] = {**theirs, **ours}
+            elif item.name not in said:
+                said[item.name] = theirs if ours == item.default else ours
+        return Fields(**said)
+
     def read(self, config: Config) -> tuple[dict[str, Any], Numbers]:
         """The options and the numbers of a config. Raises ConfigError."""
-        self._hold(config)
+        self._hold(flat(config, {*self.sections, *self.sections.values()}))
+        for section, again in self.sections.items():
+            config = self._once(config, section, again)
+        return self._read(flat(config, self.sections))
+
+    def _once(self, config: Config, section: str, again: str) -> Config:
+        """A config in which a section stands once: what stands there again is what transformers reads, and defaults
+        for the rest, so it has to come to the same. Raises ConfigError.
+        """
+        once = {name: value for name, value in config.items() if name != again}
+        if config.get(again) is None:
+            return once
+        other = {**once, section: config[again]}
+        if once.get(section):
+            (options, numbers), (switched, counted) = self.read(once), self.read(other)
+            places = {size: place.names[0] for size, place in self.sizes.items()}
+            places |= {option: place.name for option, place in self.options.items()}
+            for each, name in places.items():
+                ours, theirs = (found.get(each) for found in ({**options, **numbers}, {**switched, **counted}))
+                if ours != theirs:
+                    raise ConfigError(
+                        f"{name!r} is {ours} by {section!r} and {theirs} by {again!r} in the config; keep one"
+                    )
+        return other
+
+    def _read(self, config: Config) -> tuple[dict[str, Any], Numbers]:
+        """The options and the numbers of a config whose fields are known, by their paths. Raises ConfigError."""
         options = self._options(config)
         options |= {option: setting.read(config) for option, setting in self.options.items()}
         left_out = set()
@@ -503,11 +546,15 @@ class Fields:
     def _hold(self, config: Config) -> None:
         """Raise ConfigError for a field that is not known, or has a value that is not."""
         check_unquantised(config)
-        fixed = {name: known for name, known in FIXED.items() if name not in self.known} | dict(self.fixed)
+        fixed = {name: known for name, known in self._everywhere(FIXED).items() if name not in self.known}
+        fixed |= self.fixed
+        twice = {again: section for section, again in self.sections.items()}
         for name, value in config.items():
-            if name in fixed:
-                if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in fixed[name]):
-                    known = " or ".join(map(repr, fixed[name]))
+            head, dot, inside = name.partition(".")
+            path = f"{twice.get(head, head)}{dot}{inside}"  # as if it stood once
+            if path in fixed:
+                if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in fixed[path]):
+                    known = " or ".join(map(repr, fixed[path]))
                     raise ConfigError(
                         f"{name!r} is {shown(value)} in the config; that changes what is counted, and only {known} is "
                         "known"
@@ -518,7 +565,7 @@ class Fields:
                 self.nested[name]._hold(value or {})
             elif self.rotary and name in ROTARY:
                 self._hold_rotary(name, value)
-            elif name not in self.known:
+            elif path not in self.known:
                 raise ConfigError(
                     f"the field {shown(name)} = {shown(value)} is not known here; remove it if it changes nothing, "
                     "or trace it"
@@ -543,8 +590,13 @@ class Fields:
         """Every field that is read, restates what is read, or changes nothing."""
         read = {name for place in self.sizes.values() for name in (*place.names, *place.twins)}
         read |= {place.name for place in self.options.values()} | set(self.restated) | set(self.echoes)
-        read |= set(self.layers.names) if self.layers else {LAYER_TYPES}
-        return frozenset({*read, *READ, *QUANTISED, *INERT, *self.inert})
+        read |= set(self.layers.names) if self.layers else set() if self.sections else {LAYER_TYPES}
+        said = self._everywhere(dict.fromkeys(("architectures", *QUANTISED, *INERT)))
+        return frozenset({*read, *READ, *said, *self.inert})
+
+    def _everywhere(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """What is known of fields of every config, and of the same in every section of this one."""
+        return {**known, **{f"{section}.{name}": each for section in self.sections for name, each in known.items()}}
 
     def _alike(self, listed: Any, options: Mapping[str, Any], numbers: Numbers) -> None:
         """Raise ConfigError for a list of layers that are not all of the one kind that the architecture has."""
@@ -589,7 +641,7 @@ class Fields:
         for option, (size, other) in self.apart.items():
             if not getattr(component, option):
                 config[self.sizes[size].names[0]] = numbers[other]
-        return config
+        return nested(config, self.sections)
 
     def class_for(self, component: Component) -> str:
         """The torch class whose options are the component's. Raises ConfigError."""
@@ -610,8 +662,8 @@ def _whole(name: str, value: object) -> int:
 
 def check_unquantised(config: Config) -> None:
     """Raise ConfigError for weights that are stored in another form than the model's class has them."""
-    for name in QUANTISED:
-        if config.get(name) is not None:
+    for name in config:
+        if name.rpartition(".")[2] in QUANTISED and config[name] is not None:
             raise ConfigError(
                 f"{name!r} is {shown(config[name])} in the config: its weights are stored in another form than the "
                 "formulas count; remove it to count the model before it was quantised"

@@ -32,6 +32,7 @@ from ..language.notation.tree import (
 )
 from ..language.sizes import Relations, evaluate
 from .account import Line, Measure, Term
+from .totals import gathered
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,11 @@ class Derivation:
         return iter(self.sections)
 
 
-def derive(root: Line, measure: Measure, relations: Relations) -> Derivation:
-    """The derivation of an account. Every step is proved before it is returned; raises DerivationError otherwise."""
+def derive(root: Line, measure: Measure, relations: Relations, totals: Relations) -> Derivation:
+    """The derivation of an account, whose last lines have a total for the sizes that it counts.
+
+    Every step is proved before it is returned; raises DerivationError otherwise.
+    """
     labels = _labels(root, measure, relations)
     seen: dict[object, int] = {}
     sections: list[Section] = []
@@ -98,10 +102,10 @@ def derive(root: Line, measure: Measure, relations: Relations) -> Derivation:
             sections[place] = _merge(sections[place], line, labels)
             continue
         seen[key] = len(sections)
-        sections.append(_section(line, labels, relations))
+        sections.append(_section(line, labels, relations, totals))
     for section in sections:
         if section.chain:
-            section.chain.prove(relations)
+            section.chain.prove({**relations, **totals})
     return Derivation(tuple(sections), relations)
 
 
@@ -174,7 +178,7 @@ def _shape_key(line: Line) -> object:
     )
 
 
-def _section(line: Line, labels: Mapping[int, Label], relations: Relations) -> Section:
+def _section(line: Line, labels: Mapping[int, Label], relations: Relations, totals: Relations) -> Section:
     table = tuple((below, term) for below in line.lines if below.entry is not None for term in below.terms)
     label = labels[id(line)]
     composite = _is_composite(line)
@@ -189,7 +193,7 @@ def _section(line: Line, labels: Mapping[int, Label], relations: Relations) -> S
             _times(below.count, labels[id(below)]) if below.entry is None else _written(below.terms) for below in parts
         ]
         filled = [_times(below.count, tree(expand(below.each.xreplace(relations)))) for below in parts]
-        steps = [terms_tree(named), terms_tree(filled), tree(special)]
+        steps = [terms_tree(named), terms_tree(filled), tree(special), tree(gathered(special, totals))]
     else:
         steps = [terms_tree([_written((term,)) for _, term in table]), tree(general), tree(special)]
     return Section((line,), table, Chain((label,), tuple(_telling(steps))), composite)

@@ -19,6 +19,7 @@ from ..language.sizes import Condition, Numbers, Relations, at, close, evaluate,
 from ..language.symbols import RANK, letter, symbol
 from ..ledger.facts import sizes_of
 from .account import Line, Measure
+from .totals import gathered, given_by
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -53,8 +54,8 @@ class Leading:
         """The leading terms of an expanded polynomial."""
         terms = Add.make_args(polynomial)
         highest = max(growth(term) for term in terms)
-        kept = Add(*(term for term in terms if growth(term) == highest))
-        return cls(kept, polynomial - kept)
+        fastest = Add(*(term for term in terms if growth(term) == highest))
+        return cls(fastest, polynomial - fastest)
 
     def left_out(self, numbers: Mapping[Symbol, int]) -> Fraction:
         """The share of the whole that the leading terms leave out, exactly."""
@@ -129,7 +130,11 @@ class Formula:
     @cached_property
     def written(self) -> Expr:
         """The polynomial as it is printed, in which a total stands for its sum: L for L_dense + L_moe."""
-        return expand(self.root.each.xreplace(self.simplified)) if self.totals else self.expanded
+        return self.gathered(expand(self.root.each.xreplace(self.simplified))) if self.totals else self.expanded
+
+    def gathered(self, polynomial: Expr) -> Expr:
+        """A polynomial in which a total stands for what all its kinds come to alike."""
+        return gathered(polynomial, given_by(self.relations, self.totals))
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -166,7 +171,7 @@ class Formula:
         """The steps from the shapes to the polynomial, each proved equal to the next."""
         from .derivation import derive
 
-        return derive(self.root, self.measure, self.simplified)
+        return derive(self.root, self.measure, self.simplified, given_by(self.relations, self.totals))
 
     @property
     def rows(self) -> list[Row]:
@@ -377,7 +382,7 @@ class Ratio(Formula):
     @cached_property
     def written(self) -> Expr:
         """The quotient as it is printed."""
-        return lowest(expand(self.root.each.xreplace(self.simplified)), self.over.written)
+        return lowest(self.gathered(expand(self.root.each.xreplace(self.simplified))), self.over.written)
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
@@ -20,19 +21,31 @@ Numbers = dict[Symbol, int]
 Relations = dict[Symbol, Expr]
 
 
+class Condition(ABC):
+    """A condition under which a formula holds; a subclass is a dataclass of the sizes it is about."""
+
+    @property
+    def symbols(self) -> set[Symbol]:
+        """The sizes it is about."""
+        said = [each for value in vars(self).values() for each in (value if isinstance(value, tuple) else (value,))]
+        return {size for each in said if isinstance(each, Expr) for size in each.free_symbols}
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """What has to hold."""
+
+    @abstractmethod
+    def check(self, numbers: Mapping[Symbol, int]) -> None:
+        """Raise SizeError when it is known not to hold."""
+
+
 @dataclass(frozen=True)
-class Divides:
+class Divides(Condition):
     """A condition under which a formula holds: ``dividend`` is a whole multiple of ``divisor``."""
 
     divisor: Expr
     dividend: Expr
     remedy: str = "choose sizes that divide"
-
-    @property
-    def symbols(self) -> set[Symbol]:
-        """The sizes it is about."""
-        found: set[Symbol] = self.divisor.free_symbols | self.dividend.free_symbols
-        return found
 
     def __str__(self) -> str:
         return f"{text(self.divisor)} divides {text(self.dividend)}"
@@ -52,16 +65,11 @@ class Divides:
 
 
 @dataclass(frozen=True)
-class Excludes:
+class Excludes(Condition):
     """A condition under which a formula holds: these sizes are not all 1."""
 
     ones: tuple[Symbol, ...]
     because: str
-
-    @property
-    def symbols(self) -> set[Symbol]:
-        """The sizes it is about."""
-        return set(self.ones)
 
     def __str__(self) -> str:
         return f"{' and '.join(map(str, self.ones))} {'are not all' if len(self.ones) > 1 else 'is not'} 1"
@@ -74,18 +82,12 @@ class Excludes:
 
 
 @dataclass(frozen=True)
-class AtMost:
+class AtMost(Condition):
     """A condition under which a formula holds: ``low`` is no more than ``high``."""
 
     low: Expr
     high: Expr
     because: str = "choose a larger one"
-
-    @property
-    def symbols(self) -> set[Symbol]:
-        """The sizes it is about."""
-        found: set[Symbol] = self.low.free_symbols | self.high.free_symbols
-        return found
 
     def __str__(self) -> str:
         return f"{text(self.low)} is at most {text(self.high)}"
@@ -99,17 +101,12 @@ class AtMost:
 
 
 @dataclass(frozen=True)
-class Differs:
+class Differs(Condition):
     """A condition under which a formula holds: two sizes are not the same."""
 
     left: Symbol
     right: Symbol
     because: str
-
-    @property
-    def symbols(self) -> set[Symbol]:
-        """The sizes it is about."""
-        return {self.left, self.right}
 
     def __str__(self) -> str:
         return f"{self.left} is not {self.right}"
@@ -122,18 +119,12 @@ class Differs:
 
 
 @dataclass(frozen=True)
-class Equals:
+class Equals(Condition):
     """A condition under which a formula holds: a size is this number, or follows others in this way."""
 
     size: Symbol
     value: Expr
     because: str
-
-    @property
-    def symbols(self) -> set[Symbol]:
-        """The sizes it is about."""
-        found: set[Symbol] = {self.size} | self.value.free_symbols
-        return found
 
     def __str__(self) -> str:
         return f"{self.size} is {text(self.value)}"
@@ -143,9 +134,6 @@ class Equals:
         value = self.value.xreplace({name: Integer(number) for name, number in numbers.items()})
         if self.size in numbers and value.is_number and value != numbers[self.size]:
             raise SizeError(f"{self.size}={numbers[self.size]} is not {_spell(self.value, value)}; {self.because}")
-
-
-Condition = Divides | Excludes | AtMost | Differs | Equals
 
 
 def _spell(size: Expr, number: Expr) -> str:

@@ -48,6 +48,7 @@ class Letter:
 
 _TABLE = (
     Letter("B", "batch", "sequences", run=True),
+    Letter("B_vis", "images, beside a batch of texts", "images", run=True),
     Letter("S", "sequence length", "tokens", run=True),
     Letter("S_enc", "sequence length of the encoder", "tokens", run=True),
     Letter("C", "tokens already in the cache", "tokens", run=True),
@@ -66,6 +67,7 @@ _TABLE = (
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
+    Letter("L_vis", "layers of the vision transformer", "layers"),
     Letter("L_local", "layers with a sliding window", "layers", ("layer_types",)),
     Letter("L_global", "layers without a window", "layers", ("layer_types",)),
     Letter("L_ssm", "layers with a state space mixer", "layers", ("layer_types",)),
@@ -82,7 +84,10 @@ _TABLE = (
     Letter("N_mel", "mel frequencies of the sound", "elements", ("num_mel_bins",), growth=0),
     Letter("E_emb", "width of the embeddings, where the layers have another", "elements", ("embedding_size",)),
     Letter("E", "embedding (model) width", "elements", ("hidden_size", "n_embd", "d_model")),
+    Letter("E_vis", "width of the vision transformer, beside one that reads text", "elements"),
+    Letter("E_proj", "width that texts and images are projected to", "elements"),
     Letter("H", "hidden width of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
+    Letter("H_vis", "hidden width of the vision transformer's MLP", "elements"),
     Letter("X", "experts", "experts", ("num_local_experts", "n_routed_experts", "num_experts")),
     Letter("X_shared", "experts that every token goes to", "experts", ("n_shared_experts",), growth=0),
     Letter("K", "experts per token", "experts", ("num_experts_per_tok",), growth=0),
@@ -94,6 +99,7 @@ _TABLE = (
         ("shared_expert_intermediate_size",),
     ),
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
+    Letter("A_vis", "query heads of the vision transformer", "heads"),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
     Letter("K_conv", "places that a convolution looks back on, its own the last", "places", growth=0),
     Letter("H_ssm", "inner width of a state space mixer", "elements"),
@@ -145,6 +151,9 @@ Z, Z_patch, N_chan, N_class = (SYMBOLS[name] for name in ("Z", "Z_patch", "N_cha
 N_group, N_mel = SYMBOLS["N_group"], SYMBOLS["N_mel"]
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
 M_shared = SYMBOLS["M_shared"]
+B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (
+    SYMBOLS[name] for name in ("B_vis", "L_vis", "E_vis", "E_proj", "H_vis", "A_vis")
+)
 A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_adapter", "W"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))

@@ -16,6 +16,7 @@ from ..language.errors import OptionError, RuleError, listed
 from ..language.shapes import Shape
 from ..language.symbols import H_adapter, R
 from .facts import Kind, Ledger, Part, Tensor, Weight
+from .kinds import sharing
 from .operations import Operations, inputs_of
 
 
@@ -65,7 +66,7 @@ def adapted(part: Part, adapters: Sequence[Adapter]) -> Ledger:
     Raises OptionError for a name that no linear layer has, RuleError for one that cannot have an adapter.
     """
     ops = _AdaptedOperations(part, adapters)
-    ledger = Ledger(ops.root, ops.run(part, inputs_of(part)))
+    ledger = sharing(ops.root, ops.run(part, inputs_of(part)))
     for adapter in adapters:
         for target in adapter.targets:
             if target not in ops.names:

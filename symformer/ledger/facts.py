@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 Mask = Literal["none", "causal"]
 Scale = Literal["scores", "queries", "none"]  # what is divided by the root of a head's width
 Table = Literal["tokens", "positions", "segments", "distances"]  # what the rows of a stored table stand for
+Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" is any, but for the first layer
 ROTARY = ("rotary", "rotary_single")  # tables to rotate by, in the model's own precision or in single
+INDEXED = "indexed"  # of a position that is another one in each sequence: a copy, and no view
 STATE = "state"  # of a cache that torch filled, what is neither keys nor values
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights of their own, by the names of transformers.
@@ -68,7 +70,9 @@ class Kind(StrEnum):
     ROUTE = "route"  # the best of several, with a weight for each
     EXPERTS = "experts"  # x · Wᵀ, by a matrix of its own for each expert chosen
     COMBINE = "combine"  # what the chosen experts give, weighted and added up
+    MATCH = "match"  # each row of one tensor with each row of another
     SCAN = "scan"  # a state carried from token to token: it decays, takes the token in and is read
+    PRODUCT = "product"  # x · y, of two tensors that were both computed: what for, nothing says
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # from rank to rank: nothing is computed
     OBSERVED = "observed"  # what torch was seen to store or do, and nobody recognised: it answers what it was seen for
@@ -77,12 +81,14 @@ class Kind(StrEnum):
 # Families, of which every kind but OBSERVED is in one. A table that says something of a family decides it for each kind
 # in it: a new kind joins a family, and has a row of its own only where it is told apart.
 STORING = (Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER)  # weights
+MULTIPLYING = (Kind.LINEAR, Kind.CONVOLUTION)  # of these, what is read whole by a stored matrix; a vector is a bias
 ATTENDING = (Kind.SCORES, Kind.MIX)  # meet what earlier tokens left
 POINTWISE = (Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE)  # compute each element by itself
 ARRANGING = (Kind.DROPOUT, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.MOVE)  # compute nothing that is counted
 ROUTING = (Kind.ROUTE, Kind.COMBINE)  # choose experts, and weigh them
 CARRYING = (Kind.SCAN,)  # hand a state on from token to token
-WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING)
+MATCHING = (Kind.MATCH, Kind.PRODUCT)  # multiply what was computed with what was computed, by no attention
+WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +141,7 @@ class Entry:
     causal: bool = False  # of a convolution, whether it looks back only: a cache then stands for what it reads again
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
     skipped: Expr = ZERO  # of a table of positions, the rows that stand before the first token's
+    held: bool = False  # of a lookup, whether the model holds its indices itself, and keeps no others
     adapter: bool = False  # whether it is a part of an adapter, and those alone are trained
     frozen: bool = False  # whether its weights are stored as such, and not trained
     fixed: bool = False  # and of these, whether they never are: sines that are stored among the weights
@@ -166,6 +173,15 @@ class Part(Protocol):
     def forward(self, ops: Operations, *inputs: Any) -> Any: ...
 
 
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Layers of several kinds in one list."""
+
+    path: str  # of what all of them have: "layers.*"
+    total: Expr  # how many there are of all kinds
+    order: Order = "any"
+
+
 @dataclass(eq=False)
 class Scope:
     """A part inside another, with the entries and parts it wrote, in order."""
@@ -177,7 +193,8 @@ class Scope:
         None  # of repeated layers: what goes in, what each reads, what it gives
     )
     handed: tuple[Tensor, ...] = ()  # what each of repeated layers reads beside its input
-    stored: Expr | None = None  # of repeated layers, how many have weights of their own; None: all
+    distinct: Expr | None = None  # of repeated layers, how many have weights of their own; None: all
+    mixture: Mixture | None = None  # that these layers are one kind of
     among: Expr | None = None  # of how many layers these are some, where only what is their own stands here
     items: list[Entry | Scope] = field(default_factory=list)
 
@@ -194,11 +211,27 @@ class Scope:
 
 
 class Ledger:
-    """Everything a model computes, as a tree of scopes whose leaves are entries."""
+    """Everything a model computes, as a tree of scopes whose leaves are entries.
 
-    def __init__(self, root: Scope, output: Any) -> None:
+    What several kinds of layers have alike is one entry; ``apart`` has each kind by itself, one kind after another, for
+    whoever follows tensors from entry to entry.
+    """
+
+    def __init__(
+        self,
+        root: Scope,
+        output: Any,
+        apart: Ledger | None = None,
+        copies: Mapping[Entry, tuple[tuple[Expr, Entry], ...]] | None = None,
+    ) -> None:
         self.root = root
         self.output = output
+        self.apart = apart or self
+        self._copies = copies or {}
+
+    def copies(self, entry: Entry) -> tuple[tuple[Expr, Entry], ...]:
+        """What an entry is where the kinds are apart: one entry, or one for each kind and its share of all layers."""
+        return self._copies.get(entry, ((ONE, entry),))
 
     def __iter__(self) -> Iterator[tuple[Expr, Entry]]:
         """Each entry with the number of times it stands in the model."""

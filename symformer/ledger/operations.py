@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from sympy import Expr, Integer, Mul, cancel, floor, sympify
 
@@ -16,8 +16,26 @@ from ..language.errors import ShapeError
 from ..language.notation.text import text
 from ..language.shapes import Shape, shape_line, spell
 from ..language.symbols import S
-from .facts import ONE, ROTARY, ZERO, Entry, Kind, Ledger, Mask, Part, Scale, Scope, Table, Tensor, Weight, equal
-from .kinds import Sharing
+from .facts import (
+    INDEXED,
+    ONE,
+    ROTARY,
+    ZERO,
+    Entry,
+    Kind,
+    Ledger,
+    Mask,
+    Mixture,
+    Order,
+    Part,
+    Scale,
+    Scope,
+    Table,
+    Tensor,
+    Weight,
+    equal,
+)
+from .kinds import sharing
 
 _OWN: Mapping[str, Weight] = {}
 Trained = Callable[[Kind, str], bool]  # whether an operation that has weights trains any, by its kind and path
@@ -27,7 +45,7 @@ def record(part: Part, trained: Trained = lambda kind, path: True) -> Ledger:
     """The ledger of a part, run on inputs of the shapes that its own shape line names."""
     ops = Operations(part, trained)
     output = ops.run(part, inputs_of(part))
-    return Ledger(ops.root, output)
+    return sharing(ops.root, output)
 
 
 def inputs_of(part: Part) -> list[Tensor]:
@@ -57,24 +75,24 @@ class Operations:
         return self._enter(Scope(name, part), inputs)
 
     def repeat(
-        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, stored: Expr | None = None
+        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, distinct: Expr | None = None
     ) -> Tensor:
         """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically.
 
-        Only as many as ``stored`` have weights of their own, where that is given; the others share them.
+        Only as many as ``distinct`` have weights of their own, where that is given; the others share them.
         """
         # Nothing asks for the gradient of the first layer's input if nothing below is trained; the others' is needed.
         needed = x.grad if x.grad != 0 else (count - 1) / count
         inner = Tensor(x.name, x.shape, None, needed, encoded=x.encoded)
-        scope, before = Scope(f"{name}.*", part, count, stored=stored), self._share
-        self._share = before if stored is None else before * stored / count
+        scope, before = Scope(f"{name}.*", part, count, distinct=distinct), self._share
+        self._share = before if distinct is None else before * distinct / count
         held = dict(self._weights)
         y: Tensor = self._enter(scope, (inner, *context))
         if x.grad == 0 and y.grad != 1:  # nothing in a layer is trained either: written again, as none asks for any
             self._weights = held
             self._scopes[-1].items.pop()
             inner = replace(inner, grad=ZERO)
-            scope = Scope(f"{name}.*", part, count, stored=stored)
+            scope = Scope(f"{name}.*", part, count, distinct=distinct)
             y = self._enter(scope, (inner, *context))
         self._share = before
         scope.loop, scope.handed = (x, inner, y), tuple(each for each in context if isinstance(each, Tensor))
@@ -82,24 +100,22 @@ class Operations:
         return y
 
     def mix_layers(
-        self, name: str, total: Expr, kinds: Mapping[str, tuple[Expr, Part]], x: Tensor, *context: Any
+        self,
+        name: str,
+        total: Expr,
+        kinds: Mapping[str, tuple[Expr, Part, tuple[Any, ...]]],
+        x: Tensor,
+        order: Order = "any",
     ) -> Tensor:
-        """Run layers of several kinds, in any order but that the first is of the first, each kind under its own name.
+        """Run ``total`` layers of several kinds, each with a name, its number, and what it reads beside its input.
 
-        What all kinds have alike is written once, for ``total`` layers under ``name``; the last kind stands for it.
+        What all kinds have alike is one entry of the ledger, under ``name``; the last kind stands for it.
         """
-        place, y = len(self._scopes[-1].items), x
-        for kind, (count, part) in kinds.items():
-            y = self.repeat(kind, count, part, y, *context)
-        scopes = [scope for scope in self._scopes[-1].items[place:] if isinstance(scope, Scope)]
-        paths = [self._path(scope.name) for scope in scopes]
-        sharing = Sharing(scopes, paths, self._path(f"{name}.*"), total)
-        whole, rest = sharing.split(Scope(f"{name}.*", scopes[-1].part, total))
-        self._scopes[-1].items[place:] = [*([whole] if whole.items else []), *rest]
-        for _, entry in Ledger(whole, None):
-            for weight in entry.weights:
-                self._weights[weight.path] = weight
-        return sharing.now(y)
+        mixture = Mixture(self._path(f"{name}.*"), total, order)
+        for kind, (count, part, context) in kinds.items():
+            x = self.repeat(kind, count, part, x, *context)
+            cast(Scope, self._scopes[-1].items[-1]).mixture = mixture
+        return x
 
     def run(self, part: Part, inputs: Sequence[Any]) -> Any:
         """Run a part in the scope that is open, and hold it to its shape line."""
@@ -139,14 +155,16 @@ class Operations:
         shared: Mapping[str, Weight] = _OWN,
         skipped: Expr = ZERO,
         fixed: bool = False,
+        held: bool = False,
     ) -> Tensor:
         """index[…] -> x[…, width]: rows of a table ``[rows, width]``, stored here unless it is given as shared.
 
         Of positions, the first token's row has so many ``skipped`` ones before it. A ``fixed`` table is never trained.
+        Indices that are ``held`` stand in the model beside the table.
         """
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
         facts: dict[str, Any] = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
-        facts |= {"skipped": skipped, "fixed": fixed}
+        facts |= {"skipped": skipped, "fixed": fixed, "held": held}
         return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
 
     def linear(
@@ -259,7 +277,15 @@ class Operations:
         return x
 
     def norm(
-        self, name: str, x: Tensor, function: str, *, scale: bool = True, bias: bool = True, each: Shape = ()
+        self,
+        name: str,
+        x: Tensor,
+        function: str,
+        *,
+        scale: bool = True,
+        bias: bool = True,
+        each: Shape = (),
+        module: bool = True,
     ) -> Tensor:
         """x[…, E] -> y[…, E]: normalised over the last axis; a scale ``[E]`` and a bias ``[E]`` if they are stored.
 
@@ -267,13 +293,13 @@ class Operations:
         """
         stored = [part for part, wanted in (("weight", scale), ("bias", bias)) if wanted]
         weights = tuple(self._store(name, part, (*each, x.width)) for part in stored)
-        return self._write(Kind.NORM, name, (x,), x.shape, weights=weights, function=function, module=True)
+        return self._write(Kind.NORM, name, (x,), x.shape, weights=weights, function=function, module=module)
 
     # -- operations without weights ------------------------------------------------------------------------------
 
-    def activation(self, name: str, x: Tensor, function: str) -> Tensor:
+    def activation(self, name: str, x: Tensor, function: str, *, module: bool = True) -> Tensor:
         """An elementwise function, by its usual name (gelu, silu, tanh)."""
-        return self._write(Kind.ACTIVATION, name, (x,), x.shape, function=function, module=True)
+        return self._write(Kind.ACTIVATION, name, (x,), x.shape, function=function, module=module)
 
     def dropout(self, name: str, x: Tensor) -> Tensor:
         """Dropout: no weights, the same shape."""
@@ -315,9 +341,15 @@ class Operations:
         batch, _, width = self._broadcast(name, *ones)
         return self._write(Kind.JOIN, name, (x, y), (batch, x.shape[1] + y.shape[1], width), function="tokens")
 
-    def select(self, name: str, x: Tensor) -> Tensor:
-        """x[B,S,E] -> y[B,E]: one position of each sequence."""
-        return self._write(Kind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]))
+    def select(self, name: str, x: Tensor, *, each: bool = False) -> Tensor:
+        """x[B,S,E] -> y[B,E]: one position of each sequence; where ``each`` has another, they are copied together."""
+        function = INDEXED if each else ""
+        return self._write(Kind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]), function=function)
+
+    def match(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x[B,E], y[C,E] -> s[B,C]: the product of each row of one with each row of the other."""
+        self._same(self._path(name), "the widths of what is matched", x.shape[1:], y.shape[1:])
+        return self._write(Kind.MATCH, name, (x, y), (x.shape[0], y.shape[0]))
 
     def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
         """x[B,S,X] -> w[B,S,K]: which K of the X, and with what weights."""
@@ -337,7 +369,7 @@ class Operations:
         step: Tensor,
         write: Tensor,
         read: Tensor,
-        stored: Mapping[str, Weight],
+        shared: Mapping[str, Weight],
         chunk: Expr | None = None,
     ) -> Tensor:
         """x[B,A,S,D], step[B,S,A], write and read[B,G,S,N] -> y[B,A,S,D]: each head's state [D,N] after each token.
@@ -348,7 +380,7 @@ class Operations:
         self._same(path, "the heads and the tokens of a scan and of its steps", x.shape[1:3], step.shape[:0:-1])
         self._same(path, "what a scan writes along and what it reads along", write.shape, read.shape)
         self._same(path, "the tokens of a scan and of what it writes along", x.shape[2:3], write.shape[2:3])
-        facts = {"shared": tuple(stored.values()), "chunk": chunk}
+        facts = {"shared": tuple(shared.values()), "chunk": chunk}
         return self._write(Kind.SCAN, name, (x, step, write, read), x.shape, **facts)
 
     # -- attention -----------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from ..language.symbols import RANK, A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S
 from .facts import (
     ARRANGING,
     ATTENDING,
+    MULTIPLYING,
     ONE,
     POINTWISE,
     ROTARY,
@@ -29,12 +30,14 @@ from .facts import (
     Kind,
     Ledger,
     Mask,
+    Order,
     Part,
     Scope,
     Table,
     Tensor,
     Weight,
 )
+from .kinds import sharing
 from .operations import Operations
 from .operations import given as input_of
 
@@ -43,10 +46,12 @@ PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
 # rank can do it alone. None: it works element by element, or its own method below says how ranks do it together.
 REDUCED: Mapping[Kind, int | None] = {
     **dict.fromkeys((*STORING, *POINTWISE, *ARRANGING), None),
-    **dict.fromkeys((Kind.NORM, Kind.SOFTMAX, Kind.ROUTE, *ATTENDING), -1),
+    **dict.fromkeys((Kind.NORM, Kind.SOFTMAX, Kind.ROUTE, *ATTENDING, *MULTIPLYING), -1),
+    **dict.fromkeys((Kind.LINEAR, Kind.CONVOLUTION), None),  # which have such methods
+    Kind.MATCH: -1,
     Kind.COMBINE: -2,
     Kind.SCAN: 2,  # from token to token
-    Kind.OBSERVED: None,  # of a trace, which has no ranks
+    **dict.fromkeys((Kind.PRODUCT, Kind.OBSERVED), None),  # of a trace, which has no ranks
 }
 
 # Each kind of parallelism is a convention; the first value is the whole model on one rank.
@@ -145,7 +150,7 @@ def place(part: Divisible, placement: Placement) -> Ledger:
             f"tensor={placement.tensor} is known for that part"
         )
     inputs = [input_of(axes.name, ops.local(axes.example)) for axes in given]
-    ledger = Ledger(ops.root, ops.run(split, inputs))
+    ledger = sharing(ops.root, ops.run(split, inputs))
     if placement.expert == "on" and not any(entry.kind is Kind.EXPERTS for _, entry in ledger):
         raise RuleError(f"{part.title} has no experts for expert=on to divide")
     if placement.pipeline != "off":
@@ -219,23 +224,28 @@ class _RankOperations(Operations):
         return super()._enter(scope, inputs)
 
     def repeat(
-        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, stored: Expr | None = None
+        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, distinct: Expr | None = None
     ) -> Tensor:
         """The share of the layers that one stage has."""
-        if self.placement.pipeline != "off" and stored is not None:
+        if self.placement.pipeline != "off" and distinct is not None:
             raise RuleError(f"{self._path(name)}: layers that share their weights are not known in stages")
         count = count if self.placement.pipeline == "off" else count / N_pp
-        return super().repeat(name, count, part, x, *context, stored=stored)
+        return super().repeat(name, count, part, x, *context, distinct=distinct)
 
     def mix_layers(
-        self, name: str, total: Expr, kinds: Mapping[str, tuple[Expr, Part]], x: Tensor, *context: Any
+        self,
+        name: str,
+        total: Expr,
+        kinds: Mapping[str, tuple[Expr, Part, tuple[Any, ...]]],
+        x: Tensor,
+        order: Order = "any",
     ) -> Tensor:
         """Layers of several kinds, all of them: which of them a stage has is not known."""
         if self.placement.pipeline != "off":
             raise RuleError(
                 f"{self.root.part.title} has layers of {len(kinds)} kinds; stages are known for layers of one kind only"
             )
-        return super().mix_layers(name, total, kinds, x, *context)
+        return super().mix_layers(name, total, kinds, x, order)
 
     def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, **facts: Any) -> Tensor:
         """A rank looks up the rows it has; the sum over the ranks is the embedding."""
@@ -335,11 +345,11 @@ class _RankOperations(Operations):
             name, length * N_tp if self.sequence and function in ROTARY else length, width, function
         )
 
-    def select(self, name: str, x: Tensor) -> Tensor:
+    def select(self, name: str, x: Tensor, *, each: bool = False) -> Tensor:
         """One position stands on one rank only where the sequence is divided."""
         if self.sequence or self.placement.context == "on":
             raise RuleError(f"{self._path(name)} reads one position, which one rank has where the sequence is divided")
-        return super().select(name, x)
+        return super().select(name, x, each=each)
 
     def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         """Write an operation, once it is known how it is carried out with what this rank has of its inputs.
@@ -436,9 +446,8 @@ def _stage(root: Scope, which: str) -> Scope:
     """One stage of a model: what stands before its layers, its share of them, what stands after."""
     stacks = [index for index, item in enumerate(root.items) if isinstance(item, Scope) and item.loop]
     if len(stacks) != 1:
-        raise RuleError(
-            f"{root.part.title} has {len(stacks)} stacks of equal layers; stages are known for one stack only"
-        )
+        several = sum(1 for scope in root.walk() if scope.loop)  # inside a part of the model too
+        raise RuleError(f"{root.part.title} has {several} stacks of equal layers; stages are known for one stack only")
     at = stacks[0]
     before, stack, after = root.items[:at], cast(Scope, root.items[at]), root.items[at + 1 :]
     given, inner, last = cast(tuple[Tensor, Tensor, Tensor], stack.loop)
@@ -469,7 +478,14 @@ def _each(scope: Scope, change: Callable[[Entry], Entry]) -> Scope:
 
 
 def evenly(ledger: Ledger, placement: Placement, data: bool) -> tuple[Condition, ...]:
-    """What has to divide what for every weight to be shared evenly by the ranks that hold it: the fewest conditions."""
+    """What has to divide what for every weight to be shared evenly by the ranks that hold it: the fewest conditions.
+
+    Raises RuleError for a weight of one number, which no two ranks can share.
+    """
+    for _, entry in ledger:
+        for weight in entry.weights:
+            if not weight.shape and replicas(entry.kind, placement, data) != 1:
+                raise RuleError(f"{weight.path} is one number, which ranks cannot share evenly, as is asked of weights")
     shared = {
         (Mul(*weight.shape), replicas(entry.kind, placement, data)) for _, entry in ledger for weight in entry.weights
     }

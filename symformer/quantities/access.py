@@ -9,9 +9,9 @@ from sympy import Expr, Integer
 from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import ARRANGING, POINTWISE, ROUTING, Entry, Kind, Tensor
+from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, POINTWISE, ROUTING, Entry, Kind, Tensor
 from .elementwise import at_the_last
-from .generation import SIZES, alone, cached, tokens
+from .generation import SIZES, alone, cacheable, tokens
 from .quantity import Convention, Conventions, Rule, nothing, refused, rows, unseen
 
 LONG = Integer(8)  # bytes of an index
@@ -48,7 +48,7 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """X and the weights in, y out, of a run over all places."""
     if conventions["phase"] == "decode":
-        cached(entry)
+        cacheable(entry)
     return whole(entry, conventions)
 
 
@@ -108,7 +108,7 @@ def _cached(entry: Entry, tensor: Tensor, conventions: Conventions) -> Shape:
     """Keys or values: all that the run sees."""
     if conventions["phase"] == "prefill":
         return tensor.shape
-    cached(entry)
+    cacheable(entry)
     batch, heads, length, width = tensor.shape
     return (batch, heads, length.xreplace({S: _seen(entry)}), width)
 
@@ -132,6 +132,8 @@ def _once(rule: Rule) -> Rule:
         if entry.output.encoded and conventions["phase"] == "decode":
             alone(entry, conventions)
             return ()
+        if entry.kind is Kind.SELECT and conventions["phase"] == "decode":
+            cacheable(entry)
         if entry.recalled and conventions["phase"] == "decode":
             raise RuleError(f"{entry.path}: what is read to make keys of all tokens in the cache again is not stated")
         return rule(entry, conventions)
@@ -141,10 +143,11 @@ def _once(rule: Rule) -> Rule:
 
 _RULES: Mapping[Kind, Rule] = {
     Kind.LOOKUP: lookup,
+    **rows(whole, *MULTIPLYING),
     Kind.LINEAR: linear,
     Kind.CONVOLUTION: convolution,
     Kind.SCORES: scores,
-    **rows(whole, Kind.NORM, *POINTWISE),
+    **rows(whole, Kind.NORM, *POINTWISE, *MATCHING),
     Kind.SOFTMAX: softmax,
     Kind.MIX: mix,
     **rows(nothing, Kind.PARAMETER, *ARRANGING),
@@ -156,6 +159,7 @@ _RULES: Mapping[Kind, Rule] = {
         Kind.EXPERTS,
         *ROUTING,
     ),
+    Kind.PRODUCT: refused("what a product of two tensors reads of earlier tokens is not stated"),
     Kind.SCAN: refused("what a scan reads and writes of its state depends on the kernel that runs it"),
     Kind.OBSERVED: unseen,
 }

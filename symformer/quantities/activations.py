@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..formulas.account import Line, Measure
+from ..formulas.formula import Formula
 from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.facts import Kind, Ledger
 from .kept import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
 from .kernels import IMPLEMENTATIONS
 from .quantity import BOTH, Convention, Conventions, Counted, Quantity, tally
+
+GIVEN = "given every index that it looks up"
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,12 @@ class Activations(Quantity):
         """What has to hold for the copies to be copies."""
         return kept_conditions(ledger, conventions)
 
+    def states(self, formula: Formula) -> str:
+        """What is counted, and which indices the model is not given."""
+        said = super().states(formula)
+        held = any(line.entry and line.entry.held for _, line in formula.root.leaves())
+        return said.replace(GIVEN, f"{GIVEN} but those of an image's places, which it holds") if held else said
+
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """What every entry's tensors come to. Raises RuleError for a kind that has no rule."""
         terms = activation_terms(ledger, conventions)
@@ -52,7 +61,7 @@ class Activations(Quantity):
 QUANTITY = Activations(
     Measure("activations", "bytes of activations", "U_act", "bytes"),
     "The bytes kept from one forward pass over B sequences of S tokens for the backward pass, by the named "
-    "implementation. The model is given every index that it looks up, and fills no cache. A tensor that several "
+    f"implementation. The model is {GIVEN}, and fills no cache. A tensor that several "
     "operations keep is counted once, with the operation that made it. Left out are the weights, what is live for a "
     "moment only (in the backward pass, the activations of the one part that is being recomputed) and the random state "
     "that torch notes for each part.",

@@ -120,6 +120,13 @@ def mix(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     return (Contraction(factors, (("the weights", p.grad), ("the values", v.grad))),)
 
 
+def match(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """x[B, E] · y[C, E] -> s[B, C]: 2 · B · C · E."""
+    x, y = entry.inputs
+    factors = (TWO, *entry.output.shape, x.width)
+    return (Contraction(factors, (("one side", x.grad), ("the other side", y.grad))),)
+
+
 def scan(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """h[B, A, D, N] · c[B, G, N] -> y[B, A, D] after each token: 2 · B · S · A · D · N; the rest is elementwise.
 
@@ -146,6 +153,13 @@ def scan(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     return tuple(Contraction((*every, *factors), within, what) for what, factors in found.items())
 
 
+def product(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """x[b, m, n] · y[b, n, p] -> z[b, m, p]: 2 · b · m · n · p."""
+    x, y = entry.inputs
+    factors = (TWO, *entry.output.shape[:-1], x.width, entry.output.width)
+    return (Contraction(factors, (("the left side", x.grad), ("the right side", y.grad))),)
+
+
 def none(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """No contraction."""
     return ()
@@ -159,7 +173,9 @@ CONTRACTIONS: Mapping[Kind, Callable[[Entry, Conventions], tuple[Contraction, ..
         Kind.EXPERTS: experts,
         Kind.SCORES: scores,
         Kind.MIX: mix,
+        Kind.MATCH: match,
         Kind.SCAN: scan,
+        Kind.PRODUCT: product,
         **rows(none, Kind.NORM, Kind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),
         Kind.OBSERVED: unseen,
     },

@@ -16,8 +16,8 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.shapes import Shape
 from ..language.symbols import C
-from ..ledger.facts import ARRANGING, ROUTING, Entry, Kind, Weight
-from .quantity import Conventions, Rule, nothing, refused, rows, total, unseen
+from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, ROUTING, Entry, Kind, Weight
+from .quantity import Conventions, Rule, nothing, refused, refusing, rows, unseen
 
 
 class Count(NamedTuple):
@@ -31,6 +31,7 @@ class Count(NamedTuple):
 NORMS: Mapping[str, Count] = {
     "layer": Count(5, "sum for the mean, difference from it, square, sum for the variance, division by its root"),
     "layer_cast": Count(5, "sum for the mean, difference from it, square, sum for the variance, division by its root"),
+    "l2": Count(3, "square, sum, division by the root"),
     "rms": Count(3, "square, sum, division by the root"),
     "rms_late": Count(3, "square, sum, division by the root"),
     "rms_uncast": Count(3, "square, sum, division by the root"),
@@ -39,6 +40,8 @@ ACTIVATIONS: Mapping[str, Count] = {
     "relu": Count(1, "max(x, 0)"),
     "tanh": Count(1, "tanh(x)"),
     "silu": Count(4, "x / (1 + exp(-x)): negation, exponential, sum, division"),
+    "quick_gelu": Count(4, "x / (1 + exp(-1.702 * x)): product, exponential, sum, division"),
+    "exp": Count(1, "exp(x)"),
     "gelu": Count(5, "x * 0.5 * (1 + erf(x / sqrt(2))): division, erf, sum, two products"),
     # one kernel of torch computes what the next writes out in Python
     "gelu_pytorch_tanh": Count(9, "0.5 * x * (1 + tanh(c * (x + 0.044715 * x * x * x))): as gelu_new"),
@@ -160,9 +163,10 @@ def _vectors(entry: Entry) -> list[Weight]:
     return [weight for weight in (*entry.weights, *entry.shared) if len(weight.shape) == 1]
 
 
-ELEMENTWISE: Mapping[Kind, Rule] = total(
+ELEMENTWISE: Mapping[Kind, Rule] = refusing(
+    "no count of FLOPs is stated for what this does element by element",
     {
-        **rows(linear, Kind.LINEAR, Kind.CONVOLUTION),
+        **rows(linear, *MULTIPLYING),
         Kind.SCORES: scores,
         Kind.NORM: norm,
         Kind.ACTIVATION: activation,
@@ -170,12 +174,11 @@ ELEMENTWISE: Mapping[Kind, Rule] = total(
         Kind.SOFTMAX: softmax,
         Kind.ROTATE: rotate,
         Kind.SCAN: refused("no count of FLOPs is stated for what a scan does element by element"),
-        **rows(nothing, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX),
+        **rows(nothing, *MATCHING, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX),
         **rows(nothing, *ARRANGING),  # dropout is off, and positions are made once
         **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), *ROUTING),
         Kind.OBSERVED: unseen,
     },
-    "elementwise FLOPs",
 )
 
 

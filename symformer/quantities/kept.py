@@ -17,11 +17,13 @@ from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Excludes
 from ..language.symbols import B, S
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ONE, ROTARY, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import INDEXED, ONE, ROTARY, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.kinds import mixtures
 from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS
 from .kernels.saves import LONG, SINGLE, SIZES, made
 from .quantity import Convention, Conventions, Counted
+from .several import together
 
 FUSED = 256  # the widest head of grouped queries for which transformers leaves the grouping to torch's fused attention
 
@@ -39,6 +41,7 @@ class Kept:
     loops: Mapping[int, Scope]  # what each layer reads -> the repeated layers
     whole: set[int] = field(default_factory=set)
     inside: set[int] = field(default_factory=set)
+    entered: set[int] = field(default_factory=set)  # repeated layers that keep what they are given
 
     def storage(self, tensor: Tensor) -> Tensor:
         """The tensor whose memory this one looks into: views and a dropout that is off have none of their own."""
@@ -46,7 +49,7 @@ class Kept:
             return self.storage(tensor.base)
         maker = self.makers.get(id(tensor))
         off = self.conventions["dropout"] == "off"
-        if maker is not None and (maker.kind is Kind.SELECT or (maker.kind is Kind.DROPOUT and off)):
+        if maker is not None and (_selects(maker) or (maker.kind is Kind.DROPOUT and off)):
             return self.storage(maker.inputs[0])
         return tensor
 
@@ -57,15 +60,16 @@ class Kept:
 
     def keep(self, tensor: Tensor) -> None:
         """Keep a tensor, or where it is what every repeated layer reads, what went in and what each layer gave."""
-        stored = self.storage(tensor)
-        scope = self.loops.get(id(stored))
+        storage = self.storage(tensor)
+        scope = self.loops.get(id(storage))
         if scope is not None and scope.loop is not None:
+            self.entered.add(id(scope))
             self.keep(scope.loop[0])
             self.inside.add(id(self.storage(scope.loop[2])))
-        elif id(stored) not in self.makers:
-            raise RuleError(f"activations counts what a model makes, and {stored.name!r} is given to it from outside")
+        elif id(storage) not in self.makers:
+            raise RuleError(f"activations counts what a model makes, and {storage.name!r} is given to it from outside")
         else:
-            self.whole.add(id(stored))
+            self.whole.add(id(storage))
 
     def share(self, entry: Entry) -> Expr:
         """The share of an entry's copies whose output is kept."""
@@ -78,8 +82,18 @@ class Kept:
         return ONE if last and others else 1 / count if last else (count - 1) / count if others else ZERO
 
 
+def _selects(maker: Entry) -> bool:
+    """Whether it is a view of one position, the same in every sequence."""
+    return maker.kind is Kind.SELECT and maker.function != INDEXED
+
+
 def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...]]:
     """The bytes kept of what each entry makes, by the entry's identity. Raises RuleError for a kind that is refused."""
+    return together(ledger, _kept(ledger.apart, conventions))
+
+
+def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...]]:
+    """The same where each kind of layers stands by itself."""
     implementation = conventions["implementation"]
     if implementation != "megatron" and (shared := [name for name in CHOICES if name in conventions]):
         raise RuleError(
@@ -123,6 +137,7 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
         for tensor in (tensor for entry in region for tensor in entry.inputs):
             if id(kept.storage(tensor)) not in within:
                 kept.keep(tensor)
+    _hold(ledger, kept)
     size = SIZES[conventions["dtype"]]
     for entry in makers.values():
         if (share := kept.share(entry)) != 0:
@@ -135,6 +150,16 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
     if (copies := in_flight(conventions.get("pipeline", "off"))) != 1:
         return {key: tuple(Term(term.label, (*term.factors, copies)) for term in some) for key, some in terms.items()}
     return terms
+
+
+def _hold(ledger: Ledger, kept: Kept) -> None:
+    """Raise RuleError where what is kept hangs on which kind of layer follows which."""
+    for mixture, kinds in mixtures(ledger).items():
+        if mixture.order != "kind by kind" and len({id(kind) in kept.entered for kind in kinds}) > 1:
+            raise RuleError(
+                f"{ledger.root.part.title} has layers of {len(kinds)} kinds, of which some keep what they are given "
+                "and some do not: what is kept hangs on their order"
+            )
 
 
 def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions) -> None:
@@ -155,7 +180,7 @@ def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions
 def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:
     """What is computed again, each time as one: the core of an attention, scores to mix; or a repeated layer."""
     if recompute == "full":
-        if any(scope.stored is not None for scope in ledger.root.walk()):
+        if any(scope.distinct is not None for scope in ledger.root.walk()):
             raise RuleError(
                 "recompute=full: transformers computes no layer again of a model whose layers share weights"
             )
@@ -182,7 +207,7 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
                 f"with recompute={conventions['recompute']}; recompute=none is"
             )
     masked = [(count, entry) for count, entry in ledger if entry.kind is Kind.SCORES and entry.mask != "none"]
-    masks = {entry.mask: (count, entry) for count, entry in reversed(masked)}
+    masks = {(entry.mask, entry.window): (count, entry) for count, entry in reversed(masked)}
     for count, entry in masks.values() if conventions["implementation"] == "eager" else ():
         batch, _, queries, keys = entry.output.shape
         factors = (batch, queries, keys, SIZES[conventions["dtype"]], 1 / count)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, cast
 
 from sympy import Expr
 
@@ -16,13 +16,14 @@ from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, Source
 from ..language.errors import OptionError, RuleError, UnknownNameError
 from ..language.sizes import Condition, Divides, Relations, close
-from ..language.symbols import C, N_cp, S, Z
+from ..language.symbols import B_vis, C, N_cp, S, Z
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import ATTENDING, ONE, Entry, Kind, Ledger, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from .lengths import within
 
 SEQUENCES, IMAGES = "B sequences of S tokens", "B images"
+TEXTS_AND_IMAGES = f"{SEQUENCES} and B_vis images"
 BOTH = "The S tokens are the decoder's; the encoder runs as well."  # where a decoder attends to an encoder
 Conventions = Mapping[str, str]
 R = TypeVar("R")
@@ -72,6 +73,11 @@ def unseen(entry: Entry, conventions: Conventions) -> Any:
 def rows(rule: R, *kinds: Kind) -> dict[Kind, R]:
     """Rows of a table that share a rule."""
     return dict.fromkeys(kinds, rule)
+
+
+def refusing(because: str, table: Mapping[Kind, R]) -> dict[Kind, R]:
+    """A table in which every kind that it has no row for is refused for one reason, a kind of tomorrow too."""
+    return {**rows(cast(R, refused(because)), *Kind), **table}
 
 
 def total(table: Mapping[Kind, R], what: str) -> Mapping[Kind, R]:
@@ -225,10 +231,14 @@ class Quantity:
         """What is counted by a formula, in words."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
         drawn = {size for each in entries for dim in each.output.shape for size in dim.free_symbols}
-        images = Z in drawn and S not in drawn  # of which the tokens follow
+        read = SEQUENCES
+        if B_vis in drawn:
+            read = TEXTS_AND_IMAGES
+        elif Z in drawn and S not in drawn:  # of which the tokens follow
+            read = IMAGES
         kinds = {each.kind for each in entries}
         alone = self.carried and Kind.SCAN in kinds and kinds.isdisjoint(ATTENDING)
-        said = [self.carried] if alone else [self.statement.replace(SEQUENCES, IMAGES) if images else self.statement]
+        said = [self.carried] if alone else [self.statement.replace(SEQUENCES, read)]
         if any(each.logits for each in entries):
             said.append(self.logits)
         if any(each.latent for each in entries):
@@ -272,7 +282,7 @@ def tally(
             lines.append(tally(item, terms_of, _join(path, item.name), own, weighs))
         else:
             lines.append(Line(item.path, own, ONE, entry=item, terms=terms_of(item)))
-    count = scope.stored if weighs and scope.stored is not None else scope.count
+    count = scope.distinct if weighs and scope.distinct is not None else scope.count
     return Line(path, key, count, part=scope.part, lines=tuple(lines), among=scope.among)
 
 

@@ -8,10 +8,12 @@ from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..ledger.adapters import Adapter, adapted, is_adapted
 from ..ledger.facts import Entry, Kind, Ledger
+from ..ledger.kinds import mixtures
 from ..ledger.operations import record
 from ..ledger.placement import CHOICES
 from .contractions import ATTENTION, EMBEDDING, contractions, rules
 from .quantity import BOTH, Convention, Conventions, Quantity, tally
+from .several import together
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -31,9 +33,12 @@ class TrainFlops(Quantity):
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """The ledger as it stands, or written again with only some weights trained. Raises RuleError for no layers."""
         if conventions["train"] == "all":
-            if is_adapted(ledger):
-                _hold(ledger)
-            return super().account(ledger, conventions)
+            if not is_adapted(ledger):
+                return super().account(ledger, conventions)
+            _hold(ledger.apart)  # where it shows which layers the gradients reach
+            apart = {id(entry): self.rules[entry.kind](entry, conventions) for _, entry in ledger.apart}
+            found = together(ledger, apart)
+            return tally(ledger.root, lambda entry: found[id(entry)])
         if shared := [name for name in CHOICES if name in conventions]:
             raise RuleError(
                 f"train={conventions['train']} is known for a whole model, not with "
@@ -61,11 +66,13 @@ class TrainFlops(Quantity):
 
 def _hold(ledger: Ledger) -> None:
     """Raise RuleError where it is not known which layers the gradients of adapters reach."""
-    if any(scope.among is not None for scope in ledger.root.walk()):
-        raise RuleError(
-            "which layers gradients reach hangs on the order of layers of several kinds, of which only some may have "
-            "adapters; train-flops of adapters is known for layers of one kind"
-        )
+    for mixture, kinds in mixtures(ledger).items():
+        everywhere = all(kind.loop and kind.loop[2].grad == 1 for kind in kinds)
+        if not (mixture.order == "kind by kind" or (mixture.order == "first" and everywhere)):
+            raise RuleError(
+                "which layers gradients reach hangs on the order of layers of several kinds, which may be any here; "
+                "train-flops of adapters is known for layers of one kind, and of kinds that follow one another"
+            )
     if any(entry.kind is Kind.SCAN for _, entry in ledger):
         raise RuleError("which gradients of a scan the adapters ask for is not stated; leave out the adapters")
 

@@ -49,8 +49,8 @@ def adam(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
 
 
 def adafactor(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
-    """For a matrix one mean for each row and each column, for a vector one for each element; and the count of steps."""
-    if len(weight.shape) == 1:
+    """For a matrix one mean for each row and each column, else one for each element; and the count of steps."""
+    if len(weight.shape) < 2:
         return (("second moment", (*weight.shape, SINGLE)), ("step", (STEP,)))
     *before, rows, columns = weight.shape
     return (("row means", (*before, rows, SINGLE)), ("column means", (*before, columns, SINGLE)), ("step", (STEP,)))

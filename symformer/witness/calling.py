@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from copy import copy
 from typing import Any
 
 import torch
@@ -17,9 +18,9 @@ from .runs import Run
 
 
 def calling(head: str, run: Run) -> Call:
-    """What runs a model with a head, its attention and its experts written out; on one token where a cache is given."""
+    """What runs a model with a head, its attention and its experts written out; on one token after another pass."""
 
-    def call(model: nn.Module, point: Point, past: Any = None, **facts: Any) -> Any:
+    def call(model: nn.Module, point: Point, after: Any = None, last: bool = False) -> Any:
         config: Any = model.config
         for each in [config, *(getattr(config, name, None) for name in config.sub_configs)]:
             if each is not None:
@@ -32,20 +33,56 @@ def calling(head: str, run: Run) -> Call:
         device = next(model.parameters()).device
 
         def tokens(batch: int = point["B"], length: str = run.length) -> torch.Tensor:
-            return torch.zeros(batch, point[length] if past is None else 1, dtype=torch.long, device=device)
+            return torch.zeros(batch, point[length] if after is None else 1, dtype=torch.long, device=device)
 
         given: dict[str, Any] = {"use_cache": run.cache} if "use_cache" in takes else {}
-        given |= facts if past is None else {"past_key_values": past}
+        if after is not None:
+            given["past_key_values"] = after.past_key_values
+        elif run.cache and (cache := _as_deep(config)) is not None and "past_key_values" in takes:
+            given["past_key_values"] = cache
         if head == "seq2seq":
             given["decoder_input_ids"] = tokens()
         if head == "masked" and "position_ids" in takes:
             given["position_ids"] = tokens(1)
         if "token_type_ids" in takes and getattr(config, "type_vocab_size", None):
             given["token_type_ids"] = tokens()
-        with unpadded():
-            return model(input_ids=tokens(length=lengths_of(head, run)[1]), **given)
+        if head == "seq2seq" and after is not None:
+            given["encoder_outputs"] = (after.encoder_last_hidden_state,)
+        else:
+            given["input_ids"] = tokens(length=lengths_of(head, run)[1])
+        with unpadded(), _last(model, given) if last else nullcontext():
+            return model(**given)
 
     return call
+
+
+def _as_deep(config: Any) -> Any:
+    """The cache of a decoder that is taken alone, where its config says the encoder's depth of it; None elsewhere."""
+    layers = getattr(config, "decoder_layers", None)
+    if config.is_encoder_decoder or layers is None or layers == getattr(config, "num_hidden_layers", layers):
+        return None
+    from transformers import DynamicCache
+
+    decoder = copy(config)
+    decoder.num_hidden_layers = layers
+    return DynamicCache(config=decoder)
+
+
+@contextmanager
+def _last(model: Any, given: dict[str, Any]) -> Iterator[None]:
+    """Logits of the last position alone: a head that cannot be asked for them is given no other position to read."""
+    if "logits_to_keep" in inspect.signature(model.forward).parameters:
+        given["logits_to_keep"] = 1
+        yield
+        return
+    head = model.get_output_embeddings()
+    if head is None:
+        raise WitnessError("which module gives the logits is not known")
+    hook = head.register_forward_pre_hook(lambda module, read: (read[0][:, -1:], *read[1:]))
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def lengths_of(head: str, run: Run) -> tuple[str, ...]:

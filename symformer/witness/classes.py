@@ -98,7 +98,10 @@ def of_head(model_type: str, head: str = "") -> Source:
         found = getattr(_auto("modeling"), HEADS[head])[made_by]
     except Exception as error:  # whatever a library that is not installed raises
         raise UnbuiltError(f"{model_type} has no {head} model that can be imported: {sentence(error)}") from None
-    return Source(model_type, made_by, found[0] if isinstance(found, tuple) else found, head)
+    made = found[0] if isinstance(found, tuple) else found
+    # Of those that transformers files under sequence to sequence some have no decoder of their own tokens.
+    run_as = _run_as(made, model_type) if head == "seq2seq" else head
+    return Source(model_type, made_by, made, run_as)
 
 
 def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
@@ -143,7 +146,7 @@ def _run_as(found: Any, model_type: str) -> str:
     """The head whose models a class is run as: its own, or one of its type that reads the same."""
     if "decoder_input_ids" in inspect.signature(found.forward).parameters:
         return "seq2seq"
-    offered = [name for name in FIRST if model_type in types(name)]
+    offered = [name for name in FIRST if model_type in types(name) and name != "seq2seq"]
     for head in offered:
         if of_head(model_type, head).model_class is found:
             return head

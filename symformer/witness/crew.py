@@ -8,8 +8,9 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
+from threading import Thread
 from time import monotonic
 from typing import Any
 
@@ -100,6 +101,7 @@ def crew(work: Callable[..., Any], jobs: Sequence[Job], workers: int, limit: flo
 
 def _serve(pipe: Connection, work: Callable[..., Any], memory: int) -> None:
     """The life of a worker."""
+    Thread(target=_end_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to answer
     _allow(memory)
     pipe.send(None)
@@ -113,6 +115,13 @@ def _serve(pipe: Connection, work: Callable[..., Any], memory: int) -> None:
                 pipe.send(work(*job))
             except BaseException as error:  # whatever somebody's code raises, even SystemExit
                 pipe.send(Lost(f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"))
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is gone, even killed, and not only after a job that may take minutes."""
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def _memory() -> int:

@@ -36,6 +36,7 @@ Numbers = Mapping[Symbol, int]
 Parts = Mapping[
     tuple[str, str], Mapping[int, int]
 ]  # a module of ours and a pass -> what each part of it came to: how often
+TAKEN = {"tokens": "input_ids", "pixels": "pixel_values"}  # what transformers calls the inputs of our shape lines
 UNMASKED = {"linear_attention", "mlp", "moe"}  # kinds of layers that take no mask [B,1,S,C]
 FORWARD, BACKWARD = "forward", "backward"
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -115,21 +116,22 @@ class Witness(Session):
 
         def run(model: nn.Module) -> Any:
             device = next(model.parameters()).device
-            inputs = []
+            inputs: dict[str, Tensor] = {}
             for axes in shape_line(component.shapes).inputs:
                 shape = [evaluate(dim, numbers, axes.name) for dim in axes.dims]
                 dtype = torch.long if len(shape) == 2 else next(model.parameters()).dtype
-                inputs.append(torch.zeros(shape, dtype=dtype, device=device))
+                inputs[axes.name] = torch.zeros(shape, dtype=dtype, device=device)
             if component.witness.library != "transformers":
-                return model(*inputs)
-            if len(inputs) > 1:
-                return self._both(model, *inputs, cache=cache, implementation=implementation, masked=masked)
+                return model(*inputs.values())
             config: Any = model.config
-            config._attn_implementation = implementation
+            for each in [config, *(module.config for module in model.modules() if hasattr(module, "config"))]:
+                each._attn_implementation = implementation  # a part of a model may have a config of its own
+            if config.is_encoder_decoder:
+                return self._both(model, *inputs.values(), cache=cache, masked=masked)
             config._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
             if S not in self.numbers:  # an image, of which the tokens follow
                 with unpadded():
-                    return model(*inputs)
+                    return model(*inputs.values())
             new = numbers[S]
             facts: dict[str, Any] = {}
             attends = any(entry.kind is Kind.SCORES for _, entry in component.ledger)
@@ -151,20 +153,17 @@ class Witness(Session):
             if last and hasattr(model, "lm_head"):
                 facts["logits_to_keep"] = 1
             with unpadded():
-                return model(*inputs, **facts)
+                if len(inputs) > 1:
+                    return model(**{TAKEN[name]: given for name, given in inputs.items()}, **facts)
+                return model(*inputs.values(), **facts)
 
         return run
 
-    def _both(
-        self, model: nn.Module, source: Tensor, target: Tensor, *, cache: Any, implementation: str, masked: bool
-    ) -> Any:
+    def _both(self, model: nn.Module, source: Tensor, target: Tensor, *, cache: Any, masked: bool) -> Any:
         """An encoder-decoder on what its encoder reads, unless a cache is filled already, and on what its decoder does.
 
         On meta the decoder is given its mask; the encoder makes none.
         """
-        config: Any = model.config
-        for each in [config, *(module.config for module in model.modules() if hasattr(module, "config"))]:
-            each._attn_implementation = implementation
         batch, new = target.shape
         facts: dict[str, Any] = {"decoder_input_ids": target, "use_cache": cache is not None, "past_key_values": cache}
         before = cache.get_seq_length() if cache is not None else 0

@@ -7,7 +7,7 @@ there were before they were repeated.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -57,7 +57,18 @@ class Mix:
     last: bool  # whether the weights stand on the right
 
 
-Role = Linear | Chosen | Scores | Mix
+@dataclass(frozen=True)
+class Slid:
+    """A stored matrix at every place of a window that slides."""
+
+    weight: str
+    bias: str
+    alone: bool  # whether every channel has a window of its own
+    before: bool  # whether it is padded as one that looks back only: the places after the last token are left out
+    stride: tuple[int, ...]
+
+
+Role = Linear | Chosen | Scores | Mix | Slid
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,17 @@ class Pattern:
     """Which pairs of a query and a key have a weight: as a mask and a window, where it is one."""
 
     mask: Mask
-    window: int = 0  # keys that the last query sees; 0 for all
+    window: int = 0  # keys that the last query sees, with no mask as many on its other side; 0 for all
+
+
+@dataclass(frozen=True)
+class Looked:
+    """Rows of a table that were looked up."""
+
+    module: str  # that ran
+    shape: tuple[int, ...]  # of what they were looked up by
+    by: str  # what that was; "" where no numbers told
+    first: int  # of these rows
 
 
 @dataclass
@@ -88,6 +109,7 @@ SAME = frozenset(
         *(aten.lift_fresh, aten.copy_, aten.repeat_interleave),
     )
 )
+MET = frozenset((aten.add, aten.add_, aten.mul, aten.sub))
 SOFTMAXES = frozenset((aten._softmax, aten._safe_softmax))
 PRODUCTS = frozenset((aten.mm, aten.addmm, aten.bmm, aten.baddbmm))
 
@@ -104,13 +126,15 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         self.inputs = inputs  # what the model was called with, by what its rows are
         self.origins: dict[int, Origin] = {}
         self.roles: dict[Key, set[Role | None]] = defaultdict(set)
-        self.tables: dict[str, set[str]] = defaultdict(set)  # of each weight, what its rows are looked up by
-        self.indices: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # and the shape of that
+        self.lookups: dict[str, list[Looked]] = defaultdict(list)  # of each weight, in order
         self.norms: dict[str, set[str]] = defaultdict(set)  # what each module with vectors alone was seen to compute
-        self.normed: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # and the shape of what it read
+        self.normed: dict[str, Counter[tuple[int, ...]]] = defaultdict(Counter)  # and the shapes of what it read
         self.order: dict[str, int] = {}  # when each weight was first read, and each product ran
         self.patterns: dict[Key, set[Pattern | None]] = defaultdict(set)
         self.distinct: dict[Key, set[int]] = defaultdict(set)  # rows of what chosen matrices are multiplied with
+        self.read: dict[Key, set[tuple[int, ...]]] = defaultdict(set)  # what a convolution slides over
+        self.picked: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # rows of each weight that tokens chose
+        self.met: set[str] = set()  # weights that some operation read as they are, element by element
         self.keys_of: dict[Key, int] = {}  # of each product of activations, the elements on its right
 
     def __enter__(self) -> Any:
@@ -125,8 +149,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         out = super().__torch_dispatch__(func, types, args, kwargs)
         packet = func.overloadpacket
         if packet is aten.embedding and (weight := self._origin(args[0]).weight):
-            self.tables[weight].add(self._index(args[1]))
-            self.indices[weight].add(tuple(args[1].shape))
+            self.lookups[weight].append(Looked(self.where.now, tuple(args[1].shape), *self._index(args[1])))
         for each in _tensors((out,)) if packet not in PRODUCTS else ():
             self._follow(packet, args, each)
         return out
@@ -151,6 +174,10 @@ class Roles(Products):  # type: ignore[no-untyped-call]
             found = Origin(out, min(first.elements, out.numel()), first.weight, first.chosen)
         elif packet in (aten.index, aten.index_select) and inputs and inputs[0].weight:
             found.chosen = inputs[0].weight
+            if "expert" in inputs[0].weight:
+                self.picked[inputs[0].weight].add(tuple(out.shape))
+        elif packet in MET:
+            self.met.update(each.weight for each in inputs if each.weight)
         elif packet is aten.cat:
             found.elements = sum(each.elements for each in inputs)
         made = [each for each in inputs if each.scores]
@@ -169,6 +196,11 @@ class Roles(Products):  # type: ignore[no-untyped-call]
             return
         self.order.setdefault(key[0], len(self.order))
         made = Origin(out, out.numel())
+        if name == "convolution":
+            self.roles[key].add(self._slid(args))
+            self.read[key].add(tuple(args[0].shape))
+            self.origins[id(out)] = made
+            return
         added = name in ("addmm", "baddbmm")
         left, right = (self._origin(each) for each in args[1 if added else 0 :][:2])
         bias = self._origin(args[0]) if added else None
@@ -195,6 +227,17 @@ class Roles(Products):  # type: ignore[no-untyped-call]
             self.roles[key].add(role)
         self.origins[id(out)] = made
 
+    def _slid(self, args: Any) -> Role | None:
+        """A convolution with a stored matrix, which is not transposed."""
+        x, weight, bias, stride, padding, dilation, transposed, _, groups = args
+        held = self._origin(weight).weight
+        added = self._origin(bias).weight if bias is not None else ""
+        alone = groups == x.shape[1] == weight.shape[0]
+        if transposed or not held or (bias is not None and not added):
+            return None
+        back = alone and len(padding) == 1 and (*stride, *dilation) == (1, 1) and padding[0] == weight.shape[2] - 1
+        return Slid(held, added, alone, back, tuple(stride))
+
     def _with(self, stored: Origin, bias: Origin | None, out_first: bool) -> Role | None:
         """The product with a stored matrix, or with those that were chosen from a stored table."""
         if stored.chosen:
@@ -205,16 +248,23 @@ class Roles(Products):  # type: ignore[no-untyped-call]
 
     # -- what only numbers tell ----------------------------------------------------------------------------------
 
-    def _index(self, index: Tensor) -> str:
-        """What rows are looked up by: what the model was called with, or places one after another."""
-        if index.is_meta:
-            return ""
+    def _index(self, index: Tensor) -> tuple[str, int]:
+        """What rows are looked up by, and the first of these rows: what the model was called with, places one after
+        another, or how far two places are apart.
+        """
+        if index.is_meta or not index.numel():
+            return "", 0
         with _disable_current_modes():
+            first = int(index.min())
             for name, given in self.inputs.items():
                 if given.shape == index.shape and torch.equal(given, index):
-                    return name
+                    return name, first
             steps = index.diff(dim=-1) if index.dim() else index
-            return "positions" if steps.numel() and bool((steps == 1).all()) else "others"
+            if steps.numel() and bool((steps == 1).all()):
+                return "positions", first
+            square = index.dim() > 1 and index.shape[-1] == index.shape[-2] > 1
+            along = square and torch.equal(index[..., 1:, 1:], index[..., :-1, :-1])
+            return "distances" if along and bool((index != first).any()) else "others", first
 
     def _ran(self, module: nn.Module, inputs: Any, output: Any) -> None:
         """Of a module with vectors alone, the norm that gives just these numbers."""
@@ -222,7 +272,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         own = list(module.parameters())
         if not own or any(each.dim() != 1 for each in own) or not isinstance(given, Tensor):
             return
-        self.normed[self.where.names.get(id(module), "")].add(tuple(given.shape))
+        self.normed[self.where.names.get(id(module), "")][tuple(given.shape)] += 1
         if given.is_meta:
             return
         with _disable_current_modes():
@@ -262,11 +312,14 @@ def _pattern(weights: Tensor, turned: bool) -> Pattern | None:
             return None
         heads = queries // keys  # heads that share their keys may stand among the queries
         folded = seen.reshape(-1, heads, keys, keys), seen.reshape(-1, keys, heads, keys).transpose(1, 2)
+        whole = torch.ones(keys, keys, dtype=torch.bool)
         for each in folded:
             last = int(each[0, 0, -1].sum())
-            band = torch.ones(keys, keys, dtype=torch.bool).tril().triu(1 - last)
-            if bool((each == band).all()):
+            band = whole.triu(1 - last)  # no further back than so many keys
+            if bool((each == band.tril()).all()):
                 return Pattern("causal", last if last < keys else 0)
+            if bool((each == band.tril(last - 1)).all()):
+                return Pattern("none", last)
         return None
 
 

@@ -282,8 +282,9 @@ def _dtype(dtype: torch.dtype) -> Iterator[None]:
 class _FloatTensor:
     """A constructor older than devices, which takes real memory on any: as one that asks which device is meant."""
 
-    def __new__(cls, *sizes: Any) -> Any:
-        return torch.empty(*sizes)
+    def __new__(cls, *given: Any) -> Any:
+        data = len(given) == 1 and not isinstance(given[0], (int, torch.Size))
+        return torch.as_tensor(given[0], dtype=torch.float32) if data else torch.empty(*given)
 
 
 @contextmanager

@@ -65,6 +65,21 @@ class Traced(Component):
     def about(self) -> str:
         return f"{self.title}: its formula is found from builds of its own code."
 
+    def __copy__(self) -> Traced:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Traced:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process is sent. Raises WitnessError for a model whose code is run here when it is asked."""
+        if self.measure is not None or self.lifted is not None:
+            raise WitnessError(
+                f"{self.stem} is traced: it runs its code in this process and cannot be pickled; trace it again there, "
+                "or send what code() gives of a formula"
+            )
+        return vars(self)
+
     def forward(self, ops: Operations, *inputs: Any) -> Any:
         raise WitnessError(f"{self.stem} is a trace of stored weights; its forward is torch's")
 
@@ -92,7 +107,7 @@ class Traced(Component):
     @cached_property
     def ledger(self) -> Ledger:
         """Its rows as a tree of modules: the weights of a module together, each operation that ran by itself."""
-        tree = _Tree(self)
+        tree = Tree(self)
         if self.quantity != STORED:
             for (path, shape), counts in self.counts.items():
                 output = Tensor(path, tuple(dim for dim in shape if dim != 1), grad=ONE)
@@ -128,7 +143,7 @@ def unrun(stem: str, quantity: str) -> RuleError:
     )
 
 
-class _Tree:
+class Tree:
     """Scopes by path and count: a module for each word, and a repeated part for the words up to a star."""
 
     def __init__(self, part: Component) -> None:
@@ -136,8 +151,13 @@ class _Tree:
         self.scopes: dict[tuple[object, ...], Scope] = {(): self.root}
 
     def scope(self, words: Sequence[str], counts: Sequence[Expr]) -> Scope:
-        """Where the last word of a path stands; ``counts`` are the copies of all up to each star."""
-        assert words.count("*") == len(counts), f"{'.'.join(words)} has {len(counts)} numbers of copies"
+        """Where the last word of a path stands; ``counts`` are the copies of all up to each star.
+
+        One more than there are stars says how often it runs, with weights that are stored once each time around.
+        """
+        assert words.count("*") in (len(counts), len(counts) - 1), (
+            f"{'.'.join(words)} has {len(counts)} numbers of copies"
+        )
         each = (cancel(n / before) for before, n in zip((ONE, *counts), counts, strict=False))
         scope, name = self.root, ""
         key: tuple[object, ...] = ()
@@ -151,6 +171,12 @@ class _Tree:
                 self.scopes[key] = Scope(name, Module(name.removesuffix(".*")), count)
                 scope.items.append(self.scopes[key])
             scope, name = self.scopes[key], ""
+        for again in each:
+            key = (*key, (words[-1], again))
+            if key not in self.scopes:
+                self.scopes[key] = Scope("", Module(words[-1]), again, distinct=ONE)
+                scope.items.append(self.scopes[key])
+            scope = self.scopes[key]
         return scope
 
 

@@ -8,28 +8,25 @@ from typing import Any
 
 from sympy import Expr
 
-from ...components.base import Component
-from ...components.dropout import Dropout
-from ...components.layer_norm import LayerNorm
-from ...components.mlp import MLP
-from ...components.position_embedding import PositionEmbedding
-from ...components.post_norm_block import PostNormBlock
-from ...components.segment_embedding import SegmentEmbedding
-from ...components.self_attention import SelfAttention
-from ...components.token_embedding import TokenEmbedding
+from ...components import (
+    MLP,
+    Component,
+    Dropout,
+    LayerNorm,
+    PositionEmbedding,
+    PostNormBlock,
+    SegmentEmbedding,
+    SelfAttention,
+    TokenEmbedding,
+)
 from ...configs.fields import Chance, Function, Switch
 from ...language.sizes import Divides
 from ...language.symbols import A, E
 from ...ledger.facts import Activation, Tensor
 from ...ledger.operations import Operations
-from .stacked import Names, Stacked, with_positions
+from ..base import Names, option
+from .stacked import Stacked, with_positions
 
-OPTIONS: Mapping[str, Switch | Function | Chance] = {
-    "tied": Switch("tie_word_embeddings", True),
-    "activation": Function("hidden_act", "gelu"),
-    "hidden_dropout": Chance("hidden_dropout_prob", 0.1),
-    "attention_dropout": Chance("attention_probs_dropout_prob", 0.1),
-}
 FIXED: Mapping[str, tuple[Any, ...]] = {"position_embedding_type": ("absolute",), "is_decoder": (False,)}
 
 
@@ -41,10 +38,10 @@ class BertLike(Stacked):
     names = Names(table="embeddings.word_embeddings", layers="encoder.layer")
     constraints = (Divides(A, E),)
 
-    tied: bool = True
-    activation: Activation = "gelu"
-    hidden_dropout: bool = True
-    attention_dropout: bool = True
+    tied: bool = option(Switch("tie_word_embeddings", True))
+    activation: Activation = option(Function("hidden_act", "gelu"))
+    hidden_dropout: bool = option(Chance("hidden_dropout_prob", 0.1))
+    attention_dropout: bool = option(Chance("attention_probs_dropout_prob", 0.1))
 
     @property
     def width(self) -> Expr:

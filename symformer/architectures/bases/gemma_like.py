@@ -3,47 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from ...components.base import Component
-from ...components.rms_norm import RMSNorm
-from ...components.sandwich_block import SandwichBlock
-from ...configs.fields import Function, Switch
+from ...components import Component, RMSNorm
+from ...configs.fields import Fields, Function, Switch
 from ...ledger.facts import Activation
-from .hub import NO_TABLE
-from .llama_like import OPTIONS
+from ..base import Variants, option
 from .local_global import LocalGlobal
-
-GEMMA_OPTIONS = {
-    **OPTIONS,
-    "tied": Switch("tie_word_embeddings", True),
-    "activation": Function("hidden_activation", "gelu_pytorch_tanh"),
-}
-GEMMA_INERT = (
-    *(NO_TABLE, "query_pre_attn_scalar"),  # a factor
-    *("attn_logit_softcapping", "final_logit_softcapping"),  # elementwise, where that is counted at all
-    "hidden_act",  # the class reads the function from 'hidden_activation'
-)
+from .sandwich import Sandwich
 
 
 @dataclass(frozen=True, kw_only=True)
-class GemmaLike(LocalGlobal):
+class GemmaLike(LocalGlobal, Sandwich):
     """As Gemma 2 has it."""
 
-    tied: bool = True
-    activation: Activation = "gelu_pytorch_tanh"
+    config = Fields(
+        fixed={"use_bidirectional_attention": (False, None)},
+        inert=(
+            "query_pre_attn_scalar",  # a factor
+            *("attn_logit_softcapping", "final_logit_softcapping"),  # elementwise, where that is counted at all
+            "hidden_act",  # the class reads the function from 'hidden_activation'
+        ),
+    )
+    variants: ClassVar[Variants] = ({}, {"tied": False}, {"head": "none"})
+
+    tied: bool = option(Switch("tie_word_embeddings", True))
+    activation: Activation = option(Function("hidden_activation", "gelu_pytorch_tanh"))
 
     @property
     def norm(self) -> Component:
         return RMSNorm(offset=True)
-
-    def layer_of(self, attention: Component, mlp: Component) -> Component:
-        return SandwichBlock(
-            parts={
-                "input_layernorm": self.norm,
-                "self_attn": attention,
-                "post_attention_layernorm": self.norm,
-                "pre_feedforward_layernorm": self.norm,
-                "mlp": mlp,
-                "post_feedforward_layernorm": self.norm,
-            }
-        )

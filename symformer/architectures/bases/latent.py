@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sympy import Integer
 
-from ...components.base import Component
-from ...components.gated_mlp import GatedMLP
-from ...components.latent_attention import LatentAttention
-from ...components.moe import MoE
+from ...components import Component, GatedMLP, LatentAttention, MoE
+from ...configs.fields import Fields
 from ...language.sizes import AtMost, Condition, Divides
-from ...language.symbols import D_rope, K, L_dense, L_moe, M, X, X_shared
-from ...ledger.facts import Tensor
-from ...ledger.operations import Operations
+from ...language.symbols import A, D_nope, D_rope, K, L_dense, L_moe, M, R_q, X, X_shared
+from ..base import Variants
 from .llama_like import LlamaLike
 from .stacked import Stack
 
@@ -26,6 +24,21 @@ class Latent(LlamaLike):
     """As DeepSeek has it, with a latent for the queries or without."""
 
     constraints = PAIRS_AND_EXPERTS
+    config = Fields(
+        nullable={"query_latent": R_q},
+        restated={"num_key_value_heads": A, "head_dim": D_rope, "qk_head_dim": D_nope + D_rope},
+        # Layers with experts are all that follow the dense ones.
+        fixed={"output_router_logits": (False,), "moe_layer_freq": (1,)},
+        inert=(
+            "pretraining_tp",  # how a linear layer was once cut for training
+            # which experts a token goes to, and not how many; the loss that balances them; where they stood
+            *("n_group", "topk_group", "topk_method", "scoring_func", "routed_scaling_factor", "aux_loss_alpha"),
+            *("seq_aux", "ep_size"),
+        ),
+    )
+    variants: ClassVar[Variants] = ({}, {"query_latent": False}, {"tied": True}, {"head": "none"})
+    turned = D_rope
+    order = "kind by kind"
 
     query_latent: bool = True
 
@@ -42,6 +55,3 @@ class Latent(LlamaLike):
             Stack("dense_layers", L_dense, self.layer),
             Stack("moe_layers", L_moe, self.layer_of(self.attention, moe)),
         )
-
-    def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
-        return (ops.positions("rotary_emb", tokens.shape[1], D_rope, "rotary"),)

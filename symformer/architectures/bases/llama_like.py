@@ -2,53 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from sympy import Integer
+from sympy import Expr, Integer
 
-from ...components.base import Component
-from ...components.gated_mlp import GatedMLP
-from ...components.lm_head import LMHead
-from ...components.pre_norm_block import PreNormBlock
-from ...components.rotary_positions import RotaryPositions
-from ...components.self_attention import SelfAttention
-from ...configs.fields import Chance, Function, Switch
-from ...language.sizes import Condition, Divides
-from ...language.symbols import A, D, G
+from ...components import Component, GatedMLP, ParallelBlock, PreNormBlock, RotaryPositions, SelfAttention
+from ...configs.fields import Chance, Fields, Function
+from ...configs.usual import NO_TABLE
+from ...language.sizes import AtMost, Condition, Divides
+from ...language.symbols import A, D, D_rope, E, G
 from ...ledger.facts import Activation, Tensor
 from ...ledger.operations import Operations
-from .decoder import Decoder
+from ..base import Variants, option
+from .decoder import HubDecoder
 
 # Rotary positions turn pairs of elements; a query head has one key/value head.
 ROTARY_HEADS: tuple[Condition, ...] = (Divides(G, A), Divides(Integer(2), D))
-OPTIONS: Mapping[str, Switch | Function | Chance] = {
-    "tied": Switch("tie_word_embeddings", False),
-    "activation": Function("hidden_act", "silu"),
-    "attention_dropout": Chance("attention_dropout", 0.0),
-}
+# The same where a part of each head turns; and where that is of width E/A, with a key/value head for each.
+PARTLY_ROTARY: tuple[Condition, ...] = (Divides(G, A), Divides(Integer(2), D_rope), AtMost(D_rope, D))
+PART_OF_A_HEAD: tuple[Condition, ...] = (Divides(A, E), Divides(Integer(2), D_rope), AtMost(D_rope, E / A))
 
 
 @dataclass(frozen=True, kw_only=True)
-class LlamaLike(Decoder):
+class LlamaLike(HubDecoder):
     """A decoder as Llama has it; a subclass overrides what it has otherwise."""
 
     constraints = ROTARY_HEADS
+    config = Fields(rotary=True, inert=(NO_TABLE,))
+    variants: ClassVar[Variants] = ({}, {"tied": True}, {"head": "none"})
+    head_width: ClassVar[Expr] = D
+    turned: ClassVar[Expr] = D  # of a head, what rotary positions turn
     tables: ClassVar[str] = "rotary"  # "rotary_single" where the angles stay in single precision
 
-    head: Literal["lm", "none"] = "lm"
-    tied: bool = False
-    activation: Activation = "silu"
-    attention_dropout: bool = False
+    activation: Activation = option(Function("hidden_act", "silu"))
+    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
 
     @property
     def rotary_attention(self) -> SelfAttention:
         """Attention without biases, whose queries and keys turn; its softmax is in single precision."""
         return SelfAttention(
+            head_width=self.head_width,
             bias=False,
             output_bias=False,
-            positions=RotaryPositions(),
+            positions=RotaryPositions(width=D if self.turned == self.head_width else self.turned),
             softmax="float32",
             weight_dropout="attention_dropout" if self.attention_dropout else "",
         )
@@ -82,9 +79,9 @@ class LlamaLike(Decoder):
             }
         )
 
-    @property
-    def lm_head(self) -> LMHead | None:
-        return LMHead(tied=self.tied) if self.head == "lm" else None
+    def parallel_layer(self, attention: Component, mlp: Component) -> ParallelBlock:
+        """A layer of these two side by side, with one norm before both."""
+        return ParallelBlock(parts={"input_layernorm": self.norm, "self_attn": attention, "mlp": mlp})
 
     def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
-        return (ops.positions("rotary_emb", tokens.shape[1], D, self.tables),)
+        return (ops.positions("rotary_emb", tokens.shape[1], self.turned, self.tables),)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sympy import Integer
-
 from ...configs.fields import Field, Layers
-from ...language.sizes import AtMost, Condition
 from ...language.symbols import C_win, L_global, L_local
 from .llama_like import ROTARY_HEADS, LlamaLike
 from .stacked import Stack
+from .windowed import WINDOW
 
-# With a window of 1 transformers' cache keeps all tokens: the last 0 of them are [-0:].
-WINDOWED: tuple[Condition, ...] = (*ROTARY_HEADS, AtMost(Integer(2), C_win))
 STACKS = {"local_layers": L_local, "global_layers": L_global}
 
 
@@ -27,7 +23,7 @@ def local_global(local: int, depth: int) -> Layers:
 class LocalGlobal(LlamaLike):
     """Two stacks, one after the other: nothing counted depends on the order of the two kinds."""
 
-    constraints = WINDOWED
+    constraints = (*ROTARY_HEADS, WINDOW)
 
     @property
     def stacks(self) -> tuple[Stack, ...]:

@@ -5,40 +5,47 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar
 
-from ...components.base import Component
-from ...components.lm_head import LMHead
-from ...components.pre_norm_block import PreNormBlock
-from ...configs.fields import Function, Switch
+from sympy import Symbol
+
+from ...components import Component, PreNormBlock
+from ...configs.fields import Fields, Function, Switch
+from ...language.symbols import A_ssm, C_chunk, D_ssm, G_ssm, K_conv, N_state
 from ...ledger.facts import Activation
-from .decoder import Decoder
-from .stacked import Names
+from ..base import Names, Variants, option
+from .decoder import HubDecoder
 
-MIXER_OPTIONS: Mapping[str, Switch | Function] = {
-    "bias": Switch("use_bias", False),
-    "convolution_bias": Switch("use_conv_bias", True),
-    "activation": Function("hidden_act", "silu"),
+# What the configs of a mixer call its sizes.
+MIXER: Mapping[Symbol, tuple[str, ...]] = {
+    A_ssm: ("num_heads",),
+    D_ssm: ("head_dim",),
+    G_ssm: ("n_groups",),
+    N_state: ("state_size",),
+    K_conv: ("conv_kernel",),
+    C_chunk: ("chunk_size",),
 }
-MIXER_INERT = (
-    # how weights are drawn; the precision of a sum; which of several kernels runs the scan
-    *("time_step_scale", "time_step_min", "time_step_max", "time_step_init_scheme", "time_step_floor"),
-    *("rescale_prenorm_residual", "residual_in_fp32", "use_mambapy", "use_associative_scan"),
-    *("fused_add_norm", "rms_norm", "ssm_cfg", "pad_vocab_size_multiple"),  # read by no class here
-)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recurrent(Decoder):
+class Recurrent(HubDecoder):
     """As Mamba has it; a subclass hands in the mixer."""
 
     names = Names(table="embeddings", norm="norm_f")
+    variants: ClassVar[Variants] = ({}, {"tied": False}, {"bias": True}, {"convolution_bias": False}, {"head": "none"})
+    config = Fields(
+        inert=(
+            # how weights are drawn; the precision of a sum; which of several kernels runs the scan
+            *("time_step_scale", "time_step_min", "time_step_max", "time_step_init_scheme", "time_step_floor"),
+            *("rescale_prenorm_residual", "residual_in_fp32", "use_mambapy", "use_associative_scan"),
+            *("fused_add_norm", "rms_norm", "ssm_cfg", "pad_vocab_size_multiple"),  # read by no class here
+        )
+    )
 
-    head: Literal["lm", "none"] = "lm"
-    tied: bool = False
-    bias: bool = False
-    convolution_bias: bool = True
-    activation: Activation = "silu"
+    tied: bool = option(Switch("tie_word_embeddings", True))
+    bias: bool = option(Switch("use_bias", False))
+    convolution_bias: bool = option(Switch("use_conv_bias", True))
+    activation: Activation = option(Function("hidden_act", "silu"))
 
     @property
     @abstractmethod
@@ -48,7 +55,3 @@ class Recurrent(Decoder):
     @property
     def layer(self) -> Component:
         return PreNormBlock(parts={"norm": self.norm, "mixer": self.mixer})
-
-    @property
-    def lm_head(self) -> LMHead | None:
-        return LMHead(tied=self.tied) if self.head == "lm" else None

@@ -8,24 +8,12 @@ from typing import ClassVar
 
 from sympy import Add, Expr
 
-from ...components.base import Component
-from ...components.position_embedding import PositionEmbedding
-from ...components.token_embedding import TokenEmbedding
+from ...components import Component, Dropout, PositionEmbedding, TokenEmbedding
 from ...language.sizes import Relations
 from ...language.symbols import L
-from ...ledger.facts import Tensor
+from ...ledger.facts import Order, Tensor
 from ...ledger.operations import Operations
-from ..base import Architecture
-
-
-@dataclass(frozen=True)
-class Names:
-    """What torch calls the parts of a model."""
-
-    table: str = "embed_tokens"
-    layers: str = "layers"
-    norm: str = "norm"
-    head: str = "lm_head"
+from ..base import Architecture, Names
 
 
 @dataclass(frozen=True)
@@ -35,7 +23,7 @@ class Stack:
     name: str
     count: Expr
     layer: Component
-    stored: Expr | None = None  # how many have weights of their own, which the others share; None: all
+    distinct: Expr | None = None  # how many have weights of their own, which the others share; None: all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +31,7 @@ class Stacked(Architecture):
     """A model whose layers run one after another; a subclass hands in its layer or its stacks."""
 
     names: ClassVar[Names] = Names()
+    order: ClassVar[Order] = "any"  # how layers of several kinds follow one another
 
     @property
     @abstractmethod
@@ -63,9 +52,16 @@ class Stacked(Architecture):
         """What follows the layers; None where nothing does."""
         return None
 
+    @property
+    def embedding_drop(self) -> str:
+        """The name of a dropout on what is embedded; "" where there is none."""
+        return ""
+
     def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
         """What the first layer reads."""
-        return ops.call(self.names.table, TokenEmbedding(), tokens)
+        x = ops.call(self.names.table, TokenEmbedding(), tokens)
+        x = with_positions(ops, self.names.positions, x) if self.names.positions else x
+        return ops.call(self.embedding_drop, Dropout(), x) if self.embedding_drop else x
 
     def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
         """What every layer reads beside its input, such as the angles of rotary positions."""
@@ -78,20 +74,26 @@ class Stacked(Architecture):
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor | tuple[Tensor, ...]:
         x = self.embed(ops, tokens)
         context = self.context(ops, tokens)
-        x = run_stacks(ops, self.names.layers, self.stacks, x, *context)
+        x = run_stacks(ops, self.names.layers, self.stacks, x, *context, order=self.order)
         if self.final_norm is not None:
             x = ops.call(self.names.norm, self.final_norm, x)
         return self.finish(ops, x)
 
 
 def run_stacks(
-    ops: Operations, name: str, stacks: tuple[Stack, ...], x: Tensor, *context: Tensor, total: Expr = L
+    ops: Operations,
+    name: str,
+    stacks: tuple[Stack, ...],
+    x: Tensor,
+    *context: Tensor,
+    total: Expr = L,
+    order: Order = "any",
 ) -> Tensor:
     """Layers that read the context beside their input; those of several kinds stand in one list, ``total`` of them."""
     if len(stacks) > 1:
-        return ops.mix_layers(name, total, {each.name: (each.count, each.layer) for each in stacks}, x, *context)
+        return ops.mix_layers(name, total, {each.name: (each.count, each.layer, context) for each in stacks}, x, order)
     (only,) = stacks
-    return ops.repeat(only.name, only.count, only.layer, x, *context, stored=only.stored)
+    return ops.repeat(only.name, only.count, only.layer, x, *context, distinct=only.distinct)
 
 
 def with_positions(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...language.errors import RuleError
-from ...ledger.facts import ONE, ROUTING, Entry, Kind
-from ..quantity import Conventions, refused, rows, unseen
-from .saves import SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
+from ...ledger.facts import INDEXED, MULTIPLYING, ONE, ROUTING, Entry, Kind
+from ..quantity import Conventions, refused, refusing, rows, unseen
+from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
 
 
 def convolution(entry: Entry, conventions: Conventions) -> Saves:
@@ -19,6 +19,10 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
     RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input; and its input
     as it comes, where that is what is divided. Where the scale comes before the cast back, the product is of singles.
     """
+    if entry.function == "l2":
+        one = (*entry.output.shape[:-1], ONE)
+        names = ("sum of squares", "root")
+        return Saves(entry.inputs, makes=tuple(made(entry, name, one, SIZES[conventions["dtype"]]) for name in names))
     if entry.function not in ("layer", "layer_cast", "rms", "rms_uncast", "rms_late"):
         raise RuleError(f"{entry.path}: what transformers keeps of the norm {entry.function!r} is not known")
     size, one = SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
@@ -40,7 +44,9 @@ def activation(entry: Entry, conventions: Conventions) -> Saves:
     match entry.function:
         case "gelu" | "gelu_pytorch_tanh" | "silu":
             return Saves(entry.inputs)
-        case "relu" | "tanh" | "sigmoid":
+        case "quick_gelu":  # a product with what is made of the same x
+            return Saves(entry.inputs, makes=(made(entry, "sigmoid", entry.output.shape, SIZES[conventions["dtype"]]),))
+        case "relu" | "tanh" | "sigmoid" | "exp":
             return Saves(output=True)
         case "gelu_new":
             names = ("0.5x", "tanh", "1 + tanh")
@@ -64,22 +70,39 @@ def join(entry: Entry, conventions: Conventions) -> Saves:
     return Saves()
 
 
+def select(entry: Entry, conventions: Conventions) -> Saves:
+    """Where each sequence has a position of its own, which sequence and which position; else a view keeps nothing."""
+    if entry.function != INDEXED:
+        return Saves()
+    return Saves(makes=tuple(made(entry, name, entry.output.shape[:1], LONG) for name in ("sequences", "places")))
+
+
+def match(entry: Entry, conventions: Conventions) -> Saves:
+    """Both sides."""
+    return Saves(entry.inputs)
+
+
 def rotate(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(reads=entry.inputs[1:])
 
 
-COMMON: dict[Kind, Saver] = {
-    Kind.LOOKUP: lookup,
-    Kind.LINEAR: linear,
-    Kind.CONVOLUTION: convolution,
-    Kind.NORM: norm,
-    Kind.ACTIVATION: activation,
-    Kind.MULTIPLY: multiply,
-    Kind.DROPOUT: dropout,
-    Kind.ROTATE: rotate,
-    **rows(none, Kind.ADD, Kind.POSITIONS, Kind.SELECT, Kind.PARAMETER, Kind.MOVE),
-    Kind.JOIN: join,
-    Kind.SCAN: refused("what transformers keeps of a scan, which it writes out token by token, is not known"),
-    **rows(refused("what transformers keeps of experts is not known"), Kind.EXPERTS, *ROUTING),
-    Kind.OBSERVED: unseen,
-}
+COMMON: dict[Kind, Saver] = refusing(
+    "what transformers keeps of such an operation is not known",
+    {
+        Kind.LOOKUP: lookup,
+        **rows(linear, *MULTIPLYING),
+        Kind.CONVOLUTION: convolution,
+        Kind.NORM: norm,
+        Kind.ACTIVATION: activation,
+        Kind.MULTIPLY: multiply,
+        Kind.DROPOUT: dropout,
+        Kind.ROTATE: rotate,
+        **rows(none, Kind.ADD, Kind.POSITIONS, Kind.PARAMETER, Kind.MOVE),
+        Kind.SELECT: select,
+        Kind.MATCH: match,
+        Kind.JOIN: join,
+        Kind.SCAN: refused("what transformers keeps of a scan, which it writes out token by token, is not known"),
+        **rows(refused("what transformers keeps of experts is not known"), Kind.EXPERTS, *ROUTING),
+        Kind.OBSERVED: unseen,
+    },
+)

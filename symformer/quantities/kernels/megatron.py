@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...language.errors import RuleError
-from ...ledger.facts import ATTENDING, ROUTING, Entry, Kind
-from ..quantity import Conventions, refused, rows, unseen
+from ...ledger.facts import ATTENDING, Entry, Kind
+from ..quantity import Conventions, refusing, rows, unseen
 from .saves import Saver, Saves, dropout, linear, none, softmax
 
 
@@ -29,21 +29,17 @@ def _only(entry: Entry, functions: tuple[str, ...]) -> Saves:
     return Saves(reads=entry.inputs)
 
 
-KERNELS: dict[Kind, Saver] = {
-    **rows(none, Kind.LOOKUP, Kind.ADD, Kind.MOVE),
-    Kind.LINEAR: linear,
-    Kind.NORM: norm,
-    Kind.ACTIVATION: activation,
-    Kind.DROPOUT: dropout,
-    **rows(reads, *ATTENDING),
-    Kind.SOFTMAX: softmax,
-    **rows(
-        refused(
-            "implementation=megatron knows the layers that its paper counts, and those have no gates, no rotary or "
-            "fixed positions, no poolers, no convolutions, no experts and no scans"
-        ),
-        *(Kind.CONVOLUTION, Kind.MULTIPLY, Kind.ROTATE, Kind.POSITIONS, Kind.JOIN, Kind.SELECT),
-        *(Kind.EXPERTS, Kind.PARAMETER, Kind.SCAN, *ROUTING),
-    ),
-    Kind.OBSERVED: unseen,
-}
+KERNELS: dict[Kind, Saver] = refusing(
+    "implementation=megatron knows the layers that its paper counts, and those have no gates, no rotary or fixed "
+    "positions, no poolers, no convolutions, no experts and no scans",
+    {
+        **rows(none, Kind.LOOKUP, Kind.ADD, Kind.MOVE),
+        Kind.LINEAR: linear,
+        Kind.NORM: norm,
+        Kind.ACTIVATION: activation,
+        Kind.DROPOUT: dropout,
+        **rows(reads, *ATTENDING),
+        Kind.SOFTMAX: softmax,
+        Kind.OBSERVED: unseen,
+    },
+)

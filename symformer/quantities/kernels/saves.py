@@ -40,6 +40,8 @@ def none(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def lookup(entry: Entry, conventions: Conventions) -> Saves:
+    if entry.held:
+        return Saves()
     return Saves(makes=(Term(f"{entry.path} (indices)", (*entry.inputs[0].shape, LONG)),))
 
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from symformer import SymformerError, architecture
 from symformer.algebra.published import published
-from symformer.answers.conventions import users, variants
+from symformer.answers.conventions import alternatives, users
 from symformer.commands.cli import cli
 from symformer.papers import papers
 from symformer.quantities import quantities
@@ -46,7 +46,7 @@ def test_users_count_as_their_published_formulas_do() -> None:
 @pytest.mark.parametrize("quantity", [name for name, question in quantities().items() if question.conventions])
 def test_each_value_of_each_convention(quantity: str) -> None:
     model = architecture("gpt2")
-    found = variants(model, quantity, {})
+    found = alternatives(model, quantity, {})
     wanted = [(name, value) for name, rule in quantities()[quantity].conventions.items() for value in rule.meanings]
     assert [(variant.convention, variant.choice) for variant in found] == wanted
     for variant in found:
@@ -72,4 +72,4 @@ def test_command() -> None:
 
 def test_a_quantity_without_conventions() -> None:
     with pytest.raises(SymformerError, match="params has no conventions"):
-        variants(architecture("gpt2"), "params", {})
+        alternatives(architecture("gpt2"), "params", {})

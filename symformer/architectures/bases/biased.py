@@ -1,0 +1,37 @@
+"""Biased: LlamaLike, with biases in attention where a config says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ...components import Component, GatedMLP, SelfAttention
+from ...configs.fields import Switch
+from ..base import Variants, option
+from .llama_like import LlamaLike
+
+
+@dataclass(frozen=True, kw_only=True)
+class Biased(LlamaLike):
+    """Biases of queries, keys, values and the output, all or none."""
+
+    variants: ClassVar[Variants] = ({}, {"tied": True}, {"attention_bias": True}, {"head": "none"})
+
+    attention_bias: bool = option(Switch("attention_bias", False))
+
+    @property
+    def rotary_attention(self) -> SelfAttention:
+        return replace(super().rotary_attention, bias=self.attention_bias, output_bias=self.attention_bias)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BiasedThroughout(Biased):
+    """And of the feed-forward network."""
+
+    variants: ClassVar[Variants] = ({}, {"tied": True}, {"attention_bias": True}, {"mlp_bias": True}, {"head": "none"})
+
+    mlp_bias: bool = option(Switch("mlp_bias", False))
+
+    @property
+    def mlp(self) -> Component:
+        return GatedMLP(bias=self.mlp_bias, activation=self.activation)

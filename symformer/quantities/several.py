@@ -1,0 +1,43 @@
+"""Terms counted where several kinds of layers stand apart, for the entries that stand for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sympy import Add, Expr
+
+from ..formulas.account import Term
+from ..ledger.facts import Entry, Ledger
+
+Terms = Mapping[int, tuple[Term, ...]]  # by the identity of an entry
+
+
+def together(ledger: Ledger, apart: Terms) -> dict[int, tuple[Term, ...]]:
+    """The terms of each entry of a ledger, from those of the entries that it stands for in ``ledger.apart``."""
+    found = {}
+    for _, entry in ledger:
+        (_, first), *others = copies = ledger.copies(entry)
+        terms = apart.get(id(first), ())
+        found[id(entry)] = _shared(entry, copies, apart) if others else terms
+    return found
+
+
+def _shared(entry: Entry, copies: Sequence[tuple[Expr, Entry]], apart: Terms) -> tuple[Term, ...]:
+    """Each term of any kind once, by the share of the layers that have it."""
+    shares: dict[tuple[str, tuple[Expr, ...], str], list[Expr]] = {}
+    for share, each in copies:
+        ours, theirs = _unlike(entry.path, each.path)
+        for term in apart.get(id(each), ()):
+            label = ours + term.label.removeprefix(theirs)
+            shares.setdefault((label, term.factors, term.gradient), []).append(share)
+    return tuple(
+        Term(label, factors if len(some) == len(copies) else (*factors, Add(*some)), gradient)
+        for (label, factors, gradient), some in shares.items()
+    )
+
+
+def _unlike(one: str, other: str) -> tuple[str, str]:
+    """Where two paths that end alike begin: ``layers`` and ``dense_layers`` are "" and ``dense_``."""
+    while one and other and one[-1] == other[-1]:
+        one, other = one[:-1], other[:-1]
+    return one, other

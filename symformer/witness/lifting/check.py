@@ -1,0 +1,201 @@
+"""What the ordinary rules make of a lifted ledger, held to torch at fresh points, row by row."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+from sympy import Symbol
+from torch import nn
+
+from ...language.errors import SymformerError, WitnessError
+from ...language.symbols import B, C, N_new, S
+from ...models.model import Model
+from ..fitting import Point
+from ..oracles import BACKWARD, FORWARD, Found
+from ..points import session
+from ..raised import sentence
+from ..roles import Chosen
+from ..rows import compare_parts
+from ..session import Run, Session, ends, tensors_of
+from ..watching import Products, Rows
+from .looking import Runs, numbers_at
+from .sights import Sight, star
+
+NEW = 3  # tokens that are generated
+ADDED = ("generation-flops",)  # a term of these is what a module comes to over all passes
+OTHERWISE = "torch counts otherwise"
+FEW = 5  # tokens that an encoder reads before
+FAR = 100_003  # tokens, beyond every window and chunk that a config has by default
+
+
+class Check:
+    """What the ordinary rules make of a lifted ledger, held to what torch counts at some points, row by row."""
+
+    def __init__(self, model: Model, runs: Runs, points: Sequence[Point], letters: Mapping[str, Symbol]) -> None:
+        self.model, self.runs = model, runs
+        self.owners = {weight.path: entry.path for _, entry in model.ledger for weight in entry.weights}
+        self.said: dict[str, str] = {}  # of each quantity, why it is refused; "" where all points agree
+        for point in points:
+            self.at(point, {**numbers_at(point, letters), **({C: point["C"]} if "C" in point else {})})
+
+    def hold(
+        self, quantity: str, numbers: Mapping[Symbol, int], count: Callable[[], Found], **ways: str
+    ) -> Found | None:
+        """One quantity at one point: what torch says, where the formula says the same, row by row."""
+        if self.said.get(quantity):
+            return None
+        found = None
+        try:
+            formula = self.model.formula(quantity, **ways)
+            found = count()
+            differences = compare_parts(formula, dict(numbers), found, added=quantity in ADDED)
+            if not found.total:
+                raise WitnessError("torch counted nothing")
+            why = f"{OTHERWISE}: {differences[0]}" if differences else ""
+        except SymformerError as error:
+            why = str(error)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever somebody's code raises
+            why = f"the model cannot be run so: {sentence(error)}"
+        self.said[quantity] = why
+        return None if why else found
+
+    def at(self, point: Point, numbers: dict[Symbol, int]) -> None:
+        """One more point."""
+        at = session(self.runs.build, point)
+
+        def run(**facts: Any) -> Run:
+            return lambda model: self.runs.call(model, point, **facts)
+
+        self.hold("params", numbers, lambda: _weights({k: prod(v) for k, v in at.stored().items()}, self.owners))
+        self.hold("flops", numbers, lambda: _counted(at, run()))
+        self.hold("train-flops", numbers, lambda: _counted(at, run(), backward=True))
+        if self.runs.cached is None:
+            return
+        caching = self.runs.cached
+        outputs: list[Any] = []
+
+        def cached(**facts: Any) -> Found:
+            def passed(model: nn.Module) -> Any:
+                outputs.append(caching(model, point, **facts))
+                return outputs[-1]
+
+            return _counted(at, passed)
+
+        prompt = {**numbers, S: numbers[C]}
+        sizes: list[int] = []
+
+        def prefilled() -> Found:
+            found = cached()
+            if getattr(outputs[-1], "past_key_values", None) is None:
+                raise WitnessError("the model gives back no cache")
+            return found
+
+        self.hold("prefill-flops", prompt, prefilled)
+
+        def held() -> Found:
+            if not outputs:
+                prefilled()
+            sizes.extend(each.numel() for each in tensors_of(outputs[-1].past_key_values).values())
+            return _found(Counter(2 * size for size in sizes))
+
+        kept = self.hold("kv-cache", numbers, held, dtype="bf16")
+        decoded = self.hold("decode-flops", numbers, lambda: cached(after=outputs[-1]))
+        if kept and decoded:
+            memory = Counter([2 * size for size in sizes])
+            memory += Counter(2 * each.numel() for each in at.model().parameters())
+            memory += Counter(4 * each.numel() for each in ends(outputs[-1]))
+            self.hold("inference-memory", numbers, lambda: _found(memory))
+
+        def generated() -> Found:
+            whole = cached(last=True)
+            for _ in range(NEW - 1):
+                whole += cached(after=outputs[-1])
+            return whole
+
+        self.hold("generation-flops", {**prompt, N_new: NEW}, generated)
+
+    def beyond(self, point: Point, letters: Mapping[str, Symbol]) -> str:
+        """What a cache holds otherwise far beyond every window that the config has by default; "" for nothing."""
+        held, why = self._far(point, FAR)
+        least, most = 1, FAR
+        while why and most - least > 1:  # the longest that the code takes
+            middle = (least + most) // 2
+            shorter, _ = self._far(point, middle)
+            held, least, most = (shorter, middle, most) if shorter else (held, least, middle)
+        if held is None:
+            return f"a cache of {FAR:,} tokens cannot be looked at: {why}"
+        tokens = least if why else FAR
+        far = _at(point, tokens)
+        sizes = Counter(2 * prod(shape) for shape in held.values())
+        formula = self.model.formula("kv-cache", dtype="bf16")
+        differences = compare_parts(formula, {**numbers_at(far, letters), C: tokens}, _found(sizes))
+        return f"after {tokens:,} tokens torch keeps something else: {differences[0]}" if differences else ""
+
+    def _far(self, point: Point, tokens: int) -> tuple[Rows | None, str]:
+        """The tensors of a cache of so many tokens, or why the code takes none."""
+        far = _at(point, tokens)
+        assert self.runs.cached is not None
+        try:
+            return session(self.runs.build, far).cached(partial(self.runs.cached, point=far)), ""
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever somebody's code raises
+            return None, sentence(error)
+
+
+def active(sight: Sight, owners: Mapping[str, str]) -> Found:
+    """The weights that a token meets: of the tables that matrices are chosen from, as many as each token chooses.
+
+    Raises WitnessError for experts that are not chosen so.
+    """
+    seen = sight.seen
+    tokens = sight.numbers[B] * sight.numbers[S]
+    some: dict[str, int] = {}
+    for (_, _, factors), roles in seen.roles.items():
+        for role in roles:
+            if isinstance(role, Chosen):
+                some[role.weight] = prod(factors) // tokens  # each matrix is multiplied with one token
+    for path, shapes in seen.picked.items():
+        some.setdefault(path, max(map(prod, shapes)) // tokens)
+    for path, each in seen.stored.items():
+        if path in seen.met and each.dim() == 1:
+            continue  # read whole by every token: the bias of a router
+        if path not in some and "expert" in path and "shared" not in path:
+            raise WitnessError(f"which rows of {path} a token meets was not seen")
+    return _weights({path: some.get(path, each.numel()) for path, each in seen.stored.items()}, owners)
+
+
+def _at(point: Point, tokens: int) -> Point:
+    """A point with so many tokens in a cache, and few before a decoder that reads an encoder."""
+    return {**point, "B": 1, "C": tokens, "S_enc": FEW}
+
+
+def _weights(sizes: Mapping[str, int], owners: Mapping[str, str]) -> Found:
+    """The elements of weights, each with the operation that stores it."""
+    parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+    for path, size in sizes.items():
+        parts[owners.get(star(path), star(path)), FORWARD][size] += 1
+    return Found(sum(sizes.values()), parts, frozenset({"", *owners.values()}))
+
+
+def _counted(at: Session, run: Run, backward: bool = False) -> Found:
+    """The products of a run, each in the module that ran it, and what torch's own counter says of them."""
+    seen = Products(at.model())
+    total = at.flops(run, seen, backward=backward).get_total_flops()
+    parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+    for phase, tally in ((FORWARD, seen.forward), (BACKWARD, seen.backward)):
+        for path, sites in tally.times.items():
+            for each in sites.values():
+                for factors, times in each.items():
+                    parts[star(path.rpartition(".")[0]), phase][2 * prod(factors)] += times
+    return Found(total, parts, frozenset(star(name) for name in seen.where.ran))
+
+
+def _found(values: Counter[int]) -> Found:
+    return Found(sum(value * times for value, times in values.items()), {("", FORWARD): values}, frozenset([""]))

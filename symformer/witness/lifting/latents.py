@@ -1,0 +1,62 @@
+"""Keys and values that are made again from what a cache keeps: told by a run of one new token after others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from math import prod
+
+from sympy import Expr
+
+from ...language.symbols import B, C, S
+from ...ledger.facts import ATTENDING, ONE, Entry, Kind, Tensor
+from ..fitting import Point
+from ..points import session
+from ..traced import Traced
+from ..watching import Products
+from .looking import Runs
+from .sights import Numbers, Row, number, star
+
+
+def decoded(runs: Runs, point: Point) -> Products:
+    """The products of one new token, after those that a cache keeps."""
+    assert runs.cached is not None
+    at = session(runs.build, point)
+    before = at.run(partial(runs.cached, point=point))
+    seen = Products(at.model())
+    at.run(partial(runs.cached, point=point, after=before), seen)
+    return seen
+
+
+def from_latents(rows: Sequence[Row], seen: Products, numbers: Numbers, kept: Traced) -> tuple[Row, ...]:
+    """The same operations; linear layers that ran over the whole cache, and the attention beside them, say so.
+
+    What such attention is made from is what every layer's cache was seen to hold.
+    """
+    ran: dict[str, set[int]] = {}
+    for path, sites in seen.forward.times.items():
+        sizes = {prod(factors) for each in sites.values() for factors in each}
+        ran.setdefault(star(path.rpartition(".")[0]), set()).update(sizes)
+    again = {entry.path for _, entry in rows if entry.kind is Kind.LINEAR and _whole(entry, numbers) in ran[entry.path]}
+    around = {path.rpartition(".")[0] for path in again}
+
+    def made(counts: tuple[Expr, ...], entry: Entry) -> Entry:
+        module = entry.path.rpartition(".")[0]
+        if entry.path in again:
+            return replace(entry, recalled=True)
+        if entry.kind not in ATTENDING or module not in around:
+            return entry
+        held = [(path, shape) for (path, shape), each in kept.counts.items() if each[-1] == counts[-1]]
+        latent = tuple(
+            Tensor(f"{module}.{path.rpartition('.')[2]}", tuple(dim.xreplace({C: S}) for dim in shape), grad=ONE)
+            for path, shape in held
+        )
+        return replace(entry, latent=latent)
+
+    return tuple((counts, made(counts, entry)) for counts, entry in rows)
+
+
+def _whole(entry: Entry, numbers: Numbers) -> int | None:
+    """What a linear layer multiplies that runs over all tokens in a cache and the new one."""
+    return number(B * (C + 1) * entry.inputs[0].width * entry.output.width, numbers)

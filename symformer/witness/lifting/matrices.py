@@ -1,0 +1,105 @@
+"""Products with what is stored: linear layers, and the layers of experts that tokens choose."""
+
+from __future__ import annotations
+
+from math import prod
+
+from sympy import Expr, cancel
+
+from ...language.shapes import Shape
+from ...language.symbols import B, S
+from ...ledger.facts import ONE, ZERO, Entry, Kind, Tensor, Weight
+from ..roles import Chosen, Linear
+from ..traced import Class
+from .sights import LENGTHS, Sights, agreed, before_the_last, star
+
+
+def linear(sights: Sights, row: Class, role: Linear) -> Entry | None:
+    """A product of all that is read with one stored matrix."""
+    ran = row[0].rpartition(".")[0]
+    for stored in sights.weights.get(role.weight, []):
+        out, into = stored[1] if role.out_first else stored[1][::-1]
+        length = before_the_last(row[1], into * out)
+        if length is None:
+            continue
+        held, shared = weights(sights, row, ran, stored, role.bias or f"{ran}.bias", (out, into))
+        idle = sights.gradients(row) == (ZERO, ZERO)  # nothing that is trained for reads what it gives
+        if idle:
+            shared = (*(Weight(*each) for each in held), *shared)
+        x = Tensor("x", (*length, into), grad=ZERO if idle else ONE)
+        return sights.entry(
+            Kind.LINEAR,
+            ran,
+            (x,),
+            (*length, out),
+            () if idle else held,
+            shared=shared,
+            logits=_logits(sights, ran),
+            frozen=idle,
+            turned=not role.out_first,
+        )
+    return None
+
+
+def weights(
+    sights: Sights, row: Class, module: str, stored: Class, bias: str, shape: Shape
+) -> tuple[tuple[Class, ...], tuple[Weight, ...]]:
+    """Of a matrix and its bias, what a product in this module stores itself, and what another operation stores."""
+    counts, home = sights.products.counts[row], stored[0].rpartition(".")[0]
+    own = home == module and sights.stored.counts[stored] == counts and stored not in sights.used
+    held, shared = ([stored], []) if own else ([], [Weight(stored[0], shape)])
+    for each in sights.weights.get(bias, []):
+        if each[1] == (shape[0],):
+            mine = each[0].rpartition(".")[0] == module and each not in sights.used
+            held, shared = ([*held, each], shared) if mine else (held, [*shared, Weight(*each)])
+    return tuple(held), tuple(shared)
+
+
+def _logits(sights: Sights, path: str) -> bool:
+    return any(star(name) == path for name in sights.all[-1].seen.heads)
+
+
+def experts(sights: Sights, row: Class, role: Chosen) -> Entry | None:
+    """A product of each token with some matrices, which it chooses from a stored table."""
+    counts = sights.products.counts[row]
+    for stored in sights.weights.get(role.weight, []):
+        if len(stored[1]) != 3 or sights.stored.counts[stored] != counts or stored in sights.used:
+            continue
+        out, into = stored[1][1:] if role.out_first else stored[1][:0:-1]
+        length = before_the_last(row[1], into * out)
+        if length is None or len(length) != 2:
+            continue
+        tokens = next((size for size in LENGTHS if length[1].has(size)), None)
+        if tokens is None or (chosen := cancel(length[1] / tokens)).has(tokens):
+            continue
+        some = (B, tokens, chosen)
+        beside = [each for each in _beside(sights, stored, out) if each not in sights.used]
+        read = (B, tokens) if _alike(sights, row) else some
+        x, weights = Tensor("x", (*read, into), grad=ONE), Tensor("chosen", some, grad=ONE)
+        return sights.entry(
+            Kind.EXPERTS, role.weight, (x, weights), (*some, out), (stored, *beside), turned=not role.out_first
+        )
+    return None
+
+
+def _beside(sights: Sights, stored: Class, out: Expr) -> list[Class]:
+    """A table of biases that the same tokens choose from, in the same module: named as the matrices, and longer."""
+    path, (rows, *_) = stored
+    module = path.rpartition(".")[0]
+    picked = {star(name) for name in sights.all[-1].seen.picked}
+    return [
+        each
+        for each in sights.stored.counts
+        if each[0] in picked and each[0].rpartition(".")[0] == module and each[0].startswith(path)
+        and each[1] == (rows, out) and sights.stored.counts[each] == sights.stored.counts[stored]
+    ]  # fmt: skip
+
+
+def _alike(sights: Sights, row: Class) -> bool:
+    """Whether all the matrices that a token chooses are multiplied with the same, as a run with numbers showed."""
+    real = sights.real
+    if real is None:
+        return False
+    tokens = prod(real.numbers[size] for size in (B, S))
+    distinct = real.seen.distinct.items()
+    return agreed(n for key, some in distinct if sights.classes.get((id(real), key)) == row for n in some) == tokens

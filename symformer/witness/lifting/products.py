@@ -1,0 +1,54 @@
+"""What else is multiplied: a stored matrix at every place that it slides to, and two tensors that are both computed."""
+
+from __future__ import annotations
+
+from sympy import cancel
+
+from ...ledger.facts import Entry, Kind, Tensor
+from ..roles import Slid
+from ..traced import Class
+from .matrices import weights
+from .sights import Sights, size_of
+
+PRODUCTS = {3: ("mm", "addmm"), 4: ("bmm", "baddbmm")}  # by how many sizes they multiply
+
+
+def convolution(sights: Sights, row: Class, role: Slid) -> Entry | None:
+    """A stored matrix at every place of what it reads."""
+    path, (_, batch, *places) = row
+    read = [(sight, shape) for sight, key in sights.found[row] for shape in sight.seen.read.get(key, ())]
+    sizes = sorted(sights.all[-1].numbers, key=str)
+    for stored in sights.weights.get(role.weight, []):
+        out, into, *kernel = stored[1]
+        slides = places[: len(kernel)]
+        if tuple(places[len(kernel) :]) != stored[1]:
+            continue
+        over = [
+            [n, *([n - kernel[0] + 1] if role.before else []), n * by]
+            for n, by in zip(slides, role.stride, strict=True)
+        ]
+        tried = [[batch], [out if role.alone else into, *sizes], *([*some, *sizes] for some in over)]
+        shape = [size_of(((sight, each[axis]) for sight, each in read), some) for axis, some in enumerate(tried)]
+        if any(each is None for each in shape):
+            continue
+        left, _ = sights.gradients(row)
+        x = Tensor("x", tuple(cancel(each) for each in shape), grad=left)
+        owner = role.weight.rpartition(".")[0]  # which may be run by the module around it
+        home = owner if owner.count("*") == path.count("*") else path.rpartition(".")[0]
+        held, shared = weights(sights, row, home, stored, role.bias, stored[1])
+        return sights.entry(
+            Kind.CONVOLUTION, home, (x,), (batch, out, *slides), held, causal=role.before, shared=shared
+        )
+    return None
+
+
+def product(sights: Sights, row: Class) -> Entry | None:
+    """Any product of two tensors, as it was seen, and with the gradients that were seen."""
+    path, (_, *sizes) = row
+    if path.rpartition(".")[2].partition("-")[0] not in PRODUCTS.get(len(sizes), ()):
+        return None
+    *batch, rows, middle, columns = sizes
+    left, right = sights.gradients(row)
+    x, y = (*batch, rows, middle), (*batch, middle, columns)
+    read = Tensor("x", x, grad=left), Tensor("y", y, grad=right)
+    return sights.entry(Kind.PRODUCT, path, read, (*batch, rows, columns), ())

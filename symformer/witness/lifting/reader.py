@@ -1,0 +1,77 @@
+"""From what torch was seen to store and to multiply back to the operations of a ledger, which the ordinary rules count.
+
+A lift is believed only as far as those rules then give, row by row, what torch counts at sizes that played no part.
+"""
+
+from __future__ import annotations
+
+from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
+from ..roles import Chosen, Linear, Mix, Scores, Slid
+from ..traced import Class
+from .attention import attention
+from .matrices import experts, linear
+from .products import convolution, product
+from .sights import Row, Sights, often, star
+from .vectors import norm, table
+
+
+class Reader:
+    """The rows of a trace, read as operations by what was seen in some runs."""
+
+    def __init__(self, sights: Sights) -> None:
+        self.sights = sights
+        self.order: dict[str, float] = {}
+        for name, place in sights.all[-1].seen.order.items():
+            self.order.setdefault(star(name), place)
+
+    def rows(self) -> tuple[Row, ...]:
+        """Every row as an operation; what of the products nobody recognised stays as it was seen."""
+        rows: list[tuple[float, Row]] = []
+        stored, products = self.sights.stored, self.sights.products
+        for path, classes in self.sights.weights.items():
+            for each in classes:
+                found = table(self.sights, each) or norm(self.sights, each)
+                rows += [(self._place(path), row) for row in found]
+        for row in sorted(products.counts, key=self._ran):
+            rows += [(self._ran(row), found) for found in self._product(row)]
+        for path, classes in self.sights.weights.items():
+            for each in classes:
+                if each not in self.sights.used:
+                    owner = path if path.endswith("*") else path.rpartition(".")[0]
+                    held = Weight(*each)
+                    alone = Entry(Kind.PARAMETER, owner or path, (), Tensor(path, ()), weights=(held,), module=True)
+                    rows.append((self._place(path), (stored.counts[each], alone)))
+        return tuple(row for _, row in sorted(rows, key=lambda placed: placed[0]))
+
+    def _place(self, path: str) -> float:
+        return self.order.get(path, len(self.order))
+
+    def _ran(self, row: Class) -> float:
+        """When a product ran first, in the last run."""
+        last = self.sights.all[-1]
+        places = [last.seen.order[key[0]] for sight, key in self.sights.found[row] if sight is last]
+        return min(places, default=len(self.order)) + 0.5
+
+    def _product(self, row: Class) -> list[Row]:
+        path, factors = row
+        if found := self._recognised(row):
+            return [often(each, factors[0]) for each in found]
+        output = Tensor(path, tuple(dim for dim in factors if dim != 1), grad=ONE)
+        observed = Entry(Kind.OBSERVED, path, (), output, measured=self.sights.products.quantity)
+        return [(self.sights.products.counts[row], observed)]
+
+    def _recognised(self, row: Class) -> list[Row]:
+        """What a product is, run once; nothing where that is not known."""
+        entry = None
+        match role := self.sights.role(row):
+            case Linear():
+                entry = linear(self.sights, row, role)
+            case Chosen() if row[1][0] == 1:
+                entry = experts(self.sights, row, role)
+            case Slid():
+                entry = convolution(self.sights, row, role)
+            case Scores() | Mix():
+                if found := attention(self.sights, row, role):
+                    return found
+        entry = entry or product(self.sights, row)
+        return [(self.sights.products.counts[row], entry)] if entry is not None else []

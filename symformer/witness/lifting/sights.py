@@ -1,0 +1,241 @@
+"""What was seen of a model in some runs, in the terms of its trace: what every reader of its rows starts from."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+from sympy import Expr, Integer, Mul, Symbol, cancel
+
+from ...language.shapes import Shape
+from ...language.symbols import SYMBOLS, B, S
+from ...ledger.facts import ONE, ZERO, Entry, Kind, Tensor, Weight
+from ..roles import Chosen, Key, Linear, Mix, Roles, Scores, Slid
+from ..traced import Class, Traced
+from ..watching import Factors, Products, Site, Tally
+
+T = TypeVar("T")
+S_ENC = SYMBOLS["S_enc"]
+LENGTHS = (S, S_ENC)
+Numbers = Mapping[Symbol, int]
+Row = tuple[tuple[Expr, ...], Entry]  # an operation, with the copies up to each star
+
+
+@dataclass(frozen=True)
+class Sight:
+    """One run: what was seen in it, and the sizes that it had."""
+
+    seen: Roles
+    numbers: Numbers
+
+    @cached_property
+    def named(self) -> dict[Key, tuple[str, tuple[int, ...]]]:
+        """The row of each product: its path with * for every index, and how often and which sizes are multiplied."""
+        return _named(self.seen.forward)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One run with its backward pass, and the sizes that it had."""
+
+    seen: Products
+    numbers: Numbers
+
+    @cached_property
+    def named(self) -> dict[Key, tuple[str, tuple[int, ...]]]:
+        """As of any run."""
+        return _named(self.seen.forward)
+
+    @cached_property
+    def _back(self) -> Mapping[tuple[str, Site], Counter[Factors]]:
+        """The products of the backward pass, by the module and the place of the product that they belong to."""
+        found: dict[tuple[str, Site], Counter[Factors]] = defaultdict(Counter)
+        for path, sites in self.seen.backward.times.items():
+            for site, each in sites.items():
+                found[path.rpartition(".")[0], site].update(each)
+        return found
+
+    def sides(self, key: Key) -> tuple[bool, bool]:
+        """Whether a product's left side has a gradient, which is summed over its columns, and its right, over rows."""
+        path, site, factors = key
+        back = self._back.get((path.rpartition(".")[0], site), Counter())
+        times = self.seen.forward.times[path][site][factors]
+        if path.endswith("convolution"):  # each gradient is of as many factors, and the weight's is always there
+            return back[factors] >= 2 * times, True
+        rows, columns = factors[-3], factors[-1]
+        if rows == columns:
+            return bool(back), sum(back.values()) >= 2 * times
+        return any(each[-2] == columns for each in back), any(each[-2] == rows for each in back)
+
+
+def _named(tally: Tally) -> dict[Key, tuple[str, tuple[int, ...]]]:
+    return {
+        (path, site, factors): (star(name), (tally.times[path][site][factors], *factors))
+        for name, path, site, factors in tally.named
+    }
+
+
+class Sights:
+    """The rows of a trace, with what was seen of them in some runs; and which weights some operation stores already."""
+
+    def __init__(
+        self,
+        stored: Traced,
+        products: Traced,
+        sights: Sequence[Sight],
+        real: Sight | None,
+        windows: Sequence[Symbol],
+        kept: Callable[[], Traced],
+        trained: Callable[[], Trained | None] = lambda: None,
+        deep: Callable[[], Sight | None] = lambda: None,
+        whole: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.whole = whole  # whether every layer of a cache was seen to keep every token
+        self._trained, self._deep = trained, deep
+        self.kept = kept  # what a cache was seen to hold
+        self.windows = windows  # sizes that may be the window of an attention
+        self.stored, self.products, self.all, self.real = stored, products, sights, real
+        self.weights: dict[str, list[Class]] = defaultdict(list)
+        for each in stored.counts:
+            self.weights[each[0]].append(each)
+        self.found: dict[Class, list[tuple[Sight, Key]]] = defaultdict(list)
+        self.classes: dict[tuple[int, Key], Class] = {}
+        for sight in (*sights, *([real] if real else [])):
+            for key, row in self._classed(sight).items():
+                if sight is not real:
+                    self.found[row].append((sight, key))
+                self.classes[id(sight), key] = row
+        self.used: set[Class] = set()  # weights that some row stores already
+
+    def _classed(self, sight: Sight) -> dict[Key, Class]:
+        """The row of each product of a run."""
+        rows = {(row[0], at(row[1], sight.numbers)): row for row in self.products.counts}
+        return {key: rows[seen] for key, seen in sight.named.items() if seen in rows}
+
+    @cached_property
+    def deep(self) -> Sight | None:
+        """A run with numbers and with many layers, where the code takes them."""
+        found = self._deep()
+        if found is not None:
+            self.classes |= {(id(found), key): row for key, row in self._classed(found).items()}
+        return found
+
+    @cached_property
+    def _gradients(self) -> Mapping[Class, tuple[bool, bool]]:
+        """Of each product of a run that was trained, whether both sides were asked for a gradient."""
+        trained = self._trained()
+        if trained is None:
+            return {}
+        rows = {(row[0], at(row[1], trained.numbers)): row for row in self.products.counts}
+        return {rows[seen]: trained.sides(key) for key, seen in trained.named.items() if seen in rows}
+
+    def gradients(self, row: Class) -> tuple[Expr, Expr]:
+        """Of what stands on the left of a product and on the right, whether training asks for its gradient."""
+        left, right = self._gradients.get(row, (True, True))
+        return (ONE if left else ZERO, ONE if right else ZERO)
+
+    def role(self, row: Class) -> Any:
+        """What a product is there for, where it is the same in every run; else None."""
+        return agreed(self._role(sight, key) for sight, key in self.found[row])
+
+    def _role(self, sight: Sight, key: Key) -> Any:
+        """The role that a product had in one run, in the terms of all."""
+        roles = sight.seen.roles.get(key, {None})
+        if len(roles) != 1:
+            return None
+        (role,) = roles
+        match role:
+            case Linear():
+                return Linear(star(role.weight), role.out_first, star(role.bias))
+            case Chosen():
+                return Chosen(star(role.weight), role.out_first)
+            case Slid():
+                return Slid(star(role.weight), star(role.bias), role.alone, role.before, role.stride)
+            case Scores():
+                return Scores(0)
+            case Mix():
+                return Mix(self.classes.get((id(sight), role.scores)), 0, role.last)  # type: ignore[arg-type]
+        return None
+
+    def entry(
+        self, kind: Kind, path: str, inputs: tuple[Tensor, ...], shape: Shape, held: tuple[Class, ...],
+        *, turned: bool = False, **facts: Any,
+    ) -> Entry:  # fmt: skip
+        """An operation that stores these weights, each [in, out] where they are turned."""
+        self.used |= {*held}
+        axes = max((len(each) for _, each in held), default=0)  # a bias beside a matrix has fewer
+        weights = tuple(
+            Weight(name, each[:-2] + each[:-3:-1] if turned and len(each) == axes > 1 else each) for name, each in held
+        )
+        read = tuple(replace(x, encoded=self._encoded(x.shape)) for x in inputs)
+        output = Tensor(path, shape, grad=ONE, encoded=self._encoded(shape))
+        return Entry(kind, path, read, output, weights=weights, **facts)
+
+    def _encoded(self, shape: Shape) -> bool:
+        """Whether nothing that a decoder reads is in a tensor of that shape, in a run over tokens of two lengths."""
+        return S_ENC in self.all[-1].numbers and not any(dim.has(S) for dim in shape)
+
+
+def often(row: Row, times: Expr) -> Row:
+    """An operation that runs so often in its module, with the same weights."""
+    counts, entry = row
+    if times == 1:
+        return row
+    held = tuple(replace(each, share=each.share / times) for each in entry.weights)
+    return (*counts, cancel((ONE, *counts)[-1] * times)), replace(entry, weights=held)
+
+
+def size_of(seen: Iterable[tuple[Sight, int]], tried: Iterable[Expr]) -> Expr | None:
+    """The first of some sizes that is what was seen at every point."""
+    points = list(seen)
+    return next((each for each in tried if all(number(each, sight.numbers) == size for sight, size in points)), None)
+
+
+def star(path: str) -> str:
+    """A path with * for every index."""
+    return ".".join("*" if word.isdigit() else word for word in path.split("."))
+
+
+def agreed(found: Iterable[T]) -> T | None:
+    """What all of them are; None where they differ, or there is none."""
+    different = set(found)
+    return different.pop() if len(different) == 1 else None
+
+
+def in_symbols(seen: Iterable[tuple[Sight, tuple[int, ...]]]) -> Shape | None:
+    """The shape of a tensor in symbols, each axis a size of the run or of the model at every point."""
+    found: Shape | None = None
+    for sight, shape in seen:
+        known = {number: size for size, number in reversed(list(sight.numbers.items())) if number > 1}
+        known |= {sight.numbers[size]: size for size in (B, *LENGTHS) if size in sight.numbers}
+        known |= {sight.numbers[B] * sight.numbers[each]: B * each for each in LENGTHS if each in sight.numbers}
+        axes = tuple(known.get(each, Integer(each)) for each in shape)
+        if found is not None and axes != found:
+            return None
+        found = axes
+    return found
+
+
+def before_the_last(factors: Shape, area: Expr) -> Shape | None:
+    """The axes before the last of what a product reads, beside a matrix of that area."""
+    rows = cancel(Mul(*factors[1:]) / area)
+    if not rows.is_polynomial(*rows.free_symbols):
+        return None
+    if not rows.has(B):
+        return (rows,)
+    rest = cancel(rows / B)
+    return (B,) if rest == 1 else (B, rest)
+
+
+def number(expr: Expr, numbers: Numbers) -> int | None:
+    """A size at a point; None where it is not whole, or hangs on what is not known."""
+    value = expr.xreplace({size: Integer(each) for size, each in numbers.items()})
+    return int(value) if isinstance(value, Integer) else None
+
+
+def at(shape: Shape, numbers: Numbers) -> tuple[int | None, ...]:
+    """A shape at a point."""
+    return tuple(number(each, numbers) for each in shape)
