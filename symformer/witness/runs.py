@@ -102,19 +102,19 @@ class Runner:
     lift: Callable[[Trace, Trace, Runner], Trace] | None = None  # of what is stored and what is multiplied
     ignored: tuple[str, ...] = ()  # switches of its config that change nothing that it stores
 
-    def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points) -> Trace:
-        """The trace of a run at some lengths. Raises WitnessError."""
+    def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points, least: int = 0) -> Trace:
+        """The trace of a run at some lengths, with no fewer layers than some to begin with. Raises WitnessError."""
         with silence():
             try:
-                return self._trace(found, quantity, lengths, points)
+                return self._trace(found, quantity, lengths, points, least)
             except OutOfTimeError:
                 raise
             except WitnessError as error:
                 if not points.apart(isinstance(error, UnfitError)):
                     raise
-                return self._trace(found, quantity, lengths, points)
+                return self._trace(found, quantity, lengths, points, least)
 
-    def _trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points) -> Trace:
+    def _trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points, least: int) -> Trace:
         run = RUNS[quantity]
         stacks = {counts for counts in cast(Traced, found.model.component).counts.values() if counts}
         takes = self.takes(run)
@@ -147,7 +147,7 @@ class Runner:
             traced = Tracer(
                 samples,
                 lambda names: self.letters(list(dict.fromkeys([*found.letters, *names]))),
-                depths=(found.depth,) if len(stacks) > 1 else (SHALLOW, *DEPTHS),
+                depths=(found.depth,) if len(stacks) > 1 else [each for each in (SHALLOW, *DEPTHS) if each >= least],
                 fixed=found.pinned,
                 idle=[name for name in begin if name not in moving],
             ).trace(found.model.target, found.model.title)
@@ -202,6 +202,8 @@ class Runner:
         def loops(cached: bool) -> bool:
             return self.loops(next(run for run in RUNS.values() if run.cache == cached), points(cached))
 
+        held: list[int] = []  # layers that what a run holds was settled with: windows may come in patterns
+
         @cache
         def run(quantity: str) -> Trace:
             """The first lengths that do not bound the formula, or else the last that gave one."""
@@ -217,12 +219,14 @@ class Runner:
             way = RUNS[quantity]
             for lengths in (FEW,) if loops(way.cache) else way.lengths:
                 try:
-                    traced = self.trace(found, quantity, lengths, points(way.cache))
+                    least = max(held, default=0) if way.wanted.held else 0
+                    traced = self.trace(found, quantity, lengths, points(way.cache), least)
                 except WitnessError as error:
                     refusal = refusal or error
                     if isinstance(error, OutOfTimeError):
                         break
                     continue
+                held.extend([traced.depth] * way.wanted.held)
                 if not any(isinstance(each, AtMost) and each.because == UP_TO for each in traced.model.constraints):
                     return whole(traced)
                 bounded = traced
