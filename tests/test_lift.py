@@ -41,7 +41,7 @@ APART = {
     **dict.fromkeys(("clip", "vit"), "an image is no token, and is not run"),
     "whisper": "sound is no token, and is not run",
 }
-CHEAP = ("albert", "distilbert", "gpt2", "starcoder2")
+CHEAP = ("distilbert", "gpt1", "gpt2", "starcoder2")
 CAST = re.compile("_(un)?cast$|_late$")  # when a norm goes to another precision: a run in single precision does not
 # What a run of torch shows; the others are elementwise, or are not computed at all.
 LIFTS = (
@@ -215,6 +215,32 @@ def test_what_is_lifted_is_what_torch_counts(model_type: str) -> None:
         formula = trace.model.formula(quantity)
         ours[quantity] = formula.value({letter: known[letter] for letter in map(str, formula.asks)})
     assert ours == theirs
+
+
+FORWARD = {"params", "active-params", "flops", "train-flops"}
+EVERYTHING = FORWARD | {"prefill-flops", "kv-cache", "decode-flops", "generation-flops", "inference-memory"}
+# What torch confirms of types that read or repeat otherwise than a decoder does, and what the first refusal says.
+CONFIRMED = {
+    ("fnet", "masked"): (FORWARD, "no cache"),  # its pooler is run, and nothing that is trained reads it
+    ("t5", "seq2seq"): (EVERYTHING, ""),  # tokens of two lengths, and a cache of what the encoder read
+    ("bart", "causal"): (EVERYTHING, ""),  # a decoder alone, whose config says the encoder's depth
+    ("qwen3_asr", "seq2seq"): (EVERYTHING, ""),  # filed as one, and it reads one length
+    ("albert", "masked"): (FORWARD, "not causal"),  # layers that run again
+    ("squeezebert", "masked"): (FORWARD, "convolution"),  # of groups of channels
+    ("modernbert", "masked"): (FORWARD, "not causal"),  # windows on both sides
+    ("longt5", "seq2seq"): (EVERYTHING, ""),  # products of blocks in its encoder
+}
+
+
+@pytest.mark.parametrize(("model_type", "head"), CONFIRMED if EVERY else [("fnet", "masked")])
+def test_torch_confirms_what_it_can_run_and_the_rest_is_refused(model_type: str, head: str) -> None:
+    expected, why = CONFIRMED[model_type, head]
+    component = lifted(model_type, head).model.component
+    assert isinstance(component, Lifted)
+    assert not [entry.path for _, entry in component.rows if entry.kind is Kind.OBSERVED]
+    assert component.confirmed.keys() == expected
+    assert component.refusals.keys() == EVERYTHING - expected
+    assert why in next(iter(component.refusals.values()), "")
 
 
 def heads_for_groups(entry: Entry) -> Entry:

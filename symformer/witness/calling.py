@@ -47,13 +47,19 @@ def calling(head: str, run: Run) -> Call:
         if "token_type_ids" in takes and getattr(config, "type_vocab_size", None):
             given["token_type_ids"] = tokens()
         if head == "seq2seq" and after is not None:
-            given["encoder_outputs"] = (after.encoder_last_hidden_state,)
+            given["encoder_outputs"] = _encoded(after.encoder_last_hidden_state)
         else:
             given["input_ids"] = tokens(length=lengths_of(head, run)[1])
         with unpadded(), _last(model, given) if last else nullcontext():
             return model(**given)
 
     return call
+
+
+def _encoded(states: torch.Tensor) -> Any:
+    from transformers.modeling_outputs import BaseModelOutput
+
+    return BaseModelOutput(last_hidden_state=states)
 
 
 def _as_deep(config: Any) -> Any:
