@@ -23,7 +23,7 @@ from symformer.models.model import Model
 from symformer.witness.calling import unpadded
 from symformer.witness.session import built, silence
 
-RUN = {"B": 5, "S": 8}
+RUN = {"B": 5, "B_vis": 4, "S": 8}
 RANK, NARROW = 11, 17
 # Small configs in which no two sizes are the same, nor the same as one of the run or of an adapter.
 LLAMA = {
@@ -134,6 +134,17 @@ VIT = {  # whose class token and places are no table
     **{"id2label": {str(each): "" for each in range(11)}, "hidden_dropout_prob": 0.0},
     "attention_probs_dropout_prob": 0.0,
 }
+CLIP = {  # of which only one side may have an update
+    **{"model_type": "clip", "architectures": ["CLIPModel"], "projection_dim": 10},
+    "text_config": {
+        **{"vocab_size": 29, "max_position_embeddings": 13, "hidden_size": 12, "num_hidden_layers": 3},
+        **{"num_attention_heads": 2, "intermediate_size": 7},
+    },
+    "vision_config": {
+        **{"image_size": 14, "patch_size": 7, "num_channels": 3, "hidden_size": 24, "num_hidden_layers": 2},
+        **{"num_attention_heads": 6, "intermediate_size": 9},
+    },
+}
 DISTILBERT = {
     **{"model_type": "distilbert", "architectures": ["DistilBertForMaskedLM"], "vocab_size": 29, "dim": 12},
     **{"max_position_embeddings": 13, "n_layers": 3, "n_heads": 2, "hidden_dim": 7},
@@ -141,7 +152,11 @@ DISTILBERT = {
 
 
 @pytest.mark.parametrize(
-    ("config", "target"), [(VIT, "q_proj"), (VIT, "classifier"), (DISTILBERT, "vocab_transform"), (DISTILBERT, "lin2")]
+    ("config", "target"),
+    [
+        *((VIT, "q_proj"), (VIT, "classifier"), (DISTILBERT, "vocab_transform"), (DISTILBERT, "lin2")),
+        *((CLIP, "v_proj"), (CLIP, "fc2"), (CLIP, "visual_projection")),
+    ],
 )
 def test_gradients_reach_no_layer_below_the_first_adapter(config: dict[str, Any], target: str, tmp_path: Path) -> None:
     model = ours(config, tmp_path, lora=target)
@@ -150,10 +165,14 @@ def test_gradients_reach_no_layer_below_the_first_adapter(config: dict[str, Any]
         updated: Any = get_peft_model(theirs(config), lora)  # type: ignore[arg-type]
     trained, total = updated.get_nb_trainable_parameters()
     assert (value(model, "params"), value(model, "trainable-params")) == (total, trained)
-    given = torch.zeros(5, 3, 14, 14) if config is VIT else torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
+    tokens, pixels = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long), torch.zeros(5, 3, 14, 14)
+    given = {"input_ids": tokens, "pixel_values": pixels[: RUN["B_vis"]]}
     counter = FlopCounterMode(display=False)
     with counter:
-        updated.base_model.model(given).logits.sum().backward()
+        if config is CLIP:
+            updated.base_model.model(**given).logits_per_text.sum().backward()
+        else:
+            updated.base_model.model(pixels if config is VIT else tokens).logits.sum().backward()
     assert 0 < value(model, "flops") < value(model, "train-flops") == counter.get_total_flops()
 
 
@@ -277,6 +296,17 @@ def test_adapters_come_in_through_every_door(target: str, tmp_path: Path) -> Non
     told = CliRunner().invoke(cli, ["derive", *asked[1:], "trainable-params", "-o", "-", "--as", "md"]).stdout
     assert "updates of low rank (LoRA), Hu et al. 2021" in told
     assert "These alone are trained" in told
+
+
+@pytest.mark.parametrize(
+    ("target", "what"), [("hf:gpt2", "a model type of transformers"), ("component:mlp", "a component")]
+)
+def test_what_is_no_whole_model_composed_here_says_why_it_has_no_adapters(target: str, what: str) -> None:
+    for option in ("lora=c_attn", "adapters=fc1"):
+        result = CliRunner().invoke(cli, ["show", target, "--option", option], prog_name="symformer")
+        assert result.exit_code == 2
+        assert "asks for adapters, which are written beside the linear layers of a whole model" in result.stderr
+        assert f"{target} is {what}; name an architecture" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import (
     BertConfig,
+    CLIPTextConfig,
+    CLIPVisionConfig,
     DeepseekV3Config,
     Gemma2Config,
     GPT2Config,
@@ -24,6 +26,7 @@ from transformers import (
     XLNetConfig,
 )
 from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead, BertPooler
+from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionModel
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
@@ -50,6 +53,9 @@ LLAMA = LlamaConfig(
     head_dim=10,
     attn_implementation="eager",
 )
+CLIP = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6, "attn_implementation": "eager"}
+TEXT = CLIPTextConfig(**CLIP, vocab_size=29, max_position_embeddings=13, num_hidden_layers=3)
+IMAGE = CLIPVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7, attn_implementation="eager")
 BERT = BertConfig(
     hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29, attn_implementation="eager"
@@ -165,6 +171,10 @@ CASES = [
     Case("post-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: nn.TransformerEncoderLayer(12, 3, 7, batch_first=True)),
     Case("decoder-block", {"E": 12, "H": 7, "A": 3, "S_enc": S_ENC},
          lambda: nn.TransformerDecoderLayer(12, 3, 7, batch_first=True), lambda module, x: module(x, _memory())),
+    Case("text-encoder", {"V": 29, "P": 13, "E": 24, "H": 7, "L": 3, "A": 6}, lambda: CLIPTextModel(TEXT),
+         lambda module, x: module(torch.zeros(B, S, dtype=torch.long), attention_mask=_mask()).pooler_output),
+    Case("image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6},
+         lambda: CLIPVisionModel(IMAGE), lambda module, x: module(torch.zeros(B, 5, 20, 20)).pooler_output),
     Case("parallel-block", {"E": 24, "H": 7, "A": 4, "G": 1, "D": 6},
          lambda: ParallelLayer(24, 7, heads=4, head_width=6, scales=True), partial={"G": "G", "D": "D"}),
 ]  # fmt: skip

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 from transformers import (
     BertConfig,
+    CLIPTextConfig,
+    CLIPVisionConfig,
     DeepseekV3Config,
     Gemma2Config,
     GPT2Config,
@@ -22,6 +26,7 @@ from transformers import (
     XLNetConfig,
 )
 from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
+from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionModel
 from transformers.models.cohere.modeling_cohere import CohereLayerNorm
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
@@ -34,7 +39,7 @@ from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
-from symformer import architecture, component
+from symformer import architecture, component, components
 from symformer.components import component_class, names
 from symformer.components.post_norm_block import PostNormBlock
 from symformer.components.self_attention import SelfAttention
@@ -76,6 +81,9 @@ MAMBA_BIASED = MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_ran
 MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=2, state_size=5, num_hidden_layers=1)
 XLNET = XLNetConfig(d_model=12, n_head=3)
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
+CLIP = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6}
+TEXT = CLIPTextConfig(**CLIP, vocab_size=29, max_position_embeddings=13, num_hidden_layers=3)
+IMAGE = CLIPVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
 BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
 
 
@@ -172,6 +180,11 @@ CASES = [
     Case("post-norm-block", {"E": 12, "H": 7, "A": 3}, 859, lambda: nn.TransformerEncoderLayer(12, 3, 7)),
     # two attentions of 624, MLP 187, three norms of 24
     Case("decoder-block", {"E": 12, "H": 7, "A": 3}, 1507, lambda: nn.TransformerDecoderLayer(12, 3, 7)),
+    # 29*24 + 13*24, 3 layers of 4*24*24 + 4*24, 2*24*7 + 24 + 7 and two norms of 48, another norm
+    Case("text-encoder", {"V": 29, "P": 13, "E": 24, "H": 7, "L": 3, "A": 6}, 9645, lambda: CLIPTextModel(TEXT)),
+    # 5*10*10*24, a token and 5 places of 24, 4 layers as above, two norms
+    Case("image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6}, 23_692,
+         lambda: CLIPVisionModel(IMAGE)),
     # one norm 2*24 = 48, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("parallel-block", {"E": 24, "H": 7, "A": 4}, 2952, lambda: _parallel()),  # noqa: PLW0108
 ]  # fmt: skip
@@ -322,3 +335,13 @@ def test_divides_names_both_sizes() -> None:
     ):
         Divides(A, E).check({E: 10, A: 3})
     assert assignment("A=3")[0] == A
+
+
+def test_a_component_is_imported_by_the_name_of_its_class() -> None:
+    """And type checkers, which do not run what imports it, read the same names."""
+    listed = re.findall(r"^    from \.(\w+) import (\w+) as \2$", Path(components.__file__).read_text("utf-8"), re.M)
+    assert [stem.replace("_", "-") for stem, _ in listed] == names()
+    for stem, name in listed:
+        assert getattr(components, name) is component_class(stem.replace("_", "-"))
+    with pytest.raises(ImportError, match="LayerNorn"):
+        from symformer.components import LayerNorn  # noqa: F401

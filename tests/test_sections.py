@@ -12,7 +12,7 @@ import transformers
 from click.testing import CliRunner
 from torch.utils.flop_counter import FlopCounterMode
 
-from symformer import SymformerError, architecture, from_config
+from symformer import SymformerError, architecture, component, from_config
 from symformer.commands.cli import cli
 from symformer.language.symbols import B, B_vis, E_proj
 from symformer.quantities import quantities
@@ -156,6 +156,18 @@ def test_one_text_and_one_image() -> None:
     assert clip.formula("flops").value(B=9, B_vis=4, S=77) == 4 * image + 9 * text + 9 * 4 * 2 * 512
 
 
+def test_each_encoder_is_a_part() -> None:
+    """By hand, of ViT-L/14: 49408*768 + 77*768 + 12*(12*768² + 13*768) + 2*768 is CLIPTextModel's 123,060,480.
+
+    And 3*14*14*1024 + 1024 + 257*1024 + 24*(12*1024² + 13*1024) + 2*2*1024, the image encoder's.
+    """
+    clip = architecture("clip-vit-large-patch14").params
+    assert clip.part("text_model").value() == 123_060_480
+    assert clip.part("vision_model").value() == 3 * 14 * 14 * 1024 + 258 * 1024 + 24 * (12 * 1024 + 13) * 1024 + 4096
+    alone = {"V": 49_408, "P": 77, "E": 768, "H": 3072, "L": 12, "A": 12}
+    assert component("text-encoder").params.value(alone) == 123_060_480
+
+
 def test_texts_and_images_need_not_be_as_many() -> None:
     """In real memory: 5 texts and 3 images, and a product of 5 by 3."""
     seen = {**SMALL, "hidden_size": 22, "num_attention_heads": 11, "image_size": 20, "patch_size": 10}
@@ -176,6 +188,12 @@ def test_clip_is_asked_for_what_it_was_not_made_for() -> None:
     for quantity in ("kv-cache", "decode-flops", "prefill-flops", "generation-flops", "inference-memory"):
         with pytest.raises(SymformerError, match="not causal, so no cache of earlier tokens stands for its keys"):
             clip.formula(quantity)
+        with pytest.raises(SymformerError, match="no token is generated after it"):
+            component("text-encoder").formula(quantity)
+    for quantity in ("traffic", "intensity"):
+        assert component("text-encoder").formula(quantity)
+        with pytest.raises(SymformerError, match="no token is generated after it"):
+            component("text-encoder").formula(quantity, phase="decode")
     with pytest.raises(SymformerError, match="is less than S=78"):
         clip.formula("flops").value(B=1, B_vis=1, S=78)
     for options, because in (
@@ -186,6 +204,9 @@ def test_clip_is_asked_for_what_it_was_not_made_for() -> None:
     ):
         with pytest.raises(SymformerError, match=because):
             clip.formula("params", **options)
+    for quantity in ("train-memory", "communication"):
+        with pytest.raises(SymformerError, match="logit_scale is one number, which ranks cannot share evenly"):
+            clip.formula(quantity, data="zero1")
     with pytest.raises(SymformerError, match="no count of FLOPs is stated for 'mish'"):
         architecture("clip", activation="mish").formula("flops", count="all")
 

@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 from symformer.answers import summary
 from symformer.commands import shell
 from symformer.commands.cli import COMMANDS, cli
-from symformer.commands.terminal import cells, fold, layout, visible
+from symformer.commands.terminal import broadest, cells, fold, layout, stacked, visible
 from symformer.language.arithmetic import parse as arithmetic
 
 PROGRAM = [sys.executable, "-m", "symformer"]
@@ -385,6 +385,25 @@ def test_a_table_fits_where_it_can() -> None:
     narrow = layout(rows, "llr", 30, [("", ""), ("", "│"), ("└─ ", "   ")])
     assert narrow[1] == [["root", "aa + bb", "1,000"], ["│", "+ cc + dd", ""]]
     assert narrow[2] == [["└─ leaf", "aa", "10"]]
+
+
+def test_a_table_that_is_too_wide_for_every_line_stands_row_by_row() -> None:
+    """As in ``symformer list`` on a terminal of 60 cells, whose names alone fill most of a line."""
+    rows = [
+        ["module", "formula", "elements"],
+        ["a_name_that_nothing_breaks", "aa + bb", "1,234,567"],
+        ["leaf", "", "10"],
+    ]
+    assert stacked(rows, 30) == [
+        "a_name_that_nothing_breaks",
+        "  formula: aa + bb",
+        "  elements: 1,234,567",
+        "leaf",
+        "  elements: 10",
+    ]
+    folded = layout(rows, "llr", 30, [("", "")] * 3)
+    assert broadest(folded) > 30
+    assert broadest(layout(rows, "llr", 60, [("", "")] * 3)) == 26 + 2 + 7 + 2 + 9
 
 
 # Completion

@@ -12,7 +12,7 @@ from sympy import Expr
 
 from symformer import architectures, components
 from symformer.answers.targets import names, pairs, resolve
-from symformer.architectures import resolve as composed
+from symformer.architectures import composed
 from symformer.components.base import Component
 from symformer.components.moe import MoE
 from symformer.language.errors import LISTED, OptionError, SizeError, TargetError, UnknownNameError, listed

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy, deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -678,6 +680,17 @@ def test_the_command_prints_one_document_and_evaluates_at_a_config(tmp_path: Pat
     assert shown["symbols"] == {"L": "n_layer", "V": "vocab_size", "P": "n_positions", "E": "n_embd"}
     # 12·5·24² + 13·5·24 + 101·24 + 1024·24 + 2·24
     assert shown["values"] == [34_560 + 1_560 + 2_424 + 24_576 + 48]
+    assert shown["report"] == []  # of what is stored no operation is read
+
+
+def test_a_traced_model_is_copied_and_not_sent_to_another_process() -> None:
+    """What it does not know yet it finds by running code that stands in this one."""
+    model = trace("hf:gpt2").model
+    for same in (copy(model), deepcopy(model)):
+        assert same.params == model.params
+    for sent in (model, model.params, model.component):
+        with pytest.raises(WitnessError, match="hf-gpt2 is traced: it runs its code in this process"):
+            pickle.dumps(sent)
 
 
 def test_a_config_is_traced_with_its_own_switches(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from symformer.architectures import architecture, names, presets, variants
 from symformer.architectures.base import Architecture
 from symformer.architectures.gpt2 import GPT2
 from symformer.architectures.llama import Llama
-from symformer.certificates import certificate_for, stored
+from symformer.certificates import certificate_for, on_file
 from symformer.components.mlp import MLP
 from symformer.components.self_attention import SelfAttention
 from symformer.formulas.account import Line, Term
@@ -79,12 +79,12 @@ def test_every_bound_is_small_or_rests_on_one_that_is() -> None:
     """A formula of which every row is one of the first variant's is compared at fewer points, and says so."""
     resting = 0
     for name in names():
-        for kept in stored(name):
+        for kept in on_file(name):
             if not kept.rests:
                 assert kept.bound <= 1e-12
                 assert kept.points >= 3
                 continue
-            first = [each for each in stored(name) if each.digest == kept.rests and not each.options]
+            first = [each for each in on_file(name) if each.digest == kept.rests and not each.options]
             assert kept.options
             assert any((each.id, each.conventions, each.rests) == (kept.id, kept.conventions, "") for each in first)
             assert kept.points >= 2
@@ -102,20 +102,20 @@ def test_what_is_compared_row_by_row_is_said() -> None:
         ("activations", "each storage by its bytes, wherever it is kept, and the total"),
         ("inference-memory", "the bytes of the parameters"),
     ):
-        found = {kept.compared for kept in stored("gpt2") if kept.id == f"gpt2.{quantity}" and not kept.options}
+        found = {kept.compared for kept in on_file("gpt2") if kept.id == f"gpt2.{quantity}" and not kept.options}
         assert len(found) == 1
         assert found.pop().startswith(said)
 
 
 def test_no_certificate_is_left_over() -> None:
-    assert sum(len(stored(name)) for name in names()) == len(PROVABLE)
+    assert sum(len(on_file(name)) for name in names()) == len(PROVABLE)
     counted = {quantity for _, quantity, _ in PROVABLE}
     # a ratio rests on its two sides; what torch does not count says how it is checked
     assert counted | {"intensity"} == {name for name, question in quantities().items() if not question.checked}
 
 
 def test_every_preset_is_proved_at_full_size() -> None:
-    proved = {name: total for arch in names() for kept in stored(arch) for name, total in kept.presets.items()}
+    proved = {name: total for arch in names() for kept in on_file(arch) for name, total in kept.presets.items()}
     assert proved == {name: architecture(name).params.value() for name in presets()}
 
 
@@ -124,7 +124,7 @@ def test_the_certificate_of_the_same_conventions_is_found_first(monkeypatch: pyt
     gpt2 = architecture("gpt2")
     ways: list[dict[str, str]] = [{"optimizer": "sgd"}, {}, {"optimizer": "momentum"}]
     kept = [verify(gpt2, 7, "train-memory", way).certificate for way in ways]
-    monkeypatch.setattr("symformer.certificates.stored", lambda name: tuple(kept))
+    monkeypatch.setattr("symformer.certificates.on_file", lambda name: tuple(kept))
     for way, certificate in zip(ways, kept, strict=True):
         assert certificate_for(gpt2, gpt2.formula("train-memory", implementation="none", **way)) is certificate
     assert certificate_for(gpt2, gpt2.formula("train-memory", optimizer="adafactor")) is kept[0]
@@ -307,7 +307,7 @@ def test_witness_classes_are_the_ones_named() -> None:
         "llama": "transformers.LlamaForCausalLM",
     }
     for name, path in expected.items():
-        assert stored(name)[0].witness == path
-        assert stored(name)[0].versions == {"transformers": "5.23.0", "torch": "2.13.0"}
-    assert "symformer's own" in stored("palm")[0].author
+        assert on_file(name)[0].witness == path
+        assert on_file(name)[0].versions == {"transformers": "5.23.0", "torch": "2.13.0"}
+    assert "symformer's own" in on_file("palm")[0].author
     assert {GPT2, Llama} < {type(architecture(name).component) for name in names()}

@@ -11,7 +11,7 @@ from typing import Any
 
 from sympy import Add, Expr, Integer, Symbol, cancel, expand, fraction
 
-from ..architectures import resolve
+from ..architectures import composed
 from ..components.base import Component
 from ..formulas.account import Line
 from ..formulas.formula import Formula, Leading, lowest
@@ -167,7 +167,7 @@ def compare(a: Model | str, b: Model | str, quantity: str = "params", **conventi
     >>> compare("gpt2", "gpt2-xl").difference_leading
     12*E_1**2*L_1 - 12*E_2**2*L_2
     """
-    models = [resolve(each) if isinstance(each, str) else each for each in (a, b)]
+    models = [composed(each) if isinstance(each, str) else each for each in (a, b)]
     formulas = [model.formula(quantity, **conventions) for model in models]
     if not formulas[0].additive:
         raise OptionError(f"{quantity} is a ratio, which does not add up over parts; compare its two sides")

@@ -31,7 +31,7 @@ class User:
 
 
 @dataclass(frozen=True)
-class Variant:
+class Alternative:
     """One value of one convention, the others as chosen; a formula, or the sentence by which it is refused."""
 
     convention: str
@@ -71,7 +71,7 @@ def users() -> tuple[User, ...]:
     return tuple(User(**{**facts, "quantities": tuple(facts["quantities"])}) for facts in loaded)
 
 
-def variants(model: Model, quantity: str, given: Mapping[str, str]) -> list[Variant]:
+def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[Alternative]:
     """Each value of each convention of a quantity, one changed at a time. Raises OptionError where there is none."""
     question = find_quantity(quantity)
     if not question.conventions:
@@ -87,5 +87,5 @@ def variants(model: Model, quantity: str, given: Mapping[str, str]) -> list[Vari
             except SymformerError as error:
                 refusal = str(error)
             by = tuple(user for user in users() if quantity in user.quantities and user.uses.get(name) == choice)
-            found.append(Variant(name, choice, chosen[name] == choice, formula, value, refusal, by))
+            found.append(Alternative(name, choice, chosen[name] == choice, formula, value, refusal, by))
     return found

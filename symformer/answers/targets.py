@@ -10,6 +10,7 @@ from .. import architectures, components
 from ..language.errors import OptionError, TargetError, UnknownNameError, listed, quoted
 from ..language.sizes import assignments
 from ..language.target import COMPONENT, Kind, Target, parse
+from ..ledger.adapters import CHANGES
 from ..models.model import Model
 from ..quantities import quantities as find_quantities
 from ..quantities import quantity
@@ -49,6 +50,12 @@ def resolve(
     except UnknownNameError as error:
         if error.what != "option":
             raise
+        if error.name in CHANGES:
+            raise OptionError(
+                f"{error.name} asks for adapters, which are written beside the linear layers of a whole model that is "
+                f"composed here, and {target} is {parse(target).kind.value}; name an architecture, a preset, or the "
+                "config.json of one"
+            ) from None
         where = [name for name in find_quantities() if error.name in quantity(name).conventions]
         hint = f"{error.name} is a convention of {listed(where)}: name the quantity with -q" if where else ""
         offered = [] if hint else [*error.known, *known]
@@ -75,7 +82,7 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
             raise UnknownNameError("target", target.name, names(), hint)
         case Kind.HUB:
             raise TargetError(target.refusal + _of_that_name(target))
-    return architectures.resolve(target.text, **options)
+    return architectures.composed(target.text, **options)
 
 
 def _of_that_name(target: Target) -> str:

@@ -85,7 +85,7 @@ def from_config(path: str, /, **options: Any) -> Model:
     return _stated(_model(path, component, numbers), base(**base.options_from(read)).chosen)
 
 
-def resolve(target: str, /, **options: Any) -> Model:
+def composed(target: str, /, **options: Any) -> Model:
     """What is composed here: an architecture, a preset, a component or a config.json. Raises TargetError."""
     named = parse(target)
     match named.kind:
@@ -95,7 +95,7 @@ def resolve(target: str, /, **options: Any) -> Model:
             return from_config(named.name, **options)
         case Kind.COMPONENT:
             part = components.component(named.name, **options)
-            return Model(target=target, component=part, relations=dict(part.relations), read_numbers=resolve)
+            return Model(target=target, component=part, relations=dict(part.relations), read_numbers=composed)
     raise TargetError(named.refusal)
 
 
@@ -103,7 +103,7 @@ def _model(target: str, component: Architecture, sizes: Numbers) -> Model:
     """The component at these sizes, but those that it has with other options only: the classes of a head."""
     places = Provenance(places=_places(component.fields) | _depths(component))
     relations = dict(component.relations)
-    model = Model(target=target, component=component, relations=relations, provenance=places, read_numbers=resolve)
+    model = Model(target=target, component=component, relations=relations, provenance=places, read_numbers=composed)
     other = component.fields.sizes.keys() - model.settable
     return model.set({size: Integer(number) for size, number in sizes.items() if size not in other})
 

@@ -7,15 +7,17 @@ from typing import Literal
 
 from sympy import Expr
 
-from ..components.base import Component
-from ..components.head_transform import HeadTransform
-from ..components.layer_norm import LayerNorm
-from ..components.linear import Linear
-from ..components.masked_lm_head import MaskedLMHead
-from ..components.mlp import MLP
-from ..components.pooler import Pooler
-from ..components.post_norm_block import PostNormBlock
-from ..components.self_attention import SelfAttention
+from ..components import (
+    MLP,
+    Component,
+    HeadTransform,
+    LayerNorm,
+    Linear,
+    MaskedLMHead,
+    Pooler,
+    PostNormBlock,
+    SelfAttention,
+)
 from ..language.symbols import A, E, E_emb, H, L, N_group, P, V, V_type
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
@@ -75,7 +77,7 @@ class ALBERT(BertLike):
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
-        return (Stack("encoder.albert_layer_groups", L, self.layer, stored=N_group),)
+        return (Stack("encoder.albert_layer_groups", L, self.layer, distinct=N_group),)
 
     def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
         return ops.call("encoder.embedding_hidden_mapping_in", Linear(out=E), super().embed(ops, tokens))

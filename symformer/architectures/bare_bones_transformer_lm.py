@@ -6,13 +6,7 @@ from dataclasses import dataclass
 
 from sympy import Integer
 
-from ..components.layer_norm import LayerNorm
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.position_embedding import PositionEmbedding
-from ..components.pre_norm_block import PreNormBlock
-from ..components.self_attention import SelfAttention
-from ..components.token_embedding import TokenEmbedding
+from ..components import MLP, LayerNorm, LMHead, PositionEmbedding, PreNormBlock, SelfAttention, TokenEmbedding
 from ..language.symbols import E, H, P, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from sympy import Expr
 
-from ..components.base import Component, Names
+from ..components.base import Component
+from ..components.base import Names as Words
 from ..configs.fields import (
     Chance,
     Choice,
@@ -26,21 +27,23 @@ from ..configs.fields import (
     Spelt,
     Switch,
 )  # fmt: skip
-from ..configs.usual import ALL_EXPERTS, HEAD_WIDTH, NO_DENSE, NO_TABLE, NO_WINDOW, OPENAI, PLAIN, usual
+from ..configs.usual import HEAD_WIDTH, NO_TABLE, NO_WINDOW, OPENAI, PLAIN, rotating, usual
 from ..language.sizes import Divides
+from ..language.symbols import A, E
 from ..ledger.adapters import CHANGES, Adapter, adapted
-from ..ledger.facts import Ledger
+from ..ledger.facts import Activation, Ledger
 from ..ledger.operations import record
 
 # An architecture's file has from here whatever says how a config fills it, and who bears witness to it.
 __all__ = [
-    "ALL_EXPERTS",
+    "HEADS_DIVIDE",
     "HEAD_WIDTH",
-    "NO_DENSE",
     "NO_TABLE",
     "NO_WINDOW",
     "OPENAI",
+    "OWN_ATTENTION",
     "PLAIN",
+    "Activation",
     "Architecture",
     "Chance",
     "Choice",
@@ -50,6 +53,7 @@ __all__ = [
     "Labels",
     "Layers",
     "Multiple",
+    "Names",
     "Rounds",
     "Share",
     "Spelt",
@@ -57,14 +61,30 @@ __all__ = [
     "Variants",
     "Witness",
     "option",
+    "rotating",
+    "unknown",
     "usual",
 ]
 
 
 LORA = "Hu et al. 2021 [hu2021], section 4.1"
 HOULSBY = "Houlsby et al. 2019 [houlsby2019], section 2.1"
+# What a class may ask for where the width of its heads is their own: that E/A is whole as well.
+HEADS_DIVIDE = (Divides(A, E),)
+OWN_ATTENTION = "the code of its attention is its own, and nobody has read off it what it keeps"
 Variants = tuple[Mapping[str, Any], ...]
 SETTING = "setting"  # in what a dataclass keeps of a field: where a config has it
+
+
+@dataclass(frozen=True)
+class Names:
+    """What torch calls the parts of a model."""
+
+    table: str = "embed_tokens"
+    positions: str = ""  # a table of those; "" where there is none
+    layers: str = "layers"
+    norm: str = "norm"
+    head: str = "lm_head"
 
 
 def option(setting: Setting) -> Any:
@@ -73,6 +93,11 @@ def option(setting: Setting) -> Any:
     A subclass says it again where it stands elsewhere, or where its default is another.
     """
     return field(default=setting.read({}), metadata={SETTING: setting})
+
+
+def unknown(part: str) -> str:
+    """Why it is not known what a class keeps for the backward pass."""
+    return f"what the class keeps of {part} is not known"
 
 
 @dataclass(frozen=True)
@@ -121,8 +146,8 @@ def _collected(owner: type[Architecture]) -> Fields:
 class Architecture(Component):
     """A whole model. A subclass adds how configs fill it, its witness, and the variants that are certified."""
 
-    lora: Names = ()  # the linear layers that have an update of low rank beside them, by the last words of their names
-    adapters: Names = ()  # those that have a narrow hidden layer after them
+    lora: Words = ()  # the linear layers that have an update of low rank beside them, by the last words of their names
+    adapters: Words = ()  # those that have a narrow hidden layer after them
 
     role: ClassVar[str] = "model"
     # How configs fill it, beside what is said of its bases and of its options. It reads the model type that its file is

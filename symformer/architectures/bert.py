@@ -7,9 +7,7 @@ from typing import Literal
 
 from sympy import Integer
 
-from ..components.linear import Linear
-from ..components.masked_lm_head import MaskedLMHead
-from ..components.pooler import Pooler
+from ..components import Linear, MaskedLMHead, Pooler
 from ..language.symbols import A, E, H, L, P, V, V_type
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations

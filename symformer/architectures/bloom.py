@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.alibi import ALiBi
-from ..components.base import Component
-from ..components.mlp import MLP
-from ..components.pre_norm_block import PreNormBlock
+from ..components import MLP, ALiBi, Component, PreNormBlock
 from ..language.symbols import A, E, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import OPENAI, Chance, Fields, Witness, option, usual
-from .bases.gpt_like import OWN_ATTENTION, GPTLike
-from .bases.stacked import Names
+from .base import OPENAI, OWN_ATTENTION, Chance, Fields, Names, Witness, option, usual
+from .bases.gpt_like import GPTLike
 
 
 @dataclass(frozen=True, kw_only=True)

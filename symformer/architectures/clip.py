@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sympy import Expr
-
-from ..components.base import Component
-from ..components.layer_norm import LayerNorm
-from ..components.linear import Linear
-from ..components.mlp import MLP
-from ..components.patch_embedding import PatchEmbedding
-from ..components.position_embedding import PositionEmbedding
-from ..components.pre_norm_block import PreNormBlock
-from ..components.self_attention import SelfAttention
-from ..components.token_embedding import TokenEmbedding
+from ..components import ImageEncoder, Linear, TextEncoder
 from ..language.sizes import Divides
 from ..language.symbols import A, A_vis, E, E_proj, E_vis, H, H_vis, L, L_vis, N_chan, P, V, Z, Z_patch
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
 from .base import Architecture, Chance, Field, Fields, Function, Witness, option
-from .bases.stacked import with_positions
 
 TEXT, IMAGE = "text_config", "vision_config"
 # The width that a class of one of the two alone projects to; what early releases wrote; and there is no head to tie.
@@ -79,48 +68,23 @@ class CLIP(Architecture):
     vision_dropout: bool = option(Chance(f"{IMAGE}.attention_dropout", 0.0))
 
     def forward(self, ops: Operations, pixels: Tensor, tokens: Tensor) -> Tensor:
-        images = ops.call("visual_projection", Linear(out=E_proj, bias=False), self.see(ops, pixels))
-        texts = ops.call("text_projection", Linear(out=E_proj, bias=False), self.read(ops, tokens))
-        images, texts = (
-            ops.norm(f"{name}_embeds", x, "l2", scale=False, bias=False, module=False)
-            for name, x in (("image", images), ("text", texts))
+        look = ImageEncoder(
+            depth=L_vis,
+            width=E_vis,
+            heads=A_vis,
+            hidden=H_vis,
+            activation=self.vision_activation,
+            dropout=self.vision_dropout,
         )
+        read = TextEncoder(activation=self.activation, dropout=self.attention_dropout)
+        project = Linear(out=E_proj, bias=False)
+        images = ops.call("visual_projection", project, ops.call("vision_model", look, pixels))
+        texts = ops.call("text_projection", project, ops.call("text_model", read, tokens))
+        images = _of_length_one(ops, "image_embeds", images)
+        texts = _of_length_one(ops, "text_embeds", texts)
         scale = ops.activation("exp", ops.learned("logit_scale"), "exp", module=False)
         return ops.multiply("logits_per_text", ops.match("cosines", texts, images), scale.view((ONE, ONE)))
 
-    def read(self, ops: Operations, tokens: Tensor) -> Tensor:
-        """What stands at the end of each text."""
-        x = ops.call("text_model.embeddings.token_embedding", TokenEmbedding(), tokens)
-        x = with_positions(ops, "text_model.embeddings.position_embedding", x, added="text_model.embeddings.positions")
-        layer = _layer(A, E, H, self.activation, self.attention_dropout, causal=True)
-        x = ops.repeat("text_model.encoder.layers", L, layer, x)
-        x = ops.call("text_model.final_layer_norm", LayerNorm(), x)
-        return ops.select("text_model.end", x, each=True)
 
-    def see(self, ops: Operations, pixels: Tensor) -> Tensor:
-        """What each image's class token comes to."""
-        name = "vision_model.embeddings"
-        x = ops.call(f"{name}.patch_embedding", PatchEmbedding(width=E_vis, bias=False), pixels)
-        first = ops.learned(f"{name}.class_embedding", E_vis)
-        x = ops.precede(f"{name}.tokens", first.view((ONE, ONE, E_vis)), x)
-        table = PositionEmbedding(rows=x.shape[1], width=E_vis, held=True)
-        x = with_positions(ops, f"{name}.position_embedding", x, table, f"{name}.positions")
-        x = ops.call("vision_model.pre_layrnorm", LayerNorm(), x)  # as it is spelt in torch's class
-        layer = _layer(A_vis, E_vis, H_vis, self.vision_activation, self.vision_dropout, causal=False)
-        x = ops.repeat("vision_model.encoder.layers", L_vis, layer, x)
-        return ops.call("vision_model.post_layernorm", LayerNorm(), ops.select("vision_model.first", x))
-
-
-def _layer(heads: Expr, width: Expr, hidden: Expr, activation: Activation, dropout: bool, causal: bool) -> Component:
-    attention = SelfAttention(
-        heads=heads,
-        kv_heads=heads,
-        head_width=width / heads,
-        causal=causal,
-        softmax="float32",
-        output="out_proj",
-        weight_dropout="dropout" if dropout else "",
-    )
-    mlp = MLP(hidden=hidden, activation=activation, up="fc1", act="activation_fn", down="fc2")
-    parts = {"layer_norm1": LayerNorm(), "self_attn": attention, "layer_norm2": LayerNorm(), "mlp": mlp}
-    return PreNormBlock(parts=parts)
+def _of_length_one(ops: Operations, name: str, x: Tensor) -> Tensor:
+    return ops.norm(name, x, "l2", scale=False, bias=False, module=False)

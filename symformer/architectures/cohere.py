@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.head_norm import HeadNorm
-from ..components.layer_norm import LayerNorm
-from ..language.sizes import Divides
+from ..components import Component, HeadNorm, LayerNorm
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import HEAD_WIDTH, Fields, Switch, Witness, option, usual
+from .base import HEAD_WIDTH, HEADS_DIVIDE, Fields, Switch, Witness, option, unknown, usual
 from .bases.biased import Biased
 
 
@@ -25,23 +22,13 @@ class Cohere(Biased):
     """
 
     title = "Cohere"
-    config = Fields(
-        usual({V: 256000, E: 8192, H: 22528, L: 40, A: 64, G: A, D: HEAD_WIDTH}),
-        inert=("logit_scale",),  # a factor
-    )
-    witness = Witness(
-        "Cohere",
-        conditions=(Divides(A, E),),
-        unread="what the class keeps of the layer norm that it writes out in Python is not known",
-    )
+    norm = LayerNorm(bias=False)
+    config = Fields(usual({V: 256000, E: 8192, H: 22528, L: 40, A: 64, G: A, D: HEAD_WIDTH}), inert=("logit_scale",))
+    witness = Witness("Cohere", conditions=HEADS_DIVIDE, unread=unknown("the layer norm that it writes out in Python"))
     variants = ({}, {"qk_norm": True}, {"attention_bias": True}, {"tied": False}, {"head": "none"})
 
     tied: bool = option(Switch("tie_word_embeddings", True))
     qk_norm: bool = option(Switch("use_qk_norm", False))
-
-    @property
-    def norm(self) -> Component:
-        return LayerNorm(bias=False)
 
     @property
     def layer(self) -> Component:

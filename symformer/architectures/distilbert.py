@@ -5,19 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..components.base import Component
-from ..components.head_transform import HeadTransform
-from ..components.layer_norm import LayerNorm
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.post_norm_block import PostNormBlock
-from ..components.self_attention import SelfAttention
+from ..components import MLP, Component, HeadTransform, LayerNorm, LMHead, PostNormBlock, SelfAttention
 from ..language.symbols import A, E, H, L, P, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Fields, Function, Witness, option, usual
+from .base import Chance, Fields, Function, Names, Witness, option, usual
 from .bases.bert_like import BertLike
-from .bases.stacked import Names
 
 NAMES = {
     E: ("dim", "hidden_size"),

@@ -7,9 +7,7 @@ from typing import Literal
 
 from sympy import Expr, Integer
 
-from ..components.head_transform import HeadTransform
-from ..components.linear import Linear
-from ..components.lm_head import LMHead
+from ..components import HeadTransform, Linear, LMHead
 from ..language.sizes import Condition, Differs
 from ..language.symbols import A, E, E_emb, H, L, P, V, V_type
 from ..ledger.facts import Tensor

@@ -7,21 +7,15 @@ from typing import Literal
 
 from sympy import Expr, Integer
 
-from ..components.alibi import ALiBi
-from ..components.base import Component
-from ..components.mlp import MLP
-from ..components.parallel_block import ParallelBlock
-from ..components.pre_norm_block import PreNormBlock
-from ..components.rotary_positions import RotaryPositions
+from ..components import MLP, ALiBi, Component, ParallelBlock, PreNormBlock, RotaryPositions
 from ..configs.fields import Config
 from ..language.errors import ConfigError, OptionError
 from ..language.sizes import Condition, Divides, shown
 from ..language.symbols import A, E, G, H, L, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import NO_TABLE, Choice, Field, Fields, Function, Switch, Witness, option, usual
-from .bases.gpt_like import OWN_ATTENTION, GPTLike
-from .bases.stacked import Names
+from .base import NO_TABLE, OWN_ATTENTION, Choice, Field, Fields, Function, Names, Switch, Witness, option, usual
+from .bases.gpt_like import GPTLike
 
 HEADS = Field(("num_attention_heads",), 71)
 NAMES = {E: ("hidden_size", "n_embed"), H: ("ffn_hidden_size",), G: ("num_kv_heads",)}

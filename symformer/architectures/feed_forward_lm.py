@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.token_embedding import TokenEmbedding
+from ..components import MLP, LMHead, TokenEmbedding
 from ..language.symbols import E, H, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations

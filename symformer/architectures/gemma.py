@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.base import Component
-from ..components.rms_norm import RMSNorm
-from ..language.sizes import Divides
+from ..components import RMSNorm
 from ..language.symbols import A, D, E, G, H, L, V
-from ..ledger.facts import Activation
-from .base import Fields, Function, Switch, Witness, option, usual
+from .base import HEADS_DIVIDE, Activation, Fields, Function, Switch, Witness, option, usual
 from .bases.llama_like import LlamaLike
 
 
@@ -24,18 +21,15 @@ class Gemma(LlamaLike):
     """
 
     title = "Gemma"
+    norm = RMSNorm(offset=True)
     config = Fields(
         usual({V: 256000, E: 3072, H: 24576, L: 28, A: 16, G: 16, D: 256}),
         fixed={"use_bidirectional_attention": (False, None)},
         inert=("hidden_activation",),  # the class reads the function from 'hidden_act'
     )
-    witness = Witness("Gemma", conditions=(Divides(A, E),))
+    witness = Witness("Gemma", conditions=HEADS_DIVIDE)
     variants = ({}, {"tied": False}, {"head": "none"})
 
     tied: bool = option(Switch("tie_word_embeddings", True))
     # the class takes gelu for the tanh form: so its first configs called that
     activation: Activation = option(Function("hidden_act", "gelu_pytorch_tanh", same={"gelu": "gelu_pytorch_tanh"}))
-
-    @property
-    def norm(self) -> Component:
-        return RMSNorm(offset=True)

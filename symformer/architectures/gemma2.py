@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..language.sizes import Divides
 from ..language.symbols import A, C_win, D, E, G, H, V
-from .base import Fields, Witness, usual
+from .base import HEADS_DIVIDE, Fields, Witness, usual
 from .bases.gemma_like import GemmaLike
 from .bases.local_global import STACKS, local_global
 
@@ -27,4 +26,4 @@ class Gemma2(GemmaLike):
         usual({V: 256000, E: 2304, H: 9216, A: 8, G: 4, D: 256, C_win: 4096}),
         layers=local_global(1, 26),
     )
-    witness = Witness("Gemma2", stacks=STACKS, conditions=(Divides(A, E),))
+    witness = Witness("Gemma2", stacks=STACKS, conditions=HEADS_DIVIDE)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.self_attention import SelfAttention
-from ..language.sizes import Divides
+from ..components import SelfAttention
 from ..language.symbols import A, C_win, D, E, G, H, V
-from .base import Fields, Witness, usual
+from .base import HEADS_DIVIDE, Fields, Witness, usual
 from .bases.gemma_like import GemmaLike
 from .bases.local_global import STACKS, local_global
 
@@ -31,7 +30,7 @@ class Gemma3(GemmaLike):
         apiece=("full_attention", "sliding_attention"),
         inert=("rope_local_base_freq",),  # positions of the layers with a window
     )
-    witness = Witness("Gemma3Text", stacks=STACKS, conditions=(Divides(A, E),))
+    witness = Witness("Gemma3Text", stacks=STACKS, conditions=HEADS_DIVIDE)
 
     @property
     def rotary_attention(self) -> SelfAttention:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.base import Component
-from ..components.mlp import MLP
-from ..components.pre_norm_block import PreNormBlock
-from ..components.relative_attention import RelativeAttention
+from ..components import MLP, Component, PreNormBlock, RelativeAttention
 from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import PLAIN, Field, Fields, Switch, Witness, option, usual
+from .base import PLAIN, Field, Fields, Names, Switch, Witness, option, usual
 from .bases.decoder import Decoder
-from .bases.stacked import Names
 
 
 @dataclass(frozen=True, kw_only=True)

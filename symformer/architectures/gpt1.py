@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.mlp import MLP
-from ..components.post_norm_block import PostNormBlock
-from ..components.self_attention import SelfAttention
+from ..components import MLP, Component, PostNormBlock, SelfAttention
 from ..language.symbols import A, E, L, P, V
-from ..ledger.facts import Activation
-from .base import OPENAI, Choice, Fields, Witness, option, usual
-from .bases.gpt_like import OWN_ATTENTION
+from .base import OPENAI, OWN_ATTENTION, Activation, Choice, Fields, Names, Witness, option, usual
 from .bases.openai_like import OpenAILike
-from .bases.stacked import Names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +22,7 @@ class GPT1(OpenAILike):
 
     title = "GPT-1"
     names = Names(table="tokens_embed", positions="positions_embed", layers="h")
+    final_norm = None
     config = Fields(
         usual({V: 40478, P: 512, E: 768, L: 12, A: 12}, OPENAI),
         model_types=("openai-gpt",),
@@ -40,10 +35,6 @@ class GPT1(OpenAILike):
     activation: Activation = option(
         Choice("afn", {"gelu": "gelu_new", "relu": "relu", "silu": "silu", "swish": "silu"}, "gelu")
     )
-
-    @property
-    def final_norm(self) -> Component | None:
-        return None
 
     @property
     def mlp(self) -> MLP:

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.base import Component
-from ..components.layer_norm import LayerNorm
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.pre_norm_block import PreNormBlock
-from ..components.self_attention import SelfAttention
+from ..components import MLP, Component, LayerNorm, LMHead, PreNormBlock, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import A, E, L, P, V
-from .base import Fields, Switch, Witness, option, usual
+from .base import Fields, Names, Switch, Witness, option, usual
 from .bases.decoder import Decoder
-from .bases.stacked import Names
 
 NAMES = {P: ("context_length",), E: ("emb_dim",), L: ("n_layers",), A: ("n_heads",)}
 
@@ -32,6 +26,7 @@ class GPTFromScratch(Decoder):
     title = "GPT from scratch"
     names = Names(table="tok_emb", positions="pos_emb", layers="trf_blocks", norm="final_norm", head="out_head")
     constraints = (Divides(A, E),)
+    norm = LayerNorm()
     config = Fields(usual(dict.fromkeys((V, P, E, L, A)), NAMES), classes={"GPTModel": {}})
     witness = Witness(
         library="symformer.witness.models.gpt_from_scratch",
@@ -43,10 +38,6 @@ class GPTFromScratch(Decoder):
 
     qkv_bias: bool = option(Switch("qkv_bias", False))
     tied: bool = option(Switch("tied", False))
-
-    @property
-    def norm(self) -> Component:
-        return LayerNorm()
 
     @property
     def layer(self) -> Component:

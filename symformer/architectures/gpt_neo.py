@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.self_attention import SelfAttention
+from ..components import SelfAttention
 from ..language.symbols import A, C_win, E, H, L_global, L_local, P, V
-from .base import Chance, Field, Fields, Rounds, Witness, option, usual
-from .bases.gpt_like import OWN_ATTENTION
+from .base import OWN_ATTENTION, Chance, Field, Fields, Rounds, Witness, option, usual
 from .bases.local_global import STACKS
 from .bases.openai_like import OpenAILike
 from .bases.stacked import Stack

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.layer_norm import LayerNorm
-from ..components.mlp import MLP
-from ..components.parallel_block import ParallelBlock
-from ..components.pre_norm_block import PreNormBlock
+from ..components import MLP, Component, LayerNorm, ParallelBlock, PreNormBlock
 from ..language.symbols import A, D_rope, E, H, L, V
-from ..ledger.facts import Activation
-from .base import Chance, Fields, Function, Share, Switch, Witness, option, usual
+from .base import Activation, Chance, Fields, Function, Names, Share, Switch, Witness, option, usual
 from .bases.llama_like import PART_OF_A_HEAD, LlamaLike
-from .bases.stacked import Names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +24,7 @@ class GPTNeoX(LlamaLike):
     names = Names(table="embed_in", norm="final_layer_norm")
     constraints = PART_OF_A_HEAD
     head_width, turned = E / A, D_rope
+    norm = LayerNorm()
     config = Fields(
         usual({V: 50432, E: 6144, H: 24576, L: 44, A: 64, D_rope: Share(("rotary_pct",), of=E / A, part=0.25)}),
         inert=("rotary_emb_base",),
@@ -41,10 +36,6 @@ class GPTNeoX(LlamaLike):
     parallel: bool = option(Switch("use_parallel_residual", True))
     attention_bias: bool = option(Switch("attention_bias", True))
     dropout: bool = option(Chance("hidden_dropout", 0.0))
-
-    @property
-    def norm(self) -> Component:
-        return LayerNorm()
 
     @property
     def layer(self) -> Component:

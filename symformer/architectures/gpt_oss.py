@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.moe import MoE
-from ..components.self_attention import SelfAttention
+from ..components import Component, MoE, SelfAttention
 from ..language.sizes import AtMost
 from ..language.symbols import A, C_win, D, E, G, K, M, V, X
-from ..ledger.facts import Activation
-from .base import Field, Fields, Switch, Witness, option, usual
+from .base import Activation, Field, Fields, Switch, Witness, option, usual
 from .bases.biased import Biased
 from .bases.local_global import STACKS, LocalGlobal, local_global
 

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.parallel_block import ParallelBlock
-from ..components.rotary_positions import RotaryPositions
-from ..components.self_attention import SelfAttention
+from ..components import MLP, Component, LMHead, ParallelBlock, RotaryPositions, SelfAttention
 from ..language.symbols import A, D_rope, E, H, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import OPENAI, Chance, Field, Fields, Switch, Witness, option, usual
-from .bases.gpt_like import OWN_ATTENTION
+from .base import OPENAI, OWN_ATTENTION, Chance, Field, Fields, Names, Switch, Witness, option, usual
 from .bases.llama_like import PART_OF_A_HEAD
 from .bases.openai_like import OpenAILike
-from .bases.stacked import Names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +27,7 @@ class GPTJ(OpenAILike):
     names = Names(table="wte", layers="h", norm="ln_f")
     relations = {H: 4 * E}
     constraints = PART_OF_A_HEAD
+    logits = LMHead(bias=True)
     config = Fields(
         usual({V: 50400, E: 4096, L: 28, A: 16, H: 4 * E, D_rope: Field(("rotary_dim",), 64)}, OPENAI),
         inert=("n_positions", "max_position_embeddings", "n_ctx", "rotary", "scale_attn_weights"),  # no table
@@ -57,10 +51,6 @@ class GPTJ(OpenAILike):
 
     def layer_of(self, attention: SelfAttention) -> Component:
         return ParallelBlock(parts={"ln_1": self.norm, "attn": attention, "mlp": self.mlp})
-
-    @property
-    def lm_head(self) -> LMHead | None:
-        return LMHead(tied=self.tied, bias=True) if self.head == "lm" else None
 
     def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
         return (ops.positions("embed_positions", tokens.shape[1], D_rope, "rotary"),)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..language.sizes import Divides
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import Fields, Witness, usual
+from .base import HEADS_DIVIDE, Fields, Witness, usual
 from .bases.biased import BiasedThroughout
 
 
@@ -25,4 +24,4 @@ class Llama(BiasedThroughout):
         usual({V: 32000, E: 4096, H: 11008, L: 32, A: 32, G: A, D: E / A}),
         inert=("pretraining_tp",),  # how a linear layer was once cut for training
     )
-    witness = Witness("Llama", conditions=(Divides(A, E),))
+    witness = Witness("Llama", conditions=HEADS_DIVIDE)

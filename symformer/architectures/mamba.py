@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 from sympy import ceiling
 
-from ..components.base import Component
-from ..components.selective_scan import SelectiveScan
+from ..components import Component, SelectiveScan
 from ..language.sizes import Divides
 from ..language.symbols import E, H_ssm, K_conv, L, N_state, R_dt, V
-from .base import Field, Fields, Multiple, Switch, Witness, option, usual
+from .base import Field, Fields, Multiple, Witness, usual
 from .bases.recurrent import MIXER, Recurrent
 
-INNER = {H_ssm: Multiple(("expand",), 2, of=E)}
+INNER = Multiple(("expand",), 2, of=E)
 RANK = Field(("time_step_rank",), ceiling(E / 16), auto=True)
 
 
@@ -28,13 +27,10 @@ class Mamba(Recurrent):
     title = "Mamba"
     constraints = (Divides(E, H_ssm),)
     config = Fields(
-        usual({V: 50280, E: 768, L: 32, **INNER, N_state: 16, R_dt: RANK, K_conv: 4}, MIXER),
+        usual({V: 50280, E: 768, L: 32, H_ssm: INNER, N_state: 16, R_dt: RANK, K_conv: 4}, MIXER),
         restated={"intermediate_size": H_ssm, "d_inner": H_ssm, "d_model": E, "n_layer": L},
     )
     witness = Witness("Mamba", prefix="backbone.")
-    variants = ({}, {"tied": False}, {"bias": True}, {"convolution_bias": False}, {"head": "none"})
-
-    tied: bool = option(Switch("tie_word_embeddings", True))
 
     @property
     def mixer(self) -> Component:

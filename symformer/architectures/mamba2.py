@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.base import Component
-from ..components.chunked_scan import ChunkedScan
+from ..components import ChunkedScan, Component
 from ..language.sizes import Divides
 from ..language.symbols import A_ssm, C_chunk, D_ssm, E, G_ssm, K_conv, L, N_state, V
-from .base import Fields, Witness, usual
+from .base import Fields, Switch, Witness, option, usual
 from .bases.recurrent import MIXER, Recurrent
 
 
@@ -30,12 +29,11 @@ class Mamba2(Recurrent):
         inert=("time_step_limit", "time_step_rank"),  # a rank that no matrix has
     )
     witness = Witness(
-        "Mamba2",
-        prefix="backbone.",
-        arguments={"expand": A_ssm * D_ssm / E},
-        conditions=(Divides(E, D_ssm),),
+        "Mamba2", prefix="backbone.", arguments={"expand": A_ssm * D_ssm / E}, conditions=(Divides(E, D_ssm),)
     )
     variants = ({}, {"tied": True}, {"bias": True}, {"convolution_bias": False}, {"head": "none"})
+
+    tied: bool = option(Switch("tie_word_embeddings", False))
 
     @property
     def mixer(self) -> Component:

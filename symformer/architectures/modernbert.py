@@ -7,23 +7,25 @@ from typing import Literal
 
 from sympy import Integer
 
-from ..components.base import Component
-from ..components.dropout import Dropout
-from ..components.gated_mlp import GatedMLP
-from ..components.head_transform import HeadTransform
-from ..components.identity import Identity
-from ..components.layer_norm import LayerNorm
-from ..components.lm_head import LMHead
-from ..components.pre_norm_block import PreNormBlock
-from ..components.rotary_positions import RotaryPositions
-from ..components.self_attention import SelfAttention
+from ..components import (
+    Component,
+    Dropout,
+    GatedMLP,
+    HeadTransform,
+    Identity,
+    LayerNorm,
+    LMHead,
+    PreNormBlock,
+    RotaryPositions,
+    SelfAttention,
+)
 from ..language.sizes import Divides
 from ..language.symbols import A, C_local, E, H, L, L_global, L_local, V
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
-from .base import NO_TABLE, Chance, Field, Fields, Function, Layers, Switch, Witness, option, usual
+from .base import NO_TABLE, Chance, Field, Fields, Function, Layers, Names, Switch, Witness, option, usual
 from .bases.bert_like import FIXED
-from .bases.stacked import Names, Stack, Stacked
+from .bases.stacked import Stack, Stacked
 
 _ROTARY = Fields(fixed={"rope_type": ("default",)}, inert=("rope_theta",))
 

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.alibi import ALiBi
-from ..components.base import Component
-from ..components.layer_norm import LayerNorm
-from ..components.mlp import MLP
-from ..components.pre_norm_block import PreNormBlock
+from ..components import MLP, ALiBi, Component, LayerNorm, PreNormBlock
 from ..language.symbols import A, E, L, V
-from .base import Fields, Witness, usual
-from .bases.gpt_like import OWN_ATTENTION, GPTLike
-from .bases.stacked import Names
+from .base import OWN_ATTENTION, Fields, Names, Witness, usual
+from .bases.gpt_like import GPTLike
 
 NAMES = {
     E: ("d_model", "hidden_size"),
@@ -43,6 +38,7 @@ class MPT(GPTLike):
 
     title = "MPT"
     names = Names(table="wte", layers="blocks", norm="norm_f")
+    norm = LayerNorm(bias=False)
     config = Fields(
         usual({V: 50368, E: 2048, L: 24, A: 16}, NAMES),
         nested={"attn_config": ATTENTION},
@@ -55,10 +51,6 @@ class MPT(GPTLike):
     )
     # As many rows of biases as any run has tokens.
     witness = Witness("Mpt", prefix="transformer.", arguments={"max_seq_len": 2**24}, unread=OWN_ATTENTION)
-
-    @property
-    def norm(self) -> Component:
-        return LayerNorm(bias=False)
 
     @property
     def layer(self) -> Component:

@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..components.base import Component
-from ..components.chunked_scan import ChunkedScan
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.pre_norm_block import PreNormBlock
-from ..components.self_attention import SelfAttention
+from ..components import MLP, ChunkedScan, Component, LMHead, PreNormBlock, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import (
     A,
@@ -29,11 +24,10 @@ from ..language.symbols import (
     N_state,
     V,
 )  # fmt: skip
-from ..ledger.facts import Activation
-from .base import NO_TABLE, Chance, Fields, Function, Spelt, Switch, Witness, option, usual
+from .base import NO_TABLE, Activation, Chance, Fields, Function, Names, Spelt, Switch, Witness, option, usual
 from .bases.decoder import Decoder, HubDecoder
 from .bases.recurrent import MIXER as MIXER_NAMES
-from .bases.stacked import Names, Stack
+from .bases.stacked import Stack
 
 MIXER = {A_ssm: 128, D_ssm: 64, G_ssm: 8, N_state: 128, K_conv: 4, C_chunk: 128}
 NAMES = {**MIXER_NAMES, A_ssm: ("mamba_num_heads",), D_ssm: ("mamba_head_dim",), N_state: ("ssm_state_size",)}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.base import Component
-from ..components.layer_norm import LayerNorm
+from ..components import LayerNorm
 from ..language.symbols import A, D, E, G, H, L, V
 from .base import HEAD_WIDTH, Fields, Witness, usual
 from .bases.biased import Biased
@@ -21,12 +20,9 @@ class OLMo(Biased):
 
     title = "OLMo"
     tables = "rotary_single"
+    norm = LayerNorm(scale=False, bias=False, cast=True)
     config = Fields(
         usual({V: 50304, E: 4096, H: 11008, L: 32, A: 32, G: A, D: HEAD_WIDTH}),
         fixed={"clip_qkv": (None,)},  # would keep which elements were clipped
     )
     witness = Witness("Olmo", arguments={"pad_token_id": 0})  # a token of any table
-
-    @property
-    def norm(self) -> Component:
-        return LayerNorm(scale=False, bias=False, cast=True)

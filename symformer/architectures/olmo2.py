@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.res_post_norm_block import ResPostNormBlock
-from ..components.rms_norm import RMSNorm
+from ..components import Component, ResPostNormBlock, RMSNorm
 from ..language.symbols import A, D, E, G, H, L, V
 from .base import HEAD_WIDTH, Fields, Witness, usual
 from .bases.biased import Biased
@@ -22,12 +20,9 @@ class OLMo2(Biased):
 
     title = "OLMo 2"
     tables = "rotary_single"
+    norm = RMSNorm(late=True)
     config = Fields(usual({V: 50304, E: 4096, H: 11008, L: 32, A: 32, G: A, D: HEAD_WIDTH}))
     witness = Witness("Olmo2", arguments={"pad_token_id": 0})  # a token of any table
-
-    @property
-    def norm(self) -> Component:
-        return RMSNorm(late=True)
 
     @property
     def attention(self) -> Component:

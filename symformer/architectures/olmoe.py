@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
+from ..components import Component
 from ..language.sizes import AtMost, Divides
 from ..language.symbols import A, E, G, K, L, M, V, X
 from .base import Field, Fields, Witness, usual

@@ -6,21 +6,23 @@ from dataclasses import dataclass, replace
 
 from sympy import Integer
 
-from ..components.base import Component
-from ..components.layer_norm import LayerNorm
-from ..components.linear import Linear
-from ..components.mlp import MLP
-from ..components.position_embedding import PositionEmbedding
-from ..components.post_norm_block import PostNormBlock
-from ..components.pre_norm_block import PreNormBlock
-from ..components.token_embedding import TokenEmbedding
+from ..components import (
+    MLP,
+    Component,
+    LayerNorm,
+    Linear,
+    PositionEmbedding,
+    PostNormBlock,
+    PreNormBlock,
+    TokenEmbedding,
+)
 from ..language.sizes import Condition, Differs
 from ..language.symbols import A, E, E_emb, H, L, P, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Field, Fields, Function, Switch, Witness, option, usual
+from .base import Chance, Field, Fields, Function, Names, Switch, Witness, option, usual
 from .bases.gpt_like import GPTLike
-from .bases.stacked import Names, with_positions
+from .bases.stacked import with_positions
 
 WIDTHS = {H: Field(("ffn_dim",), 3072), E_emb: Field(("word_embed_proj_dim",), E, null=True)}
 

@@ -6,19 +6,13 @@ from dataclasses import dataclass
 
 from sympy import Integer
 
-from ..components.base import Component
-from ..components.gated_mlp import GatedMLP
-from ..components.layer_norm import LayerNorm
-from ..components.parallel_block import ParallelBlock
-from ..components.rotary_positions import RotaryPositions
-from ..components.self_attention import SelfAttention
+from ..components import Component, GatedMLP, LayerNorm, ParallelBlock, RotaryPositions, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import A, D, E, H, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import PLAIN, Field, Fields, Switch, Witness, option, usual
+from .base import PLAIN, Field, Fields, Names, Switch, Witness, option, usual
 from .bases.decoder import Decoder
-from .bases.stacked import Names
 
 
 @dataclass(frozen=True, kw_only=True)

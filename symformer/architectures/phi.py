@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.layer_norm import LayerNorm
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
+from ..components import MLP, Component, LayerNorm, LMHead
 from ..language.symbols import A, D, D_rope, E, G, H, L, V
-from ..ledger.facts import Activation
-from .base import HEAD_WIDTH, Chance, Fields, Function, Share, Witness, option, usual
+from .base import HEAD_WIDTH, Activation, Chance, Fields, Function, Names, Witness, option, rotating, usual
 from .bases.llama_like import PARTLY_ROTARY, LlamaLike
-from .bases.stacked import Names
-
-WIDTHS = {D: HEAD_WIDTH, D_rope: Share(("partial_rotary_factor",), of=D, part=0.5)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +24,10 @@ class Phi(LlamaLike):
     names = Names(norm="final_layernorm")
     constraints = PARTLY_ROTARY
     turned = D_rope
+    norm = LayerNorm()
+    logits = LMHead(bias=True)
     config = Fields(
-        usual({V: 51200, E: 2048, H: 8192, L: 24, A: 32, G: A, **WIDTHS}),
+        usual({V: 51200, E: 2048, H: 8192, L: 24, A: 32, G: A, D: HEAD_WIDTH, D_rope: rotating(D, 0.5)}),
         fixed={"qk_layernorm": (False,)},  # would store a norm of each head's queries and keys
     )
     witness = Witness("Phi")
@@ -42,20 +37,12 @@ class Phi(LlamaLike):
     dropout: bool = option(Chance("resid_pdrop", 0.0))
 
     @property
-    def norm(self) -> Component:
-        return LayerNorm()
-
-    @property
     def layer(self) -> Component:
         dropped = "resid_dropout" if self.dropout else ""
         biased = replace(self.rotary_attention, bias=True, output_bias=True)
         attention = replace(biased, output="dense", output_dropout=dropped)
         mlp = MLP(activation=self.activation, up="fc1", act="activation_fn", down="fc2", dropout=dropped)
         return self.parallel_layer(attention, mlp)
-
-    @property
-    def lm_head(self) -> LMHead | None:
-        return LMHead(tied=self.tied, bias=True) if self.head == "lm" else None
 
     @property
     def embedding_drop(self) -> str:

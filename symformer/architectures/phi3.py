@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.gated_mlp import GatedMLP
+from ..components import Component, GatedMLP
 from ..language.symbols import A, C_win, D, D_rope, E, G, H, L, V
-from .base import HEAD_WIDTH, Chance, Field, Fields, Share, Witness, option, usual
+from .base import HEAD_WIDTH, Chance, Fields, Witness, option, rotating, usual
 from .bases.llama_like import PARTLY_ROTARY
 from .bases.windowed import Windowed
-
-WIDTHS = {D: HEAD_WIDTH, D_rope: Share(("partial_rotary_factor",), of=D, part=1.0)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +26,7 @@ class Phi3(Windowed):
     unwindowed = PARTLY_ROTARY
     turned = D_rope
     config = Fields(
-        usual({V: 32064, E: 3072, H: 8192, L: 32, A: 32, G: A, C_win: Field(("sliding_window",)), **WIDTHS}),
+        usual({V: 32064, E: 3072, H: 8192, L: 32, A: 32, G: A, C_win: None, D: HEAD_WIDTH, D_rope: rotating(D, 1.0)}),
         ropes=("default", "longrope", "su"),
         inert=("original_max_position_embeddings", "embd_pdrop"),  # the class drops nothing of a table
     )

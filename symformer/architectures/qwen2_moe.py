@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.gated_mlp import GatedMLP
-from ..components.moe import MoE
+from ..components import Component, GatedMLP
 from ..language.symbols import A, D, E, G, K, L, M, M_shared, V, X
-from .base import ALL_EXPERTS, HEAD_WIDTH, NO_DENSE, NO_WINDOW, Field, Fields, Switch, Witness, option, usual
-from .bases.sparse import Sparse
+from .base import HEAD_WIDTH, Field, Fields, Switch, Witness, option, usual
+from .bases.sparse import SparseThroughout
 
 EXPERTS = {X: Field(("num_experts",), 60), K: 4, M: 1408, M_shared: 5632}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Qwen2MoE(Sparse):
+class Qwen2MoE(SparseThroughout):
     """Qwen2-57B-A14B, Yang et al. 2024 [yang2024], section 2.2.2, and Qwen1.5-MoE: experts beside a shared one.
 
     What the shared expert gives is weighed by a sigmoid of its own.
@@ -25,11 +23,7 @@ class Qwen2MoE(Sparse):
     """
 
     title = "Qwen2-MoE"
-    config = Fields(
-        usual({V: 151936, E: 2048, **EXPERTS, L: 24, A: 16, G: 16, D: HEAD_WIDTH}),
-        fixed=ALL_EXPERTS,
-        inert=(*NO_WINDOW, *NO_DENSE),
-    )
+    config = Fields(usual({V: 151936, E: 2048, **EXPERTS, L: 24, A: 16, G: 16, D: HEAD_WIDTH}))
     witness = Witness("Qwen2Moe")
     variants = ({}, {"tied": True}, {"qkv_bias": False}, {"head": "none"})
 
@@ -42,5 +36,4 @@ class Qwen2MoE(Sparse):
     @property
     def mlp(self) -> Component:
         shared = GatedMLP(hidden=M_shared, activation=self.activation)
-        gate = "shared_expert_gate"
-        return MoE(activation=self.activation, shared=shared, beside="shared_expert", shared_gate=gate)
+        return replace(self.experts, shared=shared, beside="shared_expert", shared_gate="shared_expert_gate")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
+from ..components import Component
 from ..language.symbols import A, D, E, G, H, L, V
 from .base import NO_WINDOW, Fields, Witness, usual
 from .bases.biased import Biased

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
+from ..components import Component
 from ..language.symbols import A, D, E, G, K, L, M, V, X
-from .base import ALL_EXPERTS, HEAD_WIDTH, NO_DENSE, NO_WINDOW, Field, Fields, Witness, usual
+from .base import HEAD_WIDTH, Field, Fields, Witness, usual
 from .bases.biased import Biased
-from .bases.sparse import Sparse
+from .bases.sparse import SparseThroughout
 
 EXPERTS = {X: Field(("num_experts", "num_local_experts"), 128), K: 8, M: 768}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Qwen3MoE(Sparse, Biased):
+class Qwen3MoE(SparseThroughout, Biased):
     """Qwen3-30B-A3B and 235B-A22B, Yang et al. 2025 [yang2025], section 2: Qwen3, and K of X experts a token.
 
     >>> Qwen3MoE().formula("active-params")
@@ -22,11 +22,7 @@ class Qwen3MoE(Sparse, Biased):
     """
 
     title = "Qwen3-MoE"
-    config = Fields(
-        usual({V: 151936, E: 2048, **EXPERTS, L: 24, A: 32, G: 4, D: HEAD_WIDTH}),
-        fixed=ALL_EXPERTS,
-        inert=(*NO_WINDOW, *NO_DENSE),
-    )
+    config = Fields(usual({V: 151936, E: 2048, **EXPERTS, L: 24, A: 32, G: 4, D: HEAD_WIDTH}))
     witness = Witness("Qwen3Moe")
     variants = Biased.variants
 

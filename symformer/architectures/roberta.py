@@ -7,10 +7,7 @@ from typing import Literal
 
 from sympy import Integer
 
-from ..components.head_transform import HeadTransform
-from ..components.masked_lm_head import MaskedLMHead
-from ..components.pooler import Pooler
-from ..components.position_embedding import PositionEmbedding
+from ..components import HeadTransform, MaskedLMHead, Pooler, PositionEmbedding
 from ..language.symbols import A, E, H, L, P, V, V_type
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations

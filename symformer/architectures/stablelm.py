@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.gated_mlp import GatedMLP
-from ..components.layer_norm import LayerNorm
+from ..components import Component, GatedMLP, LayerNorm
 from ..language.sizes import Divides
 from ..language.symbols import A, D_rope, E, G, H, L, V
-from .base import Chance, Fields, Share, Switch, Witness, option, usual
+from .base import Chance, Fields, Switch, Witness, option, rotating, usual
 from .bases.llama_like import PART_OF_A_HEAD, LlamaLike
-
-TURNED = Share(("partial_rotary_factor",), of=E / A, part=0.25)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +24,9 @@ class StableLM(LlamaLike):
     title = "StableLM"
     constraints = (*PART_OF_A_HEAD, Divides(G, A))
     head_width, turned = E / A, D_rope
+    norm = LayerNorm()
     config = Fields(
-        usual({V: 50304, E: 2560, H: 6912, L: 32, A: 32, G: 32, D_rope: TURNED}),
+        usual({V: 50304, E: 2560, H: 6912, L: 32, A: 32, G: 32, D_rope: rotating(E / A, 0.25)}),
         fixed={"qk_layernorm": (False,)},  # would store a norm of each head's queries and keys
     )
     witness = Witness("StableLm")
@@ -38,10 +35,6 @@ class StableLM(LlamaLike):
     qkv_bias: bool = option(Switch("use_qkv_bias", False))
     parallel: bool = option(Switch("use_parallel_residual", False))
     dropout: bool = option(Chance("hidden_dropout", 0.0))
-
-    @property
-    def norm(self) -> Component:
-        return LayerNorm()
 
     @property
     def attention(self) -> Component:

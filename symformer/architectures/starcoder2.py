@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components.base import Component
-from ..components.layer_norm import LayerNorm
-from ..components.mlp import MLP
+from ..components import MLP, Component, LayerNorm
 from ..language.symbols import A, C_win, D, E, G, H, L, V
-from ..ledger.facts import Activation
-from .base import Chance, Field, Fields, Function, Switch, Witness, option, usual
+from .base import Activation, Chance, Fields, Function, Switch, Witness, option, usual
 from .bases.windowed import Windowed
 
 
@@ -24,8 +21,9 @@ class StarCoder2(Windowed):
     """
 
     title = "StarCoder 2"
+    norm = LayerNorm()
     config = Fields(
-        usual({V: 49152, E: 3072, H: 12288, L: 30, A: 24, G: 2, D: E / A, C_win: Field(("sliding_window",))}),
+        usual({V: 49152, E: 3072, H: 12288, L: 30, A: 24, G: 2, D: E / A, C_win: None}),
         inert=("norm_epsilon",),
     )
     witness = Witness("Starcoder2")
@@ -37,10 +35,6 @@ class StarCoder2(Windowed):
     activation: Activation = option(Function("hidden_act", "gelu_pytorch_tanh"))
     embedding_dropout: bool = option(Chance("embedding_dropout", 0.0))
     dropout: bool = option(Chance("residual_dropout", 0.0))
-
-    @property
-    def norm(self) -> Component:
-        return LayerNorm()
 
     @property
     def attention(self) -> Component:

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..components.base import Component
-from ..components.cross_attention import CrossAttention
-from ..components.distance_embedding import DistanceEmbedding
-from ..components.dropout import Dropout
-from ..components.gated_mlp import GatedMLP
-from ..components.lm_head import LMHead
-from ..components.mlp import MLP
-from ..components.pre_norm_block import PreNormBlock
-from ..components.relative_bias import RelativeBias
-from ..components.rms_norm import RMSNorm
-from ..components.self_attention import SelfAttention
+from ..components import (
+    MLP,
+    Component,
+    CrossAttention,
+    DistanceEmbedding,
+    Dropout,
+    GatedMLP,
+    LMHead,
+    PreNormBlock,
+    RelativeBias,
+    RMSNorm,
+    SelfAttention,
+)
 from ..language.symbols import A, D, E, H, L_dec, L_enc, P_rel, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
@@ -38,6 +40,7 @@ class T5(EncoderDecoder):
     title = "T5"
     layers = "block"
 
+    norm = RMSNorm(cast=False)
     config = Fields(
         {
             V: Field(("vocab_size",), 32128),
@@ -68,11 +71,6 @@ class T5(EncoderDecoder):
     tied: bool = option(Switch("tie_word_embeddings", True))
     gated: bool = option(Choice("feed_forward_proj", {"relu": False, "gated-gelu": True}, "relu"))
     dropout: bool = option(Chance("dropout_rate", 0.1))
-
-    @property
-    def norm(self) -> Component:
-        """A norm, wherever the model has one."""
-        return RMSNorm(cast=False)
 
     @property
     def logits(self) -> tuple[str, LMHead]:

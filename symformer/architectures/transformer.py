@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.decoder_block import DecoderBlock, decoder_parts
-from ..components.layer_norm import LayerNorm
-from ..components.lm_head import LMHead
-from ..components.post_norm_block import PostNormBlock, encoder_parts
-from ..components.sinusoidal_positions import SinusoidalPositions
-from ..components.token_embedding import TokenEmbedding
+from ..components import DecoderBlock, LayerNorm, LMHead, PostNormBlock, SinusoidalPositions, TokenEmbedding
+from ..components.decoder_block import decoder_parts
+from ..components.post_norm_block import encoder_parts
 from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L_dec, L_enc, V
 from ..ledger.facts import Tensor

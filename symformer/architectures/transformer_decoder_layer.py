@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.decoder_block import DecoderBlock, decoder_parts
+from ..components import DecoderBlock
+from ..components.decoder_block import decoder_parts
 from ..language.sizes import Divides
 from ..language.symbols import A, E, H
 from ..ledger.facts import Tensor

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components.post_norm_block import PostNormBlock, encoder_parts
+from ..components import PostNormBlock
+from ..components.post_norm_block import encoder_parts
 from ..language.sizes import Divides
 from ..language.symbols import A, E, H
 from ..ledger.facts import Tensor

@@ -7,21 +7,13 @@ from typing import Literal
 
 from sympy import Integer
 
-from ..components.base import Component
-from ..components.dropout import Dropout
-from ..components.layer_norm import LayerNorm
-from ..components.linear import Linear
-from ..components.mlp import MLP
-from ..components.patch_embedding import PatchEmbedding
-from ..components.pooler import Pooler
-from ..components.pre_norm_block import PreNormBlock
-from ..components.self_attention import SelfAttention
+from ..components import MLP, Component, Dropout, LayerNorm, Linear, PatchEmbedding, Pooler, PreNormBlock, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L, N_chan, N_class, Z, Z_patch
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Fields, Function, Labels, Switch, Witness, option, usual
-from .bases.stacked import Names, Stacked
+from .base import Chance, Fields, Function, Labels, Names, Switch, Witness, option, usual
+from .bases.stacked import Stacked
 
 CLASSES = Labels(("num_labels", "id2label"), 2, null=True)
 

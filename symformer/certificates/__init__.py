@@ -47,18 +47,18 @@ class Certificate:
         return asdict(self)
 
 
-def keep(architecture: str, certificates: Sequence[Certificate | None]) -> None:
+def put_on_file(architecture: str, certificates: Sequence[Certificate | None]) -> None:
     """Keep the certificates of an architecture in the package. Raises WitnessError for a check that failed."""
     if None in certificates:
         raise WitnessError(f"{architecture} is not exact, so none of its certificates is kept")
     place = Path(__file__).parent / f"{architecture}.json"
     facts = [certificate.to_json() for certificate in certificates if certificate]
     place.write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
-    stored.cache_clear()
+    on_file.cache_clear()
 
 
 @cache
-def stored(architecture: str) -> tuple[Certificate, ...]:
+def on_file(architecture: str) -> tuple[Certificate, ...]:
     """The certificates kept for an architecture; none if nobody wrote any."""
     place = Path(__file__).parent / f"{architecture}.json"
     if not place.is_file():
@@ -74,9 +74,9 @@ def certificate_for(model: Model, formula: Formula) -> Certificate | None:
     It may be for other conventions than the formula's own, where none is for those: compare
     ``certificate.conventions``.
     """
-    ours = [kept for kept in stored(model.id) if (kept.id, dict(kept.options)) == (formula.id, model.component.chosen)]
-    for kept in sorted(ours, key=lambda kept: dict(kept.conventions) != dict(formula.conventions)):
-        counted = model.formula(formula.measure.name, **kept.conventions)
-        if kept.digest == counted.digest:
-            return kept
+    ours = [each for each in on_file(model.id) if (each.id, dict(each.options)) == (formula.id, model.component.chosen)]
+    for each in sorted(ours, key=lambda each: dict(each.conventions) != dict(formula.conventions)):
+        counted = model.formula(formula.measure.name, **each.conventions)
+        if each.digest == counted.digest:
+            return each
     return None

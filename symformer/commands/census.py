@@ -67,11 +67,11 @@ def command(
         raise OptionError("--lifts reads what a run multiplies; ask for it with -q flops")
     torch_side("runs").answerable(quantity)
     jobs = made_by.pairs(list(dict.fromkeys(heads)) or made_by.USUAL_HEADS, types)
-    kept = Path(output).with_suffix(".jsonl")
+    log = Path(output).with_suffix(".jsonl")
     seconds = limit or made_by.LIMITS.get(quantity, made_by.LIMIT)
     with progress("traced", len(jobs)) as advance:
         found = made_by.census(
-            jobs, workers or os.cpu_count() or 1, seconds, kept, advance, quantity=quantity, lifts=lifts
+            jobs, workers or os.cpu_count() or 1, seconds, log, advance, quantity=quantity, lifts=lifts
         )
     write(output, page(found).encode())
     tell(f"wrote {output}")

@@ -137,8 +137,12 @@ def table(
     shown = [[_spelt(visible(cell), sys.stdout) for cell in row] for row in (head, *rows)]
     branches = [("", ""), *(guides or [("", "")] * len(rows))]
     before = [(_spelt(lead, sys.stdout), _spelt(under, sys.stdout)) for lead, under in branches]
-    if width():
-        _draw(layout(shown, align, width(), before), align, total)
+    if room := width():
+        drawn = layout(shown, align, room, before)
+        if broadest(drawn) > room:
+            put("\n".join(stacked(shown, room)) + "\n")
+        else:
+            _draw(drawn, align, total)
         return
     for (lead, _), row in zip(before, shown, strict=True):
         row[0] = lead + row[0]
@@ -180,6 +184,30 @@ def layout(
             ]
         )
     return found
+
+
+def broadest(rows: list[list[list[str]]]) -> int:
+    """The cells of a line of laid out rows."""
+    columns = range(len(rows[0][0]))
+    return sum(max(cells(line[place]) for row in rows for line in row) for place in columns) + len(_GAP) * columns[-1]
+
+
+def stacked(rows: Sequence[Sequence[str]], room: int) -> list[str]:
+    """A table that no line is wide enough for: of each row its first cell, and under it every other by its column.
+
+    >>> print("\\n".join(stacked([["row", "copies", "each"], ["lm_head", "1", "2·B·S·V·E"]], 16)))
+    lm_head
+      copies: 1
+      each:
+        2·B·S·V·E
+    """
+    lines: list[str] = []
+    head = rows[0]
+    for first, *cells_beside in rows[1:]:
+        lines += fold(first, room)
+        for name, cell in zip(head[1:], cells_beside, strict=True):
+            lines += fold(f"  {name}: {cell}" if name else f"  {cell}", room, "  ", "    ") if cell else []
+    return lines
 
 
 def _shared(natural: list[int], least: list[int], room: int) -> list[int]:

@@ -83,6 +83,7 @@ def command(
                 ],
                 "conditions": found.conditions,
                 "ignored": list(model.ignored),
+                "report": found.report,
                 "values": values,
                 "checked": len(found.checked),
                 "seconds": round(found.seconds, 3),

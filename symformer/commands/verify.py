@@ -48,7 +48,7 @@ def command(
 
     from .. import architectures
     from ..answers.targets import pairs, resolve
-    from ..certificates import keep
+    from ..certificates import put_on_file
     from ..witness import provable, verify_all
 
     gc.enable()  # this one builds hundreds of models
@@ -66,7 +66,7 @@ def command(
     verdicts = verify_all(tasks, seed)
     if write:
         for name in sorted(wholes):
-            keep(name, [verdict.certificate for verdict in verdicts if verdict.model.id == name])
+            put_on_file(name, [verdict.certificate for verdict in verdicts if verdict.model.id == name])
     if as_json:
         put_json([verdict.to_json() for verdict in verdicts])
     else:

@@ -3,10 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..language.registry import Registry
-from .base import Component
+from .base import Component as Component
+
+if TYPE_CHECKING:  # each is imported when it is first asked for, by __getattr__
+    from .alibi import ALiBi as ALiBi
+    from .bottleneck_adapter import BottleneckAdapter as BottleneckAdapter
+    from .chunked_scan import ChunkedScan as ChunkedScan
+    from .cross_attention import CrossAttention as CrossAttention
+    from .decoder_block import DecoderBlock as DecoderBlock
+    from .distance_embedding import DistanceEmbedding as DistanceEmbedding
+    from .dropout import Dropout as Dropout
+    from .gated_mlp import GatedMLP as GatedMLP
+    from .head_norm import HeadNorm as HeadNorm
+    from .head_transform import HeadTransform as HeadTransform
+    from .identity import Identity as Identity
+    from .image_encoder import ImageEncoder as ImageEncoder
+    from .latent_attention import LatentAttention as LatentAttention
+    from .layer_norm import LayerNorm as LayerNorm
+    from .linear import Linear as Linear
+    from .lm_head import LMHead as LMHead
+    from .low_rank_update import LowRankUpdate as LowRankUpdate
+    from .masked_lm_head import MaskedLMHead as MaskedLMHead
+    from .mlp import MLP as MLP
+    from .moe import MoE as MoE
+    from .parallel_block import ParallelBlock as ParallelBlock
+    from .patch_embedding import PatchEmbedding as PatchEmbedding
+    from .pooler import Pooler as Pooler
+    from .position_embedding import PositionEmbedding as PositionEmbedding
+    from .post_norm_block import PostNormBlock as PostNormBlock
+    from .pre_norm_block import PreNormBlock as PreNormBlock
+    from .relative_attention import RelativeAttention as RelativeAttention
+    from .relative_bias import RelativeBias as RelativeBias
+    from .res_post_norm_block import ResPostNormBlock as ResPostNormBlock
+    from .rms_norm import RMSNorm as RMSNorm
+    from .rotary_positions import RotaryPositions as RotaryPositions
+    from .sandwich_block import SandwichBlock as SandwichBlock
+    from .segment_embedding import SegmentEmbedding as SegmentEmbedding
+    from .selective_scan import SelectiveScan as SelectiveScan
+    from .self_attention import SelfAttention as SelfAttention
+    from .sinusoidal_positions import SinusoidalPositions as SinusoidalPositions
+    from .text_encoder import TextEncoder as TextEncoder
+    from .token_embedding import TokenEmbedding as TokenEmbedding
 
 registry: Registry[Component] = Registry(__name__, str(Path(__file__).parent), Component)  # type: ignore[type-abstract]
 
@@ -29,3 +69,13 @@ def component(name: str, /, **options: Any) -> Component:
     """
     found = component_class(name)
     return found(**found.options_from(options))
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> type[Component]:
+        """A component by the name of its class: ``from ..components import LayerNorm, MLP``."""
+        for called in registry.names:
+            if called.replace("-", "") == name.lower() and (found := component_class(called)).__name__ == name:
+                return found
+        raise AttributeError(f"no component is called {name}")

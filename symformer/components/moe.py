@@ -33,7 +33,7 @@ class MoE(Component):
     constraints = (AtMost(K, X),)
 
     experts: Expr = X  # that a token may go to
-    stored: Expr = X  # that stand here
+    local: Expr = X  # that stand here
     per_token: Expr = K  # that a token goes to
     activation: Activation = "silu"
     hidden: Expr = M
@@ -55,14 +55,14 @@ class MoE(Component):
         return said
 
     def split(self, cut: Cut) -> MoE:
-        return replace(self, stored=cut.experts_of(self.stored), hidden=cut.share(self.hidden))
+        return replace(self, local=cut.experts_of(self.local), hidden=cut.share(self.hidden))
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         chosen = ops.route("top_k", ops.linear(self.router, x, self.experts, bias=self.bias), self.per_token)
-        both = ops.experts("experts.gate_up_proj", x, chosen, self.stored, 2 * self.hidden, bias=self.bias)
+        both = ops.experts("experts.gate_up_proj", x, chosen, self.local, 2 * self.hidden, bias=self.bias)
         gate, up = ops.split(both, (self.hidden, self.hidden))
         hidden = ops.multiply("experts.product", ops.activation("experts.act_fn", gate, self.activation), up)
-        each = ops.experts("experts.down_proj", hidden, chosen, self.stored, x.width, bias=self.bias)
+        each = ops.experts("experts.down_proj", hidden, chosen, self.local, x.width, bias=self.bias)
         y = ops.combine("combine", each, chosen)
         if self.shared is None:
             return y

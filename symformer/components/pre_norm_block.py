@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,7 +16,38 @@ from .self_attention import SelfAttention
 
 
 @dataclass(frozen=True, kw_only=True)
-class PreNormBlock(Component):
+class ResidualBlock(Component):
+    """x + g(x), branch by branch; g is a sublayer with its norms, and a subclass says where those stand."""
+
+    role = "block"
+    shapes = "x[B,S,E] -> y[B,S,E]"
+    relations = SelfAttention.relations
+    constraints = SelfAttention.constraints
+
+    parts: Mapping[str, Component]  # in the order they run, by torch's attribute names
+
+    @property
+    @abstractmethod
+    def branch(self) -> tuple[str, ...]:
+        """What each branch consists of, in the order it runs: "sublayer" once, and "norm"."""
+
+    def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
+        parts, places = list(self.parts.items()), len(self.branch)
+        for branch in zip(*(parts[place::places] for place in range(places)), strict=True):
+            y = x
+            for name, part in branch:
+                y = ops.call(name, part, *read_by(part, y, context))
+            sublayer, _ = branch[self.branch.index("sublayer")]
+            x = ops.add(f"{sublayer}_residual".lstrip("_"), x, self.ended(ops, sublayer, y))
+        return x
+
+    def ended(self, ops: Operations, sublayer: str, y: Tensor) -> Tensor:
+        """What is added, made from what a branch gives."""
+        return y
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreNormBlock(ResidualBlock):
     """x + f(norm(x)) for one sublayer after the other, Xiong et al. 2020 [xiong2020], table 1.
 
     >>> PreNormBlock().params
@@ -23,12 +55,8 @@ class PreNormBlock(Component):
     """
 
     title = "Pre-norm block"
-    role = "block"
-    shapes = "x[B,S,E] -> y[B,S,E]"
-    relations = SelfAttention.relations
-    constraints = SelfAttention.constraints
+    branch = ("norm", "sublayer")
 
-    # In the order they run, a norm before each sublayer, by torch's attribute names.
     parts: Mapping[str, Component] = field(
         default_factory=lambda: {"ln_1": LayerNorm(), "attn": SelfAttention(), "ln_2": LayerNorm(), "mlp": MLP()}
     )
@@ -47,10 +75,6 @@ class PreNormBlock(Component):
         bare = " Its first norm is left out: f(x) stands there." if isinstance(norms[0], Identity) else ""
         return f"x + f(norm(x)) {which}, Xiong et al. 2020 [xiong2020], table 1.{bare}"
 
-    def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
-        parts = list(self.parts.items())
-        for (norm, normalise), (name, sublayer) in zip(parts[::2], parts[1::2], strict=True):
-            y = ops.call(name, sublayer, *read_by(sublayer, ops.call(norm, normalise, x), context))
-            y = ops.scale(f"{name}_{self.scale}", y) if self.scale else y
-            x = ops.add(f"{name}_residual".lstrip("_"), x, ops.dropout(self.dropout, y) if self.dropout else y)
-        return x
+    def ended(self, ops: Operations, sublayer: str, y: Tensor) -> Tensor:
+        y = ops.scale(f"{sublayer}_{self.scale}", y) if self.scale else y
+        return ops.dropout(self.dropout, y) if self.dropout else y

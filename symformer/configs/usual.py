@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from sympy import Expr, Symbol
 
 from ..language.symbols import A, D, E, H, L, P, V, letter
-from .fields import Field
+from .fields import PARTLY, Field, Share
 
 Called = Mapping[Symbol, tuple[str, ...]]
 
@@ -35,14 +34,6 @@ HEAD_WIDTH = Field(("head_dim",), E / A)  # where the class does not take null f
 NO_TABLE = "max_position_embeddings"  # inert where positions are no table: nothing is as long as they are many
 # Inert where no window is used: 'use_sliding_window' has to be false for that.
 NO_WINDOW = ("sliding_window", "max_window_layers")
-# Every layer has experts, and nothing is added for the loss that balances them.
-ALL_EXPERTS: Mapping[str, tuple[Any, ...]] = {
-    "output_router_logits": (False,),
-    "decoder_sparse_step": (1,),
-    "mlp_only_layers": ([], None),
-}
-# Inert then: the width of the layers without experts; a factor of that loss; what the weights of experts add up to.
-NO_DENSE = ("intermediate_size", "router_aux_loss_coef", "norm_topk_prob")
 
 
 def usual(sizes: Mapping[Symbol, int | Expr | Field | None], called: Called | None = None) -> dict[Symbol, Field]:
@@ -59,3 +50,8 @@ def usual(sizes: Mapping[Symbol, int | Expr | Field | None], called: Called | No
         size: given if isinstance(given, Field) else Field(names[size], given, null=isinstance(given, Expr))
         for size, given in sizes.items()
     }
+
+
+def rotating(of: Expr, part: float) -> Share:
+    """What rotary positions turn of a head so wide, where a config says which part; and the part where it does not."""
+    return Share((PARTLY,), of=of, part=part)

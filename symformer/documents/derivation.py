@@ -114,8 +114,8 @@ def _certificate(model: Model, formula: Formula) -> Certificate | None:
     """The certificate of a formula, or of the number of parameters where its rows are the same."""
     if found := certificate_for(model, formula):
         return found
-    stored = model.formula() if formula.measure.unit == model.formula().measure.unit else formula
-    return certificate_for(model, stored) if stored.digest == formula.digest else None
+    params = model.formula() if formula.measure.unit == model.formula().measure.unit else formula
+    return certificate_for(model, params) if params.digest == formula.digest else None
 
 
 def _lowered(block: Block) -> Block:
@@ -244,8 +244,8 @@ def _alphabet(subject: Subject, blocks: Sequence[Block]) -> list[Block]:
         for size in sorted(used, key=RANK.__getitem__)
     ]
     head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [subject.column]]
-    kept = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
-    table = Table([head[i] for i in kept], [[row[i] for i in kept] for row in rows], "".join("cllr"[i] for i in kept))
+    cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
+    table = Table([head[i] for i in cols], [[row[i] for i in cols] for row in rows], "".join("cllr"[i] for i in cols))
     return [table] if rows else []
 
 
@@ -292,8 +292,8 @@ def _conditions(model: Model, formula: Formula) -> list[Block]:
 def _concerns(constraint: Condition, formula: Formula) -> bool:
     """Whether a condition is about sizes that the formula has: a window bounds no number of parameters."""
     own = {*formula.symbols, *formula.relations}
-    runs = {size for size in constraint.symbols if letter(size).run and not letter(size).ranks}
-    return bool(constraint.symbols & own) and runs <= own
+    of_run = {size for size in constraint.symbols if letter(size).run and not letter(size).ranks}
+    return bool(constraint.symbols & own) and of_run <= own
 
 
 def _about(line: AccountLine, formula: Formula) -> list[Piece]:

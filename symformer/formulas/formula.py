@@ -54,8 +54,8 @@ class Leading:
         """The leading terms of an expanded polynomial."""
         terms = Add.make_args(polynomial)
         highest = max(growth(term) for term in terms)
-        kept = Add(*(term for term in terms if growth(term) == highest))
-        return cls(kept, polynomial - kept)
+        fastest = Add(*(term for term in terms if growth(term) == highest))
+        return cls(fastest, polynomial - fastest)
 
     def left_out(self, numbers: Mapping[Symbol, int]) -> Fraction:
         """The share of the whole that the leading terms leave out, exactly."""

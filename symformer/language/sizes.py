@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 
-from sympy import Expr, Integer, Rational, S, Symbol
+from sympy import Expr, Integer, Rational, S, Symbol, cancel, fraction
 
 from .arithmetic import MAX_INTEGER, fault, size
 from .errors import ArithmeticTextError, SizeError, UnknownNameError
@@ -20,22 +21,39 @@ Numbers = dict[Symbol, int]
 Relations = dict[Symbol, Expr]
 
 
+class Condition(ABC):
+    """A condition under which a formula holds; a subclass is a dataclass of the sizes it is about."""
+
+    @property
+    def symbols(self) -> set[Symbol]:
+        """The sizes it is about."""
+        said = [each for value in vars(self).values() for each in (value if isinstance(value, tuple) else (value,))]
+        return {size for each in said if isinstance(each, Expr) for size in each.free_symbols}
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """What has to hold."""
+
+    @abstractmethod
+    def check(self, numbers: Mapping[Symbol, int]) -> None:
+        """Raise SizeError when it is known not to hold."""
+
+
 @dataclass(frozen=True)
-class Divides:
+class Divides(Condition):
     """A condition under which a formula holds: ``dividend`` is a whole multiple of ``divisor``."""
 
     divisor: Expr
     dividend: Expr
     remedy: str = "choose sizes that divide"
 
-    @property
-    def symbols(self) -> set[Symbol]:
-        """The sizes it is about."""
-        found: set[Symbol] = self.divisor.free_symbols | self.dividend.free_symbols
-        return found
-
     def __str__(self) -> str:
         return f"{text(self.divisor)} divides {text(self.dividend)}"
+
+    def follows(self, other: Divides) -> bool:
+        """Whether this holds wherever another does: what it asks for is a whole multiple of what the other does."""
+        times, below = fraction(cancel(self.dividend * other.divisor / (self.divisor * other.dividend)))
+        return bool(below == 1 and times.is_integer)
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError when both sizes have a number and it does not divide."""
@@ -47,16 +65,11 @@ class Divides:
 
 
 @dataclass(frozen=True)
-class Excludes:
+class Excludes(Condition):
     """A condition under which a formula holds: these sizes are not all 1."""
 
     ones: tuple[Symbol, ...]
     because: str
-
-    @property
-    def symbols(self) -> set[Symbol]:
-        """The sizes it is about."""
-        return set(self.ones)
 
     def __str__(self) -> str:
         return f"{' and '.join(map(str, self.ones))} {'are not all' if len(self.ones) > 1 else 'is not'} 1"
@@ -69,18 +82,12 @@ class Excludes:
 
 
 @dataclass(frozen=True)
-class AtMost:
+class AtMost(Condition):
     """A condition under which a formula holds: ``low`` is no more than ``high``."""
 
     low: Expr
     high: Expr
     because: str = "choose a larger one"
-
-    @property
-    def symbols(self) -> set[Symbol]:
-        """The sizes it is about."""
-        found: set[Symbol] = self.low.free_symbols | self.high.free_symbols
-        return found
 
     def __str__(self) -> str:
         return f"{text(self.low)} is at most {text(self.high)}"
@@ -94,17 +101,12 @@ class AtMost:
 
 
 @dataclass(frozen=True)
-class Differs:
+class Differs(Condition):
     """A condition under which a formula holds: two sizes are not the same."""
 
     left: Symbol
     right: Symbol
     because: str
-
-    @property
-    def symbols(self) -> set[Symbol]:
-        """The sizes it is about."""
-        return {self.left, self.right}
 
     def __str__(self) -> str:
         return f"{self.left} is not {self.right}"
@@ -117,18 +119,12 @@ class Differs:
 
 
 @dataclass(frozen=True)
-class Equals:
+class Equals(Condition):
     """A condition under which a formula holds: a size is this number, or follows others in this way."""
 
     size: Symbol
     value: Expr
     because: str
-
-    @property
-    def symbols(self) -> set[Symbol]:
-        """The sizes it is about."""
-        found: set[Symbol] = {self.size} | self.value.free_symbols
-        return found
 
     def __str__(self) -> str:
         return f"{self.size} is {text(self.value)}"
@@ -138,9 +134,6 @@ class Equals:
         value = self.value.xreplace({name: Integer(number) for name, number in numbers.items()})
         if self.size in numbers and value.is_number and value != numbers[self.size]:
             raise SizeError(f"{self.size}={numbers[self.size]} is not {_spell(self.value, value)}; {self.because}")
-
-
-Condition = Divides | Excludes | AtMost | Differs | Equals
 
 
 def _spell(size: Expr, number: Expr) -> str:
@@ -296,3 +289,16 @@ def close(relations: Mapping[Symbol, Expr]) -> Relations:
         if target not in closed:
             settle(target)
     return {target: closed[target] for target in relations}
+
+
+def without_implied(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """These conditions, each once, without those that follow from another: where A divides E, it divides E·G too."""
+    kept: list[Condition] = []
+    for each in dict.fromkeys(conditions):
+        if isinstance(each, Divides):
+            known = [other for other in kept if isinstance(other, Divides)]
+            if any(each.follows(other) for other in known):
+                continue
+            kept = [other for other in kept if not (isinstance(other, Divides) and other.follows(each))]
+        kept.append(each)
+    return tuple(kept)

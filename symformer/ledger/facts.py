@@ -193,7 +193,7 @@ class Scope:
         None  # of repeated layers: what goes in, what each reads, what it gives
     )
     handed: tuple[Tensor, ...] = ()  # what each of repeated layers reads beside its input
-    stored: Expr | None = None  # of repeated layers, how many have weights of their own; None: all
+    distinct: Expr | None = None  # of repeated layers, how many have weights of their own; None: all
     mixture: Mixture | None = None  # that these layers are one kind of
     among: Expr | None = None  # of how many layers these are some, where only what is their own stands here
     items: list[Entry | Scope] = field(default_factory=list)

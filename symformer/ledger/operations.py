@@ -75,24 +75,24 @@ class Operations:
         return self._enter(Scope(name, part), inputs)
 
     def repeat(
-        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, stored: Expr | None = None
+        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, distinct: Expr | None = None
     ) -> Tensor:
         """Run ``count`` equal layers, each on the output of the one before; written once, counted symbolically.
 
-        Only as many as ``stored`` have weights of their own, where that is given; the others share them.
+        Only as many as ``distinct`` have weights of their own, where that is given; the others share them.
         """
         # Nothing asks for the gradient of the first layer's input if nothing below is trained; the others' is needed.
         needed = x.grad if x.grad != 0 else (count - 1) / count
         inner = Tensor(x.name, x.shape, None, needed, encoded=x.encoded)
-        scope, before = Scope(f"{name}.*", part, count, stored=stored), self._share
-        self._share = before if stored is None else before * stored / count
+        scope, before = Scope(f"{name}.*", part, count, distinct=distinct), self._share
+        self._share = before if distinct is None else before * distinct / count
         held = dict(self._weights)
         y: Tensor = self._enter(scope, (inner, *context))
         if x.grad == 0 and y.grad != 1:  # nothing in a layer is trained either: written again, as none asks for any
             self._weights = held
             self._scopes[-1].items.pop()
             inner = replace(inner, grad=ZERO)
-            scope = Scope(f"{name}.*", part, count, stored=stored)
+            scope = Scope(f"{name}.*", part, count, distinct=distinct)
             y = self._enter(scope, (inner, *context))
         self._share = before
         scope.loop, scope.handed = (x, inner, y), tuple(each for each in context if isinstance(each, Tensor))
@@ -369,7 +369,7 @@ class Operations:
         step: Tensor,
         write: Tensor,
         read: Tensor,
-        stored: Mapping[str, Weight],
+        shared: Mapping[str, Weight],
         chunk: Expr | None = None,
     ) -> Tensor:
         """x[B,A,S,D], step[B,S,A], write and read[B,G,S,N] -> y[B,A,S,D]: each head's state [D,N] after each token.
@@ -380,7 +380,7 @@ class Operations:
         self._same(path, "the heads and the tokens of a scan and of its steps", x.shape[1:3], step.shape[:0:-1])
         self._same(path, "what a scan writes along and what it reads along", write.shape, read.shape)
         self._same(path, "the tokens of a scan and of what it writes along", x.shape[2:3], write.shape[2:3])
-        facts = {"shared": tuple(stored.values()), "chunk": chunk}
+        facts = {"shared": tuple(shared.values()), "chunk": chunk}
         return self._write(Kind.SCAN, name, (x, step, write, read), x.shape, **facts)
 
     # -- attention -----------------------------------------------------------------------------------------------

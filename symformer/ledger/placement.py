@@ -224,13 +224,13 @@ class _RankOperations(Operations):
         return super()._enter(scope, inputs)
 
     def repeat(
-        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, stored: Expr | None = None
+        self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, distinct: Expr | None = None
     ) -> Tensor:
         """The share of the layers that one stage has."""
-        if self.placement.pipeline != "off" and stored is not None:
+        if self.placement.pipeline != "off" and distinct is not None:
             raise RuleError(f"{self._path(name)}: layers that share their weights are not known in stages")
         count = count if self.placement.pipeline == "off" else count / N_pp
-        return super().repeat(name, count, part, x, *context, stored=stored)
+        return super().repeat(name, count, part, x, *context, distinct=distinct)
 
     def mix_layers(
         self,
@@ -446,9 +446,8 @@ def _stage(root: Scope, which: str) -> Scope:
     """One stage of a model: what stands before its layers, its share of them, what stands after."""
     stacks = [index for index, item in enumerate(root.items) if isinstance(item, Scope) and item.loop]
     if len(stacks) != 1:
-        raise RuleError(
-            f"{root.part.title} has {len(stacks)} stacks of equal layers; stages are known for one stack only"
-        )
+        several = sum(1 for scope in root.walk() if scope.loop)  # inside a part of the model too
+        raise RuleError(f"{root.part.title} has {several} stacks of equal layers; stages are known for one stack only")
     at = stacks[0]
     before, stack, after = root.items[:at], cast(Scope, root.items[at]), root.items[at + 1 :]
     given, inner, last = cast(tuple[Tensor, Tensor, Tensor], stack.loop)
@@ -479,7 +478,14 @@ def _each(scope: Scope, change: Callable[[Entry], Entry]) -> Scope:
 
 
 def evenly(ledger: Ledger, placement: Placement, data: bool) -> tuple[Condition, ...]:
-    """What has to divide what for every weight to be shared evenly by the ranks that hold it: the fewest conditions."""
+    """What has to divide what for every weight to be shared evenly by the ranks that hold it: the fewest conditions.
+
+    Raises RuleError for a weight of one number, which no two ranks can share.
+    """
+    for _, entry in ledger:
+        for weight in entry.weights:
+            if not weight.shape and replicas(entry.kind, placement, data) != 1:
+                raise RuleError(f"{weight.path} is one number, which ranks cannot share evenly, as is asked of weights")
     shared = {
         (Mul(*weight.shape), replicas(entry.kind, placement, data)) for _, entry in ledger for weight in entry.weights
     }

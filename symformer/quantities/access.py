@@ -9,9 +9,9 @@ from sympy import Expr, Integer
 from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, POINTWISE, ROUTING, Entry, Kind, Tensor
+from ..ledger.facts import ARRANGING, ATTENDING, MATCHING, MULTIPLYING, POINTWISE, ROUTING, Entry, Kind, Tensor
 from .elementwise import at_the_last
-from .generation import SIZES, alone, cached, tokens
+from .generation import SIZES, alone, cacheable, tokens
 from .quantity import Convention, Conventions, Rule, nothing, refused, rows, unseen
 
 LONG = Integer(8)  # bytes of an index
@@ -48,7 +48,7 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """X and the weights in, y out, of a run over all places."""
     if conventions["phase"] == "decode":
-        cached(entry)
+        cacheable(entry)
     return whole(entry, conventions)
 
 
@@ -108,7 +108,7 @@ def _cached(entry: Entry, tensor: Tensor, conventions: Conventions) -> Shape:
     """Keys or values: all that the run sees."""
     if conventions["phase"] == "prefill":
         return tensor.shape
-    cached(entry)
+    cacheable(entry)
     batch, heads, length, width = tensor.shape
     return (batch, heads, length.xreplace({S: _seen(entry)}), width)
 
@@ -132,6 +132,8 @@ def _once(rule: Rule) -> Rule:
         if entry.output.encoded and conventions["phase"] == "decode":
             alone(entry, conventions)
             return ()
+        if entry.kind is Kind.SELECT and conventions["phase"] == "decode":
+            cacheable(entry)
         if entry.recalled and conventions["phase"] == "decode":
             raise RuleError(f"{entry.path}: what is read to make keys of all tokens in the cache again is not stated")
         return rule(entry, conventions)
@@ -174,5 +176,6 @@ KERNELS = Convention(
     {
         "separate": "scores, softmax and mix are operations of their own",
         "fused": "attention is one kernel, which keeps scores and weights to itself; Dao et al. 2022 [dao2022]",
-    }
+    },
+    lambda entry: entry.kind in ATTENDING,
 )

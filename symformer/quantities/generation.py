@@ -10,7 +10,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import C, S, W
-from ..ledger.facts import Entry, Kind, Ledger
+from ..ledger.facts import INDEXED, Entry, Kind, Ledger
 from .contractions import forward
 from .elementwise import seen
 from .quantity import Convention, Conventions, Quantity
@@ -55,23 +55,23 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
 
     What a decoder attends to of an encoder it keeps whole. Where ranks divide the sequence, each keeps its share.
     """
-    cached(entry)
+    cacheable(entry)
     if entry.output.encoded or entry.recalled:  # an encoder's own attention runs once; such keys are made again
         return []
     if conventions.get("tokens") == "one":
         alone(entry, conventions, ("context",))
-        kept = {S: Integer(1)}
+        read = {S: Integer(1)}
     else:
-        kept = {S: tokens(entry, conventions["window"])}
+        read = {S: tokens(entry, conventions["window"])}
     if entry.latent and conventions["latent"] == "compressed":  # once, for the keys and the values that it gives
         latent = entry.latent if entry.kind is Kind.SCORES else ()
-        return [Term(f"{x.name} (latent)", (*(dim.xreplace(kept) for dim in x.shape), size)) for x in latent]
-    stored = entry.share or entry.inputs[1]
-    if stored.encoded and conventions.get("tokens") == "one":  # one token more is none of the encoder's
+        return [Term(f"{x.name} (latent)", (*(dim.xreplace(read) for dim in x.shape), size)) for x in latent]
+    own = entry.share or entry.inputs[1]
+    if own.encoded and conventions.get("tokens") == "one":  # one token more is none of the encoder's
         return []
-    batch, heads, length, width = stored.shape
+    batch, heads, length, width = own.shape
     what = "keys" if entry.kind is Kind.SCORES else "values"
-    return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(kept), width, size))]
+    return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(read), width, size))]
 
 
 def convolved(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
@@ -79,7 +79,7 @@ def convolved(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
 
     Raises RuleError for one that does not look back.
     """
-    cached(entry)
+    cacheable(entry)
     if entry.output.encoded or conventions.get("tokens") == "one":  # of an encoder nothing is read again
         return []
     batch, channels, _ = entry.inputs[0].shape
@@ -110,8 +110,10 @@ def apart(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 STATE_BYTES = "The state of a scan has 4 bytes an element, as transformers keeps it, whatever the others have."
 
 
-def cached(entry: Entry) -> None:
+def cacheable(entry: Entry) -> None:
     """Raise RuleError for an operation whose earlier tokens a cache cannot stand for."""
+    if entry.kind is Kind.SELECT and entry.function == INDEXED:
+        raise RuleError(f"{entry.path}: what stands at the end of a text is wanted, and no token is generated after it")
     if entry.kind is Kind.CONVOLUTION and not (entry.causal or entry.output.encoded):
         raise RuleError(f"{entry.path}: what a cache keeps of the places that a convolution reads again is not stated")
     if entry.kind in (Kind.SCORES, Kind.MIX) and entry.mask != "causal" and not entry.inputs[1].encoded:
@@ -131,6 +133,12 @@ def alone(entry: Entry, conventions: Conventions, divides: tuple[str, ...] = tup
             )
 
 
+def pooled(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Of one position of each sequence nothing is kept. Raises RuleError where that is the last."""
+    cacheable(entry)
+    return ()
+
+
 @dataclass(frozen=True)
 class FromPrompt(Quantity):
     """A quantity of a run that fills a cache from a prompt."""
@@ -144,7 +152,7 @@ class FromPrompt(Quantity):
 
 def prompt(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """A contraction over the whole prompt."""
-    cached(entry)
+    cacheable(entry)
     return forward(entry, conventions)
 
 
@@ -153,7 +161,7 @@ def one_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
     Of an encoder nothing is left, nor of the keys and values that a decoder makes of its output.
     """
-    cached(entry)
+    cacheable(entry)
     alone(entry, conventions)
     if entry.kind is Kind.PRODUCT:
         apart(entry, conventions)

@@ -8,7 +8,19 @@ from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import S
 from ..ledger.facts import ATTENDING, STORING, WEIGHTLESS, Entry, Kind
-from .generation import DTYPE, LATENT, SIZES, STATE_BYTES, WINDOW, alone, apart, convolved, keys_and_values, state
+from .generation import (
+    DTYPE,
+    LATENT,
+    SIZES,
+    STATE_BYTES,
+    WINDOW,
+    alone,
+    apart,
+    convolved,
+    keys_and_values,
+    pooled,
+    state,
+)
 from .quantity import Convention, Conventions, Quantity, nothing, rows, shared, unseen
 
 
@@ -48,6 +60,7 @@ QUANTITY = Quantity(
         Kind.LINEAR: linear,
         Kind.CONVOLUTION: convolution,
         **rows(nothing, *WEIGHTLESS),
+        Kind.SELECT: pooled,
         **rows(cached, *ATTENDING),
         Kind.SCAN: state,
         Kind.PRODUCT: apart,

@@ -17,7 +17,7 @@ from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Excludes
 from ..language.symbols import B, S
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import INDEXED, ONE, ROTARY, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import ATTENDING, INDEXED, ONE, ROTARY, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..ledger.kinds import mixtures
 from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS
@@ -60,16 +60,16 @@ class Kept:
 
     def keep(self, tensor: Tensor) -> None:
         """Keep a tensor, or where it is what every repeated layer reads, what went in and what each layer gave."""
-        stored = self.storage(tensor)
-        scope = self.loops.get(id(stored))
+        storage = self.storage(tensor)
+        scope = self.loops.get(id(storage))
         if scope is not None and scope.loop is not None:
             self.entered.add(id(scope))
             self.keep(scope.loop[0])
             self.inside.add(id(self.storage(scope.loop[2])))
-        elif id(stored) not in self.makers:
-            raise RuleError(f"activations counts what a model makes, and {stored.name!r} is given to it from outside")
+        elif id(storage) not in self.makers:
+            raise RuleError(f"activations counts what a model makes, and {storage.name!r} is given to it from outside")
         else:
-            self.whole.add(id(stored))
+            self.whole.add(id(storage))
 
     def share(self, entry: Entry) -> Expr:
         """The share of an entry's copies whose output is kept."""
@@ -180,7 +180,7 @@ def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions
 def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:
     """What is computed again, each time as one: the core of an attention, scores to mix; or a repeated layer."""
     if recompute == "full":
-        if any(scope.stored is not None for scope in ledger.root.walk()):
+        if any(scope.distinct is not None for scope in ledger.root.walk()):
             raise RuleError(
                 "recompute=full: transformers computes no layer again of a model whose layers share weights"
             )
@@ -272,7 +272,7 @@ def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition
     return tuple(found)
 
 
-DROPOUT = Convention({"off": "no dropout", "on": "dropout keeps its noise"})
+DROPOUT = Convention({"off": "no dropout", "on": "dropout keeps its noise"}, lambda entry: entry.kind is Kind.DROPOUT)
 
 
 RECOMPUTE = Convention(
@@ -280,5 +280,6 @@ RECOMPUTE = Convention(
         "none": "nothing is recomputed",
         "selective": "the attention core, from scores to mix, is computed again and keeps what it reads",
         "full": "every repeated layer is computed again and keeps what it reads",
-    }
+    },
+    lambda entry: entry.kind in ATTENDING or "*" in entry.path.split("."),
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..ledger.facts import ATTENDING, STATE, STORING, WEIGHTLESS, Entry, Kind
-from .generation import DTYPE, LATENT, SIZES, STATE_BYTES, WINDOW, apart, convolved, keys_and_values, state
+from .generation import DTYPE, LATENT, SIZES, STATE_BYTES, WINDOW, apart, convolved, keys_and_values, pooled, state
 from .quantity import Convention, Conventions, Quantity, measured, nothing, rows
 
 
-def kept(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The keys that the scores read, or the values that the mix reads."""
     return tuple(keys_and_values(entry, SIZES[conventions["dtype"]], conventions))
 
@@ -32,7 +32,8 @@ QUANTITY = Quantity(
     "them.",
     {
         **rows(nothing, *STORING, *WEIGHTLESS),
-        **rows(kept, *ATTENDING),
+        **rows(cached, *ATTENDING),
+        Kind.SELECT: pooled,
         Kind.CONVOLUTION: places,
         Kind.SCAN: state,
         Kind.PRODUCT: apart,

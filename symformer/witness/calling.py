@@ -24,9 +24,11 @@ def calling(head: str, run: Run) -> Call:
         config: Any = model.config
         for each in [config, *(getattr(config, name, None) for name in config.sub_configs)]:
             if each is not None:
+                each.use_cache = run.cache  # an argument of that name is not in every forward's signature
+        for each in [config, *(vars(module).get("config") for module in model.modules())]:  # a stack may have a copy
+            if hasattr(each, "_attn_implementation"):
                 each._attn_implementation = "eager"
                 each._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
-                each.use_cache = run.cache  # an argument of that name is not in every forward's signature
         takes = inspect.signature(model.forward).parameters
         device = next(model.parameters()).device
 
@@ -76,7 +78,12 @@ def _last(model: Any, given: dict[str, Any]) -> Iterator[None]:
     head = model.get_output_embeddings()
     if head is None:
         raise WitnessError("which module gives the logits is not known")
-    hook = head.register_forward_pre_hook(lambda module, read: (read[0][:, -1:], *read[1:]))
+
+    def read(module: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        states = given[0].is_floating_point()  # and not tokens, where the same module looks these up
+        return (given[0][:, -1:], *given[1:]) if states else given
+
+    hook = head.register_forward_pre_hook(read)
     try:
         yield
     finally:

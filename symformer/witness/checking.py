@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from math import prod
 from time import process_time
 
@@ -18,7 +17,7 @@ from .fitting import Point
 from .moving import Sizes
 from .points import frozen
 from .results import FROM, UP_TO, Bound
-from .samples import Samples
+from .samples import Samples, suspects
 from .settling import TRIES, star
 from .traced import Traced
 from .watching import Rows
@@ -85,7 +84,7 @@ class Checking:
                 )
                 point[name] = first[name] + more
             if (
-                self._coincides(point, widths)
+                self.samples.coincides(point, widths)
                 or frozen(point) in used
                 or not self._holds(component, point)
                 or (decided := self.samples.decided(point)) is None
@@ -106,11 +105,6 @@ class Checking:
             )
         return checked
 
-    def _coincides(self, point: Point, widths: Sequence[str]) -> bool:
-        """Whether two sizes that can differ happen not to: the code may ask."""
-        start = self.samples.start
-        return any(point[a] == point[b] for a, b in combinations(widths, 2) if start[a] != start[b])
-
     def _holds(self, component: Traced, point: Point) -> bool:
         """Whether a point keeps to all conditions that are known."""
         numbers = {self.letters[name]: value for name, value in point.items() if name in self.letters}
@@ -127,14 +121,21 @@ class Checking:
         found: list[Condition] = []
 
         def agrees(name: str, step: int) -> bool | None:
+            return like({name: first[name] + step})
+
+        def like(changed: Mapping[str, int]) -> bool | None:
             """None where the point breaks a condition already known, or the code refuses it."""
-            point = {**first, name: first[name] + step}
+            point = {**first, **changed}
             held = replace(component, conditions=(*component.conditions, *found))
             if not self._holds(held, point) or self.samples.rows(point) is None:
                 return None
             return self.agrees(component, point)
 
-        for name in widths:
+        def off(names: Sequence[str]) -> bool:
+            """Whether all these may be off what was drawn: each by an odd number of its own."""
+            return like({name: first[name] + 2 * place + 1 for place, name in enumerate(names)}) is True
+
+        for name in suspects(widths, off):
             heads = [n for n in widths if "head" in n and n in first and n != name and first[n] < first[name]]
             steps = [*OFF, *sorted(first[n] for n in heads)]
             if next((each for step in steps if (each := agrees(name, step)) is not None), True):
@@ -144,12 +145,15 @@ class Checking:
         if self.samples.lengths:  # found for what is stored; shapes of a run meet by chance, and its sum is the same
             return found
         repeats = {size for counts in component.counts.values() for count in counts for size in count.free_symbols}
-        for left, right in combinations([name for name in widths if letters[name] not in repeats], 2):
-            step = first[left] - first[right]
-            if step and agrees(right, step) is False:
-                found.append(
-                    Differs(letters[left], letters[right], "where they are the same the code does something else")
-                )
+
+        def same(pairs: Sequence[tuple[str, str]]) -> bool:
+            return like({right: first[left] for left, right in pairs}) is True
+
+        for pairs in matches([name for name in widths if letters[name] not in repeats]):
+            for left, right in suspects([pair for pair in pairs if first[pair[0]] != first[pair[1]]], same):
+                if like({right: first[left]}) is False:
+                    because = "where they are the same the code does something else"
+                    found.append(Differs(letters[left], letters[right], because))
         return found
 
     def edges(self, component: Traced) -> list[Condition]:
@@ -225,13 +229,23 @@ class Checking:
             found += self._longest(name, times * max(self.samples.draws[name]), agrees)
             if times < FAR[0] and not any(each.size == name for each in found):
                 found.append(Bound(name, "", 0, times * max(self.samples.draws[name]), UP_TO))
-        least = min((value for name in lengths for value in self.samples.draws[name]), default=0)
-        for size in [each for each in NEAR if each < least]:
-            near = {**first, **dict.fromkeys(self.samples.lengths, size)}
-            if self._holds(component, near) and differs(near):
+        shortest = min((value for name in lengths for value in self.samples.draws[name]), default=0)
+        least = dict.fromkeys(self.samples.lengths, shortest)
+        for size in [each for each in NEAR if each < shortest]:
+            same = dict.fromkeys(least, size)
+            apart = {name: size + place for place, name in enumerate(least)}  # where they are the same rows may be too
+            near = next(
+                (
+                    each
+                    for each in (same, apart)
+                    if not self._holds(component, {**first, **each}) or not differs({**first, **each})
+                ),
+                None,
+            )
+            if near is None:
                 break
-            least = size
-        found += [Bound(name, "", 0, least, FROM) for name in lengths if least > 1]
+            least = near
+        found += [Bound(name, "", 0, least[name], FROM) for name in lengths if least[name] > 1]
         single = {**first, BATCH: 1}
         if BATCH in letters and BATCH in self.samples.draws and differs(single):
             found.append(Bound(BATCH, "", 0, min(self.samples.draws[BATCH]), FROM))
@@ -280,3 +294,15 @@ class Checking:
             ):
                 return [Bound(length, name, times, more, why.partition(":")[0])]
         return [Bound(length, "", 0, most, why)]
+
+
+def matches(names: Sequence[str]) -> list[list[tuple[str, str]]]:
+    """Every pair of names once, in rounds in which each name stands once at most, the earlier one first."""
+    ring: list[str | None] = [*names, *([None] if len(names) % 2 else [])]
+    found = []
+    for _ in range(len(ring) - 1):
+        across = zip(ring[: len(ring) // 2], reversed(ring[len(ring) // 2 :]), strict=True)
+        pairs = [(a, b) for a, b in across if a is not None and b is not None]
+        found.append([(a, b) if names.index(a) < names.index(b) else (b, a) for a, b in pairs])
+        ring.insert(1, ring.pop())
+    return found

@@ -12,7 +12,7 @@ from sympy import Expr, Symbol
 
 from ..language.errors import SizeError, SymformerError, WitnessError
 from ..language.shapes import Shape
-from ..language.sizes import Condition, Equals
+from ..language.sizes import Condition, Equals, without_implied
 from ..language.symbols import SYMBOLS, C
 from .drawing import DEEP
 from .fitting import Point
@@ -95,7 +95,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
         title=component.title,
         stem=component.stem,
         rows=rows,
-        conditions=tuple(dict.fromkeys((*component.conditions, *rounds))),
+        conditions=without_implied((*component.conditions, *rounds)),
         maker=component.maker,
         confirmed=dict.fromkeys(CHECKED, 0),
     )

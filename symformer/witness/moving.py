@@ -12,7 +12,7 @@ from ..models.provenance import Pinned
 from .drawing import DEEP, usual
 from .fitting import Point, monomial
 from .results import Tie, UnbuiltError
-from .samples import Samples
+from .samples import Samples, suspects
 
 # How a size is changed alone: doubled first, as most code takes that; by one, by half and thrice for what it refuses.
 OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
@@ -86,15 +86,11 @@ class Moving:
         """The sizes among ``names`` that change no row, tried all at once, and by halves where some row changes."""
         rows, still = self.samples.seen_rows(base), set(names)
         for change in changes:
-            waiting = [[name for name in sorted(still) if change(base[name]) > 0]]
-            while waiting:
-                group = waiting.pop()
-                if self.samples.rows({**base, **{name: change(base[name]) for name in group}}) == rows:
-                    continue
-                if len(group) == 1:
-                    still.discard(group[0])
-                else:
-                    waiting += [group[: len(group) // 2], group[len(group) // 2 :]]
+
+            def alike(group: Sequence[str], change: Callable[[int], int] = change) -> bool:
+                return self.samples.rows({**base, **{name: change(base[name]) for name in group}}) == rows
+
+            still -= {*suspects([name for name in sorted(still) if change(base[name]) > 0], alike)}
         return still
 
     def _tie(self, name: str, base: Point) -> bool:

@@ -21,6 +21,7 @@ from .measure import releases
 from .points import Build, Call, Points
 from .results import UP_TO, OutOfTimeError, Trace, UnbuiltError
 from .samples import Decided, Samples, Wanted
+from .session import is_state, silence
 from .traced import Traced, answerable
 from .tracing import DEPTHS, Letters, Tracer
 from .watching import Rows
@@ -73,7 +74,7 @@ _RUNS = (
         _as_they_are(Points.really_kept),
     ),
     Run(
-        Wanted("kv-cache", "tensor in a cache", held=True),
+        Wanted("kv-cache", "tensor in a cache", held=True, state=is_state),
         2,  # bytes, in bf16
         Points.cached,
         _as_they_are(Points.cached),
@@ -103,14 +104,15 @@ class Runner:
 
     def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points) -> Trace:
         """The trace of a run at some lengths. Raises WitnessError."""
-        try:
-            return self._trace(found, quantity, lengths, points)
-        except OutOfTimeError:
-            raise
-        except WitnessError as error:
-            if not points.apart(isinstance(error, UnfitError)):
+        with silence():
+            try:
+                return self._trace(found, quantity, lengths, points)
+            except OutOfTimeError:
                 raise
-            return self._trace(found, quantity, lengths, points)
+            except WitnessError as error:
+                if not points.apart(isinstance(error, UnfitError)):
+                    raise
+                return self._trace(found, quantity, lengths, points)
 
     def _trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points) -> Trace:
         run = RUNS[quantity]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from random import Random
 from time import process_time
 from typing import TypeVar
@@ -22,6 +23,7 @@ LIMIT = 40  # seconds of this process, however busy the machine is
 NOWHERE: Mapping[str, Sequence[int]] = {}
 
 Said = TypeVar("Said")
+Thing = TypeVar("Thing")
 Measure = Callable[[Point], Rows]
 Decided = tuple[Rows, int | None]  # the rows of a run made for nothing else, and what torch says of their sum
 
@@ -33,6 +35,7 @@ class Wanted:
     quantity: str = STORED
     row: str = "parameter"
     tallied: bool = False  # the first number of a row is how often it was seen
+    state: Callable[[str], bool] = lambda path: False  # whether a row is of a cache, and neither keys nor values
     held: bool = False  # rows are tensors of a run: whether one is a copy or a view may hang on a size of 1
 
     @property
@@ -120,6 +123,10 @@ class Samples:
         """Random sizes around a base."""
         return by.draw(self.random, base, widths, self.draws, self.repeats)
 
+    def coincides(self, point: Point, widths: Sequence[str]) -> bool:
+        """Whether two sizes that can differ happen not to: the code may ask, and two shapes would be one."""
+        return any(point[a] == point[b] for a, b in combinations(widths, 2) if self.start[a] != self.start[b])
+
     def reach(self, turn: int) -> Point:
         """The shortest and the longest lengths in turn, then whatever is drawn."""
         ends = {name: (min(self.draws[name]), max(self.draws[name])) for name in self.lengths}
@@ -143,3 +150,17 @@ class Samples:
     def origin(self, point: Point) -> Point:
         """Where the sizes of a point started."""
         return {name: self.start.get(name, value) for name, value in point.items()}
+
+
+def suspects(things: Sequence[Thing], fine: Callable[[Sequence[Thing]], bool]) -> list[Thing]:
+    """Those of some things that are not fine: all are tried together, and by halves where they are not."""
+    waiting, found = [list(things)], []
+    while waiting:
+        group = waiting.pop()
+        if not group or fine(group):
+            continue
+        if len(group) == 1:
+            found += group
+        else:
+            waiting += [group[: len(group) // 2], group[len(group) // 2 :]]
+    return [each for each in things if each in found]

@@ -26,8 +26,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..language.errors import WitnessError
-from .watching import CORRECTED, Counter, Keeper, Products, Remembering, Rows, Unmasked
+from .watching import CORRECTED, Counter, Faked, Keeper, Products, Remembering, Rows, Unmasked
 
+KEPT = ("keys", "values")  # what a layer of a cache calls what has a place for each token
 Run = Callable[[nn.Module], Any]  # calls a model, and gives its output
 
 
@@ -61,7 +62,8 @@ class Session:
     def flops(self, run: Run, *modes: Any, **how: Any) -> FlopCounterMode:
         """What torch's own counter says of a run; other modes may watch the same one."""
         counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))
-        self.run(run, Remembering(), *modes, counter, **how)  # type: ignore[no-untyped-call]
+        counter.mod_tracker = Whole()  # type: ignore[assignment]
+        self.run(run, *(modes or [Remembering()]), counter, **how)  # type: ignore[no-untyped-call]
         return counter
 
     def operations(self, run: Run) -> int:
@@ -123,8 +125,19 @@ class Session:
             row: tuple(tensor.shape) for row, tensor in tensors_of(getattr(output, "past_key_values", None)).items()
         }
 
-    def _on(self, device: str) -> AbstractContextManager[Any]:
-        return self.fake if device == "fake" else nullcontext()
+    @contextmanager
+    def _on(self, device: str) -> Iterator[None]:
+        with ExitStack() as entered:
+            if device == "fake":
+                entered.enter_context(self.fake)
+                entered.enter_context(Faked(self.fake))
+            yield
+
+
+class Whole(nullcontext[None]):
+    """Where torch's counter counts: in the model as a whole; which module runs is asked elsewhere, once."""
+
+    parents = frozenset(["Global"])
 
 
 def _unmasked() -> AbstractContextManager[Any]:
@@ -133,7 +146,18 @@ def _unmasked() -> AbstractContextManager[Any]:
 
 def built(build: Callable[[], nn.Module], device: str = "meta") -> nn.Module:
     """A model, made in silence on a device, its weights as they come."""
-    with silence(), torch.device(device), torch.no_grad(), _without_initialisation(), _without_old_constructors():
+    with ExitStack() as entered:
+        for each in (
+            silence(),
+            torch.device(device),
+            torch.no_grad(),
+            _without_initialisation(),
+            _without_generation(),
+        ):
+            entered.enter_context(each)
+        entered.enter_context(_without_old_constructors())
+        if device == "meta":
+            entered.enter_context(Remembering())  # type: ignore[no-untyped-call]
         model = build()
         if hasattr(model, "tie_weights"):
             cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
@@ -166,6 +190,11 @@ def tensors_of(cache: Any) -> dict[str, Tensor]:
         for name, tensor in _named(layer)
         if isinstance(tensor, Tensor) and tensor.is_floating_point() and tensor.numel()
     }
+
+
+def is_state(row: str) -> bool:
+    """Whether a row of a cache is neither keys nor values, as its layer names it."""
+    return row.rpartition(".")[2] not in KEPT
 
 
 def _named(layer: Any) -> Iterator[tuple[str, Any]]:
@@ -283,3 +312,17 @@ def _without_initialisation() -> Iterator[None]:
         for name, function in fillers.items():
             setattr(nn.init, name, function)
         theirs.update(before)
+
+
+@contextmanager
+def _without_generation() -> Iterator[None]:
+    """How text is sampled is a config of its own, of which a model of transformers makes several copies."""
+    model: Any = getattr(sys.modules.get("transformers.modeling_utils"), "PreTrainedModel", None)
+    before = model and vars(model)["can_generate"]
+    if model:
+        model.can_generate = classmethod(lambda cls: False)
+    try:
+        yield
+    finally:
+        if model:
+            model.can_generate = before

@@ -21,13 +21,23 @@ from .samples import Samples
 from .traced import Class
 
 STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone: up first, as most code takes that
+DRAWS = 12  # at once, of which the first is taken whose sizes all differ
 TRIES = 6  # draws before a point that the code refuses is given up
 
 
 def first_points(samples: Samples, sizes: Sizes) -> list[dict[str, int]]:
     """A first random point and one with each width changed alone; a width that cannot be changed is pinned."""
     base, widths = sizes.base, sizes.widths
-    first = next((p for p in (samples.draw(base, widths) for _ in range(TRIES)) if samples.rows(p)), None)
+    ends = {name: max(samples.draws[name]) for name in samples.lengths}
+
+    def apart() -> dict[str, int]:
+        """A draw in which no two sizes are the same, nor one and a length at its longest, if there is one."""
+        drawn = (samples.draw(base, widths) for _ in range(DRAWS))
+        return next(
+            (each for each in drawn if not samples.coincides({**each, **ends}, widths)), samples.draw(base, widths)
+        )
+
+    first = next((p for p in (apart() for _ in range(TRIES)) if samples.rows(p)), None)
     if first is None:  # something refuses to move with the rest: let each size join alone
         first = dict(base)
         joined: list[str] = []
@@ -45,7 +55,7 @@ def first_points(samples: Samples, sizes: Sizes) -> list[dict[str, int]]:
             if trial is not None:
                 first = trial
                 joined.append(name)
-    longest = {**first, **{name: max(samples.draws[name]) for name in samples.lengths}}
+    longest = {**first, **ends}
     if samples.lengths and samples.rows(longest):
         first = longest
     points = [first]

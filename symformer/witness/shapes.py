@@ -1,22 +1,40 @@
-"""What an operation gives on the meta device, asked of torch once for each set of arguments, and known from then on.
+"""What an operation gives where no tensor has data, asked of torch once for each set of arguments, and known then.
 
-Nothing on meta has data, so what an operation gives is a function of the shapes, strides and kinds of what it is given.
-Torch works much of that out in Python, which is most of the time of a run; layers, and runs, ask the same again.
+What it gives is a function of the shapes, strides and kinds of what it is given. Torch works much of that out in
+Python, which is most of the time of a run; layers, and runs, ask the same again. What works element by element is asked
+once for all sizes: its output is as large as its inputs together, and lies in memory as they do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
+from collections.abc import Hashable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
+
+aten = torch.ops.aten
 
 MOST = 100_000  # sets of arguments: some hundred bytes each
-
-Made = tuple[torch.Size, tuple[int, ...], torch.dtype]  # what tells one tensor on meta from another
-_PLAIN = (Tensor, nn.Parameter)
+CPU = torch.device("cpu")
 _SAID = (type(None), bool, int, float, torch.dtype, torch.layout, torch.device, torch.memory_format, str)
+
+
+class Made(NamedTuple):
+    """What tells one tensor without data from another."""
+
+    shape: Sequence[int]
+    stride: Sequence[int]
+    dtype: torch.dtype
+
+
+class Layout(NamedTuple):
+    """What an elementwise operation gives of inputs that lie so: the order of its axes in memory, and its kind."""
+
+    order: tuple[int, ...]
+    dtype: torch.dtype
 
 
 class UnknownError(Exception):
@@ -24,66 +42,177 @@ class UnknownError(Exception):
 
 
 class Shapes:
-    """Operations that make new tensors, and what they made."""
+    """Operations that make new tensors on the meta device, and what they made."""
 
     def __init__(self) -> None:
         self.made: dict[Hashable, tuple[Made, ...] | None] = {}  # None where it is to be asked every time
+        self.laid: dict[Hashable, Layout | None] = {}  # of elementwise operations, at whatever sizes
+        self.views: dict[Any, bool] = {aten._unsafe_view.default: True}  # which says nowhere that it is one
 
     def call(self, func: Any, args: Any, kwargs: Any) -> Any:
         """What an operation gives."""
+        if self._views(func):
+            return self.view(func, args, kwargs or {})
         try:
-            key = (func, _spelt(args), _spelt(tuple(kwargs.items())) if kwargs else ())
+            more = self._spelt(tuple(kwargs.items())) if kwargs else ()
+            key = (func, self._spelt(args), more, torch.get_default_dtype())
         except UnknownError:
             return func(*args, **(kwargs or {}))
-        made = self.made.get(key)
+        made = self.made.get(key) or self._alike(key)
         if made is None:
             out = func(*args, **(kwargs or {}))
-            if key not in self.made and len(self.made) < MOST:
-                self.made[key] = _made(out, args)
+            if key not in self.made:
+                made = self._made(out, args)
+                self._keep(key, made)
+                self._learn(key, made)
             return out
-        tensors = [_empty(*each) for each in made]
+        self._keep(key, made)
+        tensors = [self.new(each) for each in made]
         return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
+    def new(self, made: Made) -> Tensor:
+        """A tensor without data."""
+        return torch.empty_strided(made.shape, made.stride, dtype=made.dtype, device="meta")
 
-def _spelt(args: Any) -> tuple[Hashable, ...]:
-    """Arguments as far as the meta device can tell them apart. Raises UnknownError."""
-    found: list[Hashable] = []
-    for each in args:
-        kind = type(each)
-        if kind in _PLAIN:
-            if not each.is_meta or each.layout is not torch.strided:
+    def view(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """What gives another look at what it is given, or changes it: as quickly asked as remembered."""
+        return func(*args, **kwargs)
+
+    def ours(self, tensor: Tensor) -> bool:
+        """Whether a tensor is one of those that have no data."""
+        return type(tensor) in (Tensor, nn.Parameter) and tensor.is_meta
+
+    def _keep(self, key: Hashable, made: tuple[Made, ...] | None) -> None:
+        if key not in self.made and len(self.made) < MOST:
+            self.made[key] = made
+
+    def _views(self, func: Any) -> bool:
+        if func not in self.views:
+            schema = func._schema
+            self.views[func] = schema.is_mutable or any(each.alias_info is not None for each in schema.returns)
+        return self.views[func]
+
+    def _spelt(self, args: Any) -> tuple[Hashable, ...]:
+        """Arguments as far as torch can tell them apart without data. Raises UnknownError."""
+        found: list[Hashable] = []
+        for each in args:
+            kind = type(each)
+            if isinstance(each, Tensor):
+                if not self.ours(each) or each.layout is not torch.strided or each.is_conj() or each.is_neg():
+                    raise UnknownError
+                found.append(Made(each.shape, each.stride(), each.dtype))
+            elif kind in (list, tuple):
+                found.append(self._spelt(each))
+            elif kind in _SAID:
+                found.append((kind, each))  # 1, 1.0 and True are the same key and not the same argument
+            else:
                 raise UnknownError
-            found.append((each.shape, each.stride(), each.dtype, each.is_conj(), each.is_neg()))
-        elif kind in (list, tuple):
-            found.append(_spelt(each))
-        elif kind in _SAID:
-            found.append((kind, each))  # 1, 1.0 and True are the same key and not the same argument
-        else:
-            raise UnknownError
-    return tuple(found)
+        return tuple(found)
+
+    def _made(self, out: Any, args: Any) -> tuple[Made, ...] | None:
+        """What was made; None for a view, for what was changed in place, and for all that is no plain tensor."""
+        tensors = out if isinstance(out, tuple) and len(out) > 1 else (out,)
+        given = {each.untyped_storage()._cdata for each in _tensors(args)}
+        if any(
+            not isinstance(each, Tensor)
+            or not self.ours(each)
+            or isinstance(each, nn.Parameter)
+            or each.layout is not torch.strided
+            or each.is_conj()
+            or each.is_neg()
+            or each.untyped_storage()._cdata in given
+            for each in tensors
+        ):
+            return None
+        found = tuple(Made(each.shape, each.stride(), each.dtype) for each in tensors)
+        again = [self.new(each).untyped_storage().nbytes() for each in found]
+        return found if again == [each.untyped_storage().nbytes() for each in tensors] else None
+
+    def _alike(self, key: Any) -> tuple[Made, ...] | None:
+        """What an elementwise operation gives, where it was asked of inputs that lie in memory as these do."""
+        if torch.Tag.pointwise not in key[0].tags or (pattern := _pattern(key)) is None:
+            return None
+        laid = self.laid.get(pattern[0])
+        return (laid_out(pattern[1], laid),) if laid else None
+
+    def _learn(self, key: Any, made: tuple[Made, ...] | None) -> None:
+        if torch.Tag.pointwise not in key[0].tags or (pattern := _pattern(key)) is None:
+            return
+        order = made and len(made) == 1 and _order(made[0])
+        laid = Layout(order, made[0].dtype) if made and order else None
+        if laid and (laid_out(pattern[1], laid),) != made:  # it is no such operation
+            laid = None
+        self.laid.setdefault(pattern[0], laid)
 
 
-def _made(out: Any, args: Any) -> tuple[Made, ...] | None:
-    """What was made; None for a view, for what was changed in place, and for all that is no plain tensor."""
-    tensors = out if isinstance(out, tuple) and len(out) > 1 else (out,)
-    given = {each.untyped_storage()._cdata for each in _tensors(args)}
-    if any(
-        type(each) is not Tensor
-        or not each.is_meta
-        or each.layout is not torch.strided
-        or each.is_conj()
-        or each.is_neg()
-        or each.untyped_storage()._cdata in given
-        for each in tensors
-    ):
-        return None
-    found = tuple((each.shape, each.stride(), each.dtype) for each in tensors)
-    again = [_empty(*each).untyped_storage().nbytes() for each in found]
-    return found if again == [each.untyped_storage().nbytes() for each in tensors] else None
+class FakeShapes(Shapes):
+    """The same of fake tensors, which go where a CPU's would."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mode: FakeTensorMode | None = None  # that the tensors at hand belong to
+
+    def new(self, made: Made) -> Tensor:
+        assert self.mode is not None
+        with in_kernel_invocation_manager(self.mode):
+            inner = super().new(made)
+        return FakeTensor(self.mode, inner, CPU)
+
+    def view(self, func: Any, args: Any, kwargs: Any) -> Any:
+        if func._schema.is_mutable or not all(map(self.ours, _tensors((*args, *kwargs.values())))):
+            return func(*args, **kwargs)
+        assert self.mode is not None
+        with in_kernel_invocation_manager(self.mode):
+            out = func(*args, **kwargs)
+        if isinstance(out, Tensor):
+            return FakeTensor(self.mode, out, CPU)
+        return type(out)(FakeTensor(self.mode, each, CPU) for each in out)
+
+    def ours(self, tensor: Tensor) -> bool:
+        return type(tensor) is FakeTensor and tensor.fake_device == CPU and tensor.fake_mode is self.mode
 
 
-def _empty(shape: torch.Size, stride: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    return torch.empty_strided(shape, stride, dtype=dtype, device="meta")
+def laid_out(shape: Sequence[int], layout: Layout) -> Made:
+    """A tensor without gaps whose axes lie in this order, the widest step first."""
+    stride, step = [0] * len(shape), 1
+    for axis in reversed(layout.order):
+        stride[axis], step = step, step * shape[axis]
+    return Made(torch.Size(shape), tuple(stride), layout.dtype)
+
+
+def _order(made: Made) -> tuple[int, ...]:
+    """The axes in the order of their steps in memory, the widest first."""
+    return tuple(sorted(range(len(made.shape)), key=lambda axis: -made.stride[axis]))
+
+
+def _lies(made: Made) -> Hashable:
+    """How a tensor lies in memory: which axes take wider steps than which, whatever their sizes, but for 1."""
+    steps = sorted({*made.stride, 0})
+    ones = tuple(size == 1 for size in made.shape)
+    wide = [axis for axis in _order(made) if made.shape[axis] != 1]
+    gaps = any(made.stride[a] != made.stride[b] * made.shape[b] for a, b in pairwise(wide))
+    return tuple(map(steps.index, made.stride)), ones, gaps or bool(wide and made.stride[wide[-1]] != 1), made.dtype
+
+
+def _pattern(key: Any) -> tuple[Hashable, tuple[int, ...]] | None:
+    """How the inputs of an operation lie, whatever their sizes, and the shape that they have together, if any."""
+    func, args, kwargs, default = key
+    shape: list[int] = []
+    found: list[Hashable] = [func, default]
+    for each in (*args, *(value for pair in kwargs for value in pair)):
+        if not isinstance(each, Made):
+            if not isinstance(each, tuple) or len(each) != 2 or not isinstance(each[0], type):
+                return None  # a list of tensors
+            found.append(each[0] if each[0] in (int, float) else each)
+            continue
+        shape = [1] * (len(each.shape) - len(shape)) + shape
+        for axis in range(-len(each.shape), 0):
+            if shape[axis] == 1:
+                shape[axis] = each.shape[axis]
+            elif each.shape[axis] not in (1, shape[axis]):
+                return None
+        found.append(_lies(each))
+    return None if 0 in shape or not shape else ((*found, *(size == 1 for size in shape)), tuple(shape))
 
 
 def _tensors(args: Any) -> list[Tensor]:

@@ -29,6 +29,8 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     "activations": (),
     "kv-cache": ("dtype",),
 }
+# These in the order in which one asks least: a run for training tells what is kept, and what a forward pass multiplies.
+TOGETHER = ("params", "train-flops", "activations", "flops", "kv-cache")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +42,7 @@ class Traced(Component):
     counts: Mapping[Class, tuple[Expr, ...]] = field(default_factory=dict, hash=False)
     conditions: tuple[Condition, ...] = ()
     quantity: str = STORED  # what its rows answer
+    states: frozenset[str] = frozenset()  # the paths of rows that are a cache's and neither keys nor values
     maker: str = ""  # the library that its code comes from
     measure: Callable[[str], Traced] | None = field(default=None, compare=False)  # what torch says of a quantity
     lifted: Callable[[], Component] | None = field(default=None, compare=False)  # its operations, where recognised
@@ -61,6 +64,21 @@ class Traced(Component):
     @property
     def about(self) -> str:
         return f"{self.title}: its formula is found from builds of its own code."
+
+    def __copy__(self) -> Traced:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Traced:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process is sent. Raises WitnessError for a model whose code is run here when it is asked."""
+        if self.measure is not None or self.lifted is not None:
+            raise WitnessError(
+                f"{self.stem} is traced: it runs its code in this process and cannot be pickled; trace it again there, "
+                "or send what code() gives of a formula"
+            )
+        return vars(self)
 
     def forward(self, ops: Operations, *inputs: Any) -> Any:
         raise WitnessError(f"{self.stem} is a trace of stored weights; its forward is torch's")
@@ -93,8 +111,7 @@ class Traced(Component):
         if self.quantity != STORED:
             for (path, shape), counts in self.counts.items():
                 output = Tensor(path, tuple(dim for dim in shape if dim != 1), grad=ONE)
-                state = self.quantity == "kv-cache" and path.rpartition(".")[2] not in ("keys", "values")
-                what = STATE if state else ""
+                what = STATE if path in self.states else ""
                 seen = Entry(Kind.OBSERVED, path, (), output, function=what, measured=self.quantity)
                 tree.scope(path.split("."), counts).items.append(seen)
             return Ledger(tree.root, None)
@@ -157,7 +174,7 @@ class Tree:
         for again in each:
             key = (*key, (words[-1], again))
             if key not in self.scopes:
-                self.scopes[key] = Scope("", Module(words[-1]), again, stored=ONE)
+                self.scopes[key] = Scope("", Module(words[-1]), again, distinct=ONE)
                 scope.items.append(self.scopes[key])
             scope = self.scopes[key]
         return scope

@@ -16,7 +16,7 @@ from typing import cast
 from sympy import Add, Expr, Integer, Symbol, fraction, together
 
 from ..language.errors import UnknownNameError, WitnessError
-from ..language.sizes import AtMost, Condition, Divides, Equals
+from ..language.sizes import AtMost, Condition, Divides, Equals, without_implied
 from ..language.symbols import RANK, SYMBOLS
 from ..models.model import Model
 from ..models.provenance import Pinned, Place, Provenance, Reading
@@ -99,7 +99,12 @@ class Tracer:
         letters = {name: symbol for name, symbol in settling.letters.items() if name in moving}
         stem = target.rpartition("/")[2].replace(":", "-")
         found = Traced(
-            title=title, stem=stem, counts=totals, conditions=whole_conditions(every), quantity=wanted.quantity
+            title=title,
+            stem=stem,
+            counts=totals,
+            conditions=whole_conditions(every),
+            quantity=wanted.quantity,
+            states=frozenset(path for path, _ in totals if wanted.state(path)),
         )
         checking = Checking(samples, sizes, first, letters)
         checked = checking.fresh(found)
@@ -111,7 +116,7 @@ class Tracer:
         edges = Checking(samples, sizes, first, known).edges(probed)
         named = self._named([*known, *(each.limit for each in bounds), *samples.ties, *(each.name for each in pinned)])
         ends = [each.condition({**named, **letters}) for each in bounds]
-        conditions = (*probed.conditions, *edges, *ends, *self._held(pinned, named))
+        conditions = without_implied((*probed.conditions, *edges, *ends, *self._held(pinned, named)))
         used = {symbol for each in every for symbol in each.free_symbols}
         used |= {symbol for each in (*edges, *ends) for symbol in each.symbols}
         names = {symbol: name for name, symbol in named.items()}

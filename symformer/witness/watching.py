@@ -14,19 +14,20 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from ..language.errors import WitnessError
-from .shapes import Shapes
+from .shapes import FakeShapes, Shapes
 
 Rows = dict[str, tuple[int, ...]]
 Factors = tuple[int, ...]
 Site = tuple[tuple[CodeType, int], ...]  # functions, and how far each had come
 aten = torch.ops.aten
-SHAPES = Shapes()
+SHAPES, FAKES = Shapes(), FakeShapes()
 
 
 class Where:
@@ -149,6 +150,24 @@ class Remembering(Unmasked):  # type: ignore[no-untyped-call]
         if func is aten._local_scalar_dense.default:
             return super().__torch_dispatch__(func, types, args, kwargs)
         return SHAPES.call(func, args, kwargs)
+
+
+class Faked(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """The same for the fake tensors of a mode, which is on below."""
+
+    def __init__(self, mode: FakeTensorMode) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.fake = mode
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.ops.prim.device.default:
+            return args[0].fake_device
+        FAKES.mode = self.fake
+        return FAKES.call(func, args, kwargs)
 
 
 class Counter(Remembering):

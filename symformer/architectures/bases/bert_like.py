@@ -8,22 +8,24 @@ from typing import Any
 
 from sympy import Expr
 
-from ...components.base import Component
-from ...components.dropout import Dropout
-from ...components.layer_norm import LayerNorm
-from ...components.mlp import MLP
-from ...components.position_embedding import PositionEmbedding
-from ...components.post_norm_block import PostNormBlock
-from ...components.segment_embedding import SegmentEmbedding
-from ...components.self_attention import SelfAttention
-from ...components.token_embedding import TokenEmbedding
+from ...components import (
+    MLP,
+    Component,
+    Dropout,
+    LayerNorm,
+    PositionEmbedding,
+    PostNormBlock,
+    SegmentEmbedding,
+    SelfAttention,
+    TokenEmbedding,
+)
 from ...configs.fields import Chance, Function, Switch
 from ...language.sizes import Divides
 from ...language.symbols import A, E
 from ...ledger.facts import Activation, Tensor
 from ...ledger.operations import Operations
-from ..base import option
-from .stacked import Names, Stacked, with_positions
+from ..base import Names, option
+from .stacked import Stacked, with_positions
 
 FIXED: Mapping[str, tuple[Any, ...]] = {"position_embedding_type": ("absolute",), "is_decoder": (False,)}
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...components.base import Component
-from ...components.gated_mlp import GatedMLP
-from ...components.self_attention import SelfAttention
+from ...components import Component, GatedMLP, SelfAttention
 from ...configs.fields import Switch
 from ..base import Variants, option
 from .llama_like import LlamaLike

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
-from ...components.base import Component
-from ...components.lm_head import LMHead
-from ...components.rms_norm import RMSNorm
+from ...components import Component, LMHead, RMSNorm
 from ...configs.fields import Switch
 from ...ledger.facts import Tensor
 from ...ledger.operations import Operations
@@ -47,10 +45,11 @@ class HubDecoder(Decoder):
     """A decoder as transformers has them: a class with a head, which may read the token table, and one without."""
 
     heads = {"ForCausalLM": {"head": "lm"}, "Model": {"head": "none"}}
+    logits: ClassVar[LMHead] = LMHead()  # what gives them
 
     head: Literal["lm", "none"] = "lm"
     tied: bool = option(Switch("tie_word_embeddings", False))
 
     @property
     def lm_head(self) -> LMHead | None:
-        return LMHead(tied=self.tied) if self.head == "lm" else None
+        return replace(self.logits, tied=self.tied) if self.head == "lm" else None

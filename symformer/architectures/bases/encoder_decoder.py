@@ -9,9 +9,7 @@ from typing import ClassVar, Literal
 
 from sympy import Expr
 
-from ...components.base import Component
-from ...components.lm_head import LMHead
-from ...components.token_embedding import TokenEmbedding
+from ...components import Component, LMHead, TokenEmbedding
 from ...language.symbols import L_dec, L_enc
 from ...ledger.facts import Tensor
 from ...ledger.operations import Operations

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...components.base import Component
-from ...components.rms_norm import RMSNorm
-from ...components.sandwich_block import SandwichBlock
+from ...components import Component, RMSNorm
 from ...configs.fields import Fields, Function, Switch
 from ...ledger.facts import Activation
 from ..base import Variants, option
 from .local_global import LocalGlobal
+from .sandwich import Sandwich
 
 
 @dataclass(frozen=True, kw_only=True)
-class GemmaLike(LocalGlobal):
+class GemmaLike(LocalGlobal, Sandwich):
     """As Gemma 2 has it."""
 
     config = Fields(
@@ -34,15 +33,3 @@ class GemmaLike(LocalGlobal):
     @property
     def norm(self) -> Component:
         return RMSNorm(offset=True)
-
-    def layer_of(self, attention: Component, mlp: Component) -> Component:
-        return SandwichBlock(
-            parts={
-                "input_layernorm": self.norm,
-                "self_attn": attention,
-                "post_attention_layernorm": self.norm,
-                "pre_feedforward_layernorm": self.norm,
-                "mlp": mlp,
-                "post_feedforward_layernorm": self.norm,
-            }
-        )

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...components.base import Component
-from ...components.layer_norm import LayerNorm
-from ...components.self_attention import SelfAttention
+from ...components import Component, LayerNorm, SelfAttention
 from ...configs.fields import Switch
 from ...language.sizes import Condition, Divides
 from ...language.symbols import A, E
 from ..base import Variants, option
 from .decoder import HubDecoder
-
-OWN_ATTENTION = "the code of its attention is its own, and nobody has read off it what it keeps"
 
 
 @dataclass(frozen=True, kw_only=True)

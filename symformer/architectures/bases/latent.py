@@ -7,10 +7,7 @@ from typing import ClassVar
 
 from sympy import Integer
 
-from ...components.base import Component
-from ...components.gated_mlp import GatedMLP
-from ...components.latent_attention import LatentAttention
-from ...components.moe import MoE
+from ...components import Component, GatedMLP, LatentAttention, MoE
 from ...configs.fields import Fields
 from ...language.sizes import AtMost, Condition, Divides
 from ...language.symbols import A, D_nope, D_rope, K, L_dense, L_moe, M, R_q, X, X_shared

@@ -7,12 +7,7 @@ from typing import ClassVar
 
 from sympy import Expr, Integer
 
-from ...components.base import Component
-from ...components.gated_mlp import GatedMLP
-from ...components.parallel_block import ParallelBlock
-from ...components.pre_norm_block import PreNormBlock
-from ...components.rotary_positions import RotaryPositions
-from ...components.self_attention import SelfAttention
+from ...components import Component, GatedMLP, ParallelBlock, PreNormBlock, RotaryPositions, SelfAttention
 from ...configs.fields import Chance, Fields, Function
 from ...configs.usual import NO_TABLE
 from ...language.sizes import AtMost, Condition, Divides

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...components.base import Component
-from ...components.mlp import MLP
-from ...components.pre_norm_block import PreNormBlock
-from ...components.self_attention import SelfAttention
+from ...components import MLP, Component, PreNormBlock, SelfAttention
 from ...configs.fields import Chance, Fields, Function
 from ...ledger.facts import Activation
-from ..base import option
+from ..base import Names, option
 from .gpt_like import GPTLike
-from .stacked import Names
 
 
 @dataclass(frozen=True, kw_only=True)

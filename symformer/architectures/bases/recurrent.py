@@ -5,17 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sympy import Symbol
 
-from ...components.base import Component
-from ...components.pre_norm_block import PreNormBlock
+from ...components import Component, PreNormBlock
 from ...configs.fields import Fields, Function, Switch
 from ...language.symbols import A_ssm, C_chunk, D_ssm, G_ssm, K_conv, N_state
 from ...ledger.facts import Activation
-from ..base import option
+from ..base import Names, Variants, option
 from .decoder import HubDecoder
-from .stacked import Names
 
 # What the configs of a mixer call its sizes.
 MIXER: Mapping[Symbol, tuple[str, ...]] = {
@@ -33,6 +32,7 @@ class Recurrent(HubDecoder):
     """As Mamba has it; a subclass hands in the mixer."""
 
     names = Names(table="embeddings", norm="norm_f")
+    variants: ClassVar[Variants] = ({}, {"tied": False}, {"bias": True}, {"convolution_bias": False}, {"head": "none"})
     config = Fields(
         inert=(
             # how weights are drawn; the precision of a sum; which of several kernels runs the scan
@@ -42,6 +42,7 @@ class Recurrent(HubDecoder):
         )
     )
 
+    tied: bool = option(Switch("tie_word_embeddings", True))
     bias: bool = option(Switch("use_bias", False))
     convolution_bias: bool = option(Switch("use_conv_bias", True))
     activation: Activation = option(Function("hidden_act", "silu"))

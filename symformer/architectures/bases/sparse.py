@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...components.base import Component
-from ...components.moe import MoE
+from ...components import Component, MoE
+from ...configs.fields import Fields
+from ...configs.usual import NO_WINDOW
 from ...language.sizes import AtMost
 from ...language.symbols import K, X
 from .llama_like import ROTARY_HEADS, LlamaLike
@@ -19,4 +20,20 @@ class Sparse(LlamaLike):
 
     @property
     def mlp(self) -> Component:
+        return self.experts
+
+    @property
+    def experts(self) -> MoE:
+        """The experts alone."""
         return MoE(activation=self.activation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseThroughout(Sparse):
+    """As Qwen has it: every layer has experts, and nothing is added for the loss that balances them."""
+
+    config = Fields(
+        fixed={"output_router_logits": (False,), "decoder_sparse_step": (1,), "mlp_only_layers": ([], None)},
+        # the width of the layers without experts; a factor of that loss; what the weights of experts add up to
+        inert=(*NO_WINDOW, "intermediate_size", "router_aux_loss_coef", "norm_topk_prob"),
+    )

@@ -8,26 +8,12 @@ from typing import ClassVar
 
 from sympy import Add, Expr
 
-from ...components.base import Component
-from ...components.dropout import Dropout
-from ...components.position_embedding import PositionEmbedding
-from ...components.token_embedding import TokenEmbedding
+from ...components import Component, Dropout, PositionEmbedding, TokenEmbedding
 from ...language.sizes import Relations
 from ...language.symbols import L
 from ...ledger.facts import Order, Tensor
 from ...ledger.operations import Operations
-from ..base import Architecture
-
-
-@dataclass(frozen=True)
-class Names:
-    """What torch calls the parts of a model."""
-
-    table: str = "embed_tokens"
-    positions: str = ""  # a table of those; "" where there is none
-    layers: str = "layers"
-    norm: str = "norm"
-    head: str = "lm_head"
+from ..base import Architecture, Names
 
 
 @dataclass(frozen=True)
@@ -37,7 +23,7 @@ class Stack:
     name: str
     count: Expr
     layer: Component
-    stored: Expr | None = None  # how many have weights of their own, which the others share; None: all
+    distinct: Expr | None = None  # how many have weights of their own, which the others share; None: all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +93,7 @@ def run_stacks(
     if len(stacks) > 1:
         return ops.mix_layers(name, total, {each.name: (each.count, each.layer, context) for each in stacks}, x, order)
     (only,) = stacks
-    return ops.repeat(only.name, only.count, only.layer, x, *context, stored=only.stored)
+    return ops.repeat(only.name, only.count, only.layer, x, *context, distinct=only.distinct)
 
 
 def with_positions(

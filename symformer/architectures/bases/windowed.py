@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from sympy import Integer
 
-from ...components.self_attention import SelfAttention
+from ...components import SelfAttention
 from ...configs.fields import Fields
 from ...language.sizes import AtMost, Condition
 from ...language.symbols import C_win

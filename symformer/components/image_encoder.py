@@ -1,0 +1,50 @@
+"""Image encoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from ..language.sizes import Divides
+from ..language.symbols import A, E, H, L, Z, Z_patch
+from ..ledger.facts import ONE, Activation, Tensor
+from ..ledger.operations import Operations
+from .base import Component
+from .layer_norm import LayerNorm
+from .patch_embedding import PatchEmbedding
+from .position_embedding import PositionEmbedding
+from .text_encoder import encoder_layer
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageEncoder(Component):
+    """A vision transformer with one more norm, before its layers; its class token, normalised, stands for the image,
+    Radford et al. 2021 [radford2021], section 2.4.
+
+    >>> ImageEncoder().params
+    E*Z_patch**2*N_chan + 4*L*E**2 + 2*L*E*H + 9*L*E + L*H + 6*E + E*Z**2/Z_patch**2
+    """
+
+    title = "Image encoder"
+    role = "tower"
+    shapes = "pixels[B,N_chan,Z,Z] -> x[B,E]"
+    constraints = (Divides(A, E), Divides(Z_patch, Z))
+
+    depth: Expr = L
+    width: Expr = E
+    heads: Expr = A
+    hidden: Expr = H
+    activation: Activation = "quick_gelu"
+    dropout: bool = False  # of attention weights
+
+    def forward(self, ops: Operations, pixels: Tensor) -> Tensor:
+        x = ops.call("embeddings.patch_embedding", PatchEmbedding(width=self.width, bias=False), pixels)
+        first = ops.learned("embeddings.class_embedding", self.width).view((ONE, ONE, self.width))
+        x = ops.precede("embeddings.tokens", first, x)
+        table = PositionEmbedding(rows=x.shape[1], width=self.width, held=True)
+        places = ops.call("embeddings.position_embedding", table, ops.index("places", 1, x.shape[1]))
+        x = ops.call("pre_layrnorm", LayerNorm(), ops.add("embeddings.positions", x, places))  # as torch's class has it
+        layer = encoder_layer(self.heads, self.width, self.hidden, self.activation, self.dropout, causal=False)
+        x = ops.repeat("encoder.layers", self.depth, layer, x)
+        return ops.call("post_layernorm", LayerNorm(), ops.select("first", x))

@@ -1,0 +1,59 @@
+"""What all quantities of a trace take, beside its parameters alone in the same process: only the ratios mean anything.
+
+Run with ``pytest -s tests/benchmarks/bench_trace.py``. A build is a model made, a run is one that multiplies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from time import process_time
+from typing import Any
+
+import pytest
+
+from symformer.language.errors import SymformerError
+from symformer.witness import session, trace
+from symformer.witness.results import Trace
+from symformer.witness.session import Session
+from symformer.witness.traced import TOGETHER
+
+TYPES = ("mistral", "bert", "t5", "mixtral", "gpt2")
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How many models were built, and how many ran."""
+    found: Counter[str] = Counter()
+
+    def counting(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            found[what] += 1
+            return function(*args, **kwargs)
+
+        return counted
+
+    monkeypatch.setattr(session, "built", counting("builds", session.built))
+    for name in ("run", "kept"):
+        monkeypatch.setattr(Session, name, counting("runs", getattr(Session, name)))
+    return found
+
+
+@pytest.mark.parametrize("model_type", TYPES)
+def test_all_quantities_beside_the_parameters(model_type: str, made: Counter[str]) -> None:
+    trace(f"hf:{model_type}")  # imports, and what torch is asked once
+    found: Trace | None = None
+    seconds: dict[str, float] = {}
+    for quantity in TOGETHER:
+        made.clear()
+        begun = process_time()
+        try:
+            found = trace(f"hf:{model_type}") if found is None else found
+            found.of(quantity)
+        except SymformerError as error:
+            print(f"\n{model_type}: {error}", end="")  # noqa: T201
+        seconds[quantity] = process_time() - begun
+        times = seconds[quantity] / seconds["params"]
+        print(f"\n{model_type} {quantity}: {made['builds']} builds, {made['runs']} runs, {times:.1f}", end="")  # noqa: T201
+    times = sum(seconds.values()) / seconds["params"]
+    print(f"\n{model_type}: all quantities take {times:.1f} times what its parameters take")  # noqa: T201
