@@ -41,7 +41,8 @@ APART = {
     **dict.fromkeys(("clip", "vit"), "an image is no token, and is not run"),
     "whisper": "sound is no token, and is not run",
 }
-CHEAP = ("gpt2", "starcoder2")
+CHEAP = ("albert", "distilbert", "gpt2", "starcoder2")
+CAST = re.compile("_(un)?cast$|_late$")  # when a norm goes to another precision: a run in single precision does not
 # What a run of torch shows; the others are elementwise, or are not computed at all.
 LIFTS = (
     *(Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.SCORES, Kind.MIX, Kind.EXPERTS, Kind.PARAMETER),
@@ -93,7 +94,9 @@ def rows(
             back = entry.window if entry.mask == "causal" else None  # one that looks both ways changes nothing counted
             window = back.xreplace(at) if back is not None else None
             function = entry.function if entry.kind in (Kind.NORM, Kind.LOOKUP) else ""  # else how it is computed
-            function = function.removesuffix("_uncast")  # of a run in single precision nothing is cast
+            function = CAST.sub("", function)
+            if entry.kind is Kind.NORM and not entry.weights:  # elementwise
+                continue
             facts = (function, entry.mask, window, entry.logits)
             row = (
                 name(entry.path),
@@ -130,13 +133,12 @@ def test_what_is_composed_is_what_is_lifted(name: str, tmp_path: Path) -> None:
     ours = model.component
     assert isinstance(ours, Architecture)
     run = {symbol(each): point[each] for each in RUN if each in point}
-    stacks = {f"{stack}.": "layers." for stack in ours.witness.stacks}
 
     def renamed(path: str) -> str:
         path = f"{star(path)}.".removeprefix(ours.witness.prefix).rstrip(".")
         for name, to in ours.witness.rename.items():
             path = path.replace(star(name), star(to))
-        return next((path.replace(theirs, to, 1) for theirs, to in stacks.items() if path.startswith(theirs)), path)
+        return re.sub(r"^\w+\.\*", "layers.*", path) if ours.witness.stacks else path  # all in one list, or in several
 
     letters = {trace.letters[size]: value for size, value in point.items() if size in trace.letters}
     cores = {entry.path for _, entry in model.ledger if entry.kind in (Kind.SCORES, Kind.MIX)}

@@ -78,7 +78,12 @@ def _last(model: Any, given: dict[str, Any]) -> Iterator[None]:
     head = model.get_output_embeddings()
     if head is None:
         raise WitnessError("which module gives the logits is not known")
-    hook = head.register_forward_pre_hook(lambda module, read: (read[0][:, -1:], *read[1:]))
+
+    def read(module: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        states = given[0].is_floating_point()  # and not tokens, where the same module looks these up
+        return (given[0][:, -1:], *given[1:]) if states else given
+
+    hook = head.register_forward_pre_hook(read)
     try:
         yield
     finally:

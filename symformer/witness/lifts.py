@@ -20,6 +20,7 @@ from .lifting import Lifted, Reader, Sight, Sights, Trained
 from .lifting.check import OTHERWISE, Check, active
 from .lifting.latents import decoded, from_latents
 from .lifting.looking import Runs, numbers_at, sight_at, tied, trained_at
+from .lifting.sights import Numbers, Row, number
 from .lifting.small import deeper, real_sight, small
 from .points import session
 from .raised import sentence
@@ -99,7 +100,11 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
         confirmed=dict.fromkeys(CHECKED, 0),
     )
     points = [
-        {**_deep(point, rounds, letters), **({"C": c} if runs.cached else {}), **dict.fromkeys(windows, w)}
+        {
+            **_deep(point, rounds, letters),
+            **({"C": c + _longest(rows, numbers_at(point, letters))} if runs.cached else {}),
+            **dict.fromkeys(windows, w),
+        }
         for point, c, w in zip(products.checked, CACHES, WINDOWS, strict=True)
     ]
 
@@ -129,6 +134,12 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     named = {name: str(size) for name, size in letters.items()} | ({"C": "C"} if runs.cached else {})
     model = replace(products.model, component=lifted)
     return replace(products, model=model, checked=tuple(points), letters={**products.letters, **named})
+
+
+def _longest(rows: Sequence[Row], numbers: Numbers) -> int:
+    """The most places that a convolution reads again: a shorter prompt is padded before it is kept."""
+    kernels = [entry.weights[0].shape[2] for _, entry in rows if entry.causal]
+    return max((number(each, numbers) or 0 for each in kernels), default=0)
 
 
 def _known(shape: Shape, same: Mapping[Symbol, Expr]) -> Shape:

@@ -92,7 +92,7 @@ class Check:
 
         def prefilled() -> Found:
             found = cached()
-            if getattr(outputs[-1], "past_key_values", None) is None:
+            if all(getattr(outputs[-1], name, None) is None for name in ("past_key_values", "cache_params")):
                 raise WitnessError("the model gives back no cache")
             return found
 
@@ -101,7 +101,7 @@ class Check:
         def held() -> Found:
             if not outputs:
                 prefilled()
-            sizes.extend(each.numel() for each in tensors_of(outputs[-1].past_key_values).values())
+            sizes.extend(each.numel() for each in tensors_of(getattr(outputs[-1], "past_key_values", None)).values())
             return _found(Counter(2 * size for size in sizes))
 
         kept = self.hold("kv-cache", numbers, held, dtype="bf16")

@@ -9,10 +9,12 @@ from math import prod
 
 from sympy import Expr
 
+from ...language.errors import WitnessError
 from ...language.symbols import B, C, S
 from ...ledger.facts import ATTENDING, ONE, Entry, Kind, Tensor
 from ..fitting import Point
 from ..points import session
+from ..raised import sentence
 from ..traced import Traced
 from ..watching import Products
 from .looking import Runs
@@ -20,12 +22,17 @@ from .sights import Numbers, Row, number, star
 
 
 def decoded(runs: Runs, point: Point) -> Products:
-    """The products of one new token, after those that a cache keeps."""
+    """The products of one new token, after those that a cache keeps. Raises WitnessError."""
     assert runs.cached is not None
-    at = session(runs.build, point)
-    before = at.run(partial(runs.cached, point=point))
-    seen = Products(at.model())
-    at.run(partial(runs.cached, point=point, after=before), seen)
+    try:
+        at = session(runs.build, point)
+        before = at.run(partial(runs.cached, point=point))
+        seen = Products(at.model())
+        at.run(partial(runs.cached, point=point, after=before), seen)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever somebody's code raises
+        raise WitnessError(f"no token can follow others: {sentence(error)}") from None
     return seen
 
 

@@ -45,13 +45,16 @@ def weights(
     sights: Sights, row: Class, module: str, stored: Class, bias: str, shape: Shape
 ) -> tuple[tuple[Class, ...], tuple[Weight, ...]]:
     """Of a matrix and its bias, what a product in this module stores itself, and what another operation stores."""
-    counts, home = sights.products.counts[row], stored[0].rpartition(".")[0]
-    own = home == module and sights.stored.counts[stored] == counts and stored not in sights.used
-    held, shared = ([stored], []) if own else ([], [Weight(stored[0], shape)])
+    counts = sights.products.counts[row]
+
+    def own(each: Class) -> bool:
+        here = each[0].rpartition(".")[0] == module and sights.stored.counts[each] == counts
+        return here and each not in sights.used
+
+    held, shared = ([stored], []) if own(stored) else ([], [Weight(stored[0], shape)])
     for each in sights.weights.get(bias, []):
         if each[1] == (shape[0],):
-            mine = each[0].rpartition(".")[0] == module and each not in sights.used
-            held, shared = ([*held, each], shared) if mine else (held, [*shared, Weight(*each)])
+            held, shared = ([*held, each], shared) if own(each) else (held, [*shared, Weight(*each)])
     return tuple(held), tuple(shared)
 
 
