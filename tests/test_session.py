@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 from click.testing import CliRunner
-from torch import nn
+from torch import Tensor, nn
 from transformers import GPT2Config, GPT2LMHeadModel
 
 import symformer as sf
@@ -144,6 +144,35 @@ def test_what_torch_gave_once_it_gives_again(func: Any, args: Any) -> None:
         return [(x.shape, x.stride(), x.dtype, x.device.type, x.untyped_storage().nbytes()) for x in each]
 
     assert told(once) == told(again) == told(truth)
+
+
+def lying(*sizes: int) -> list[Tensor]:
+    """Tensors of one shape that lie in memory in different ways: as they are, turned, spread out, with gaps."""
+    whole = torch.empty(sizes, device="meta")
+    turned = torch.empty(sizes[::-1], device="meta").permute(*reversed(range(len(sizes))))
+    gaps = torch.empty((*sizes[:-1], 2 * sizes[-1]), device="meta")[..., : sizes[-1]]
+    return [whole, turned, gaps, torch.empty(sizes[-1], device="meta").expand(sizes)]
+
+
+@pytest.mark.parametrize("func", [aten.mul.Tensor, aten.add.Tensor, aten.gt.Tensor, aten.where.self])
+@pytest.mark.parametrize("ones", [(), (0,), (2,)])
+def test_what_works_element_by_element_is_known_at_other_sizes(func: Any, ones: tuple[int, ...]) -> None:
+    """Asked of torch at one size, told at two others: the same shape, steps and kind as torch gives there."""
+
+    def sized(*sizes: int) -> list[Tensor]:
+        return lying(*(1 if axis in ones else size for axis, size in enumerate(sizes)))
+
+    shapes = Shapes()
+    told = 0
+    for sizes in ((2, 3, 5), (7, 4, 6), (3, 9, 2)):
+        for first in [*sized(*sizes), torch.empty(sizes[-1], device="meta")]:
+            for second in [*sized(*sizes), torch.empty(sizes[1], 1, device="meta")]:
+                args = (first > 0, first, second) if func is aten.where.self else (first, second)
+                known = len(shapes.laid)
+                out, truth = shapes.call(func, args, None), func(*args)
+                told += len(shapes.laid) == known
+                assert (out.shape, out.stride(), out.dtype) == (truth.shape, truth.stride(), truth.dtype)
+    assert told >= 50  # of 75
 
 
 @pytest.mark.parametrize(

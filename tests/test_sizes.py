@@ -18,7 +18,7 @@ from sympy import Float, Integer, Rational, Symbol, nan, oo, sin
 import symformer as sf
 from symformer.commands.cli import cli
 from symformer.language.errors import SymformerError
-from symformer.language.sizes import AtMost, close
+from symformer.language.sizes import AtMost, Divides, close, without_implied
 from symformer.language.symbols import SYMBOLS, A, B, D, E, G, H, L, S, V, W
 
 LLAMA = {"V": 29, "E": 24, "H": 7, "L": 5, "A": 6, "G": 3, "D": 10}
@@ -302,3 +302,11 @@ def test_a_formula_that_fills_a_screen_says_how_long_it_is() -> None:
     assert len(repr(long)) < 400
     assert long._repr_latex_() is None
     assert sf.architecture("gpt2").params._repr_latex_() == "$12 L E^{2} + 13 L E + V E + P E + 2 E$"
+
+
+def test_what_divides_a_size_divides_its_multiples() -> None:
+    """E is a multiple of A: so are E·G and 2E. Where it is one of 2A it is one of A; what E divides is not said."""
+    first, product, twice = Divides(A, E), Divides(A, E * G), Divides(2 * A, E)
+    assert without_implied((product, first, Divides(A, 2 * E), first)) == (first,)
+    assert without_implied((twice, first)) == without_implied((first, twice)) == (twice,)
+    assert without_implied((Divides(A, G), first, Divides(E, A))) == (Divides(A, G), first, Divides(E, A))

@@ -21,7 +21,7 @@ from .measure import releases
 from .points import Build, Call, Points
 from .results import UP_TO, OutOfTimeError, Trace, UnbuiltError
 from .samples import Decided, Samples, Wanted
-from .session import is_state, silence
+from .session import is_state
 from .traced import Traced, answerable
 from .tracing import DEPTHS, Letters, Tracer
 from .watching import Rows
@@ -104,15 +104,14 @@ class Runner:
 
     def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points, least: int = 0) -> Trace:
         """The trace of a run at some lengths, with no fewer layers than some to begin with. Raises WitnessError."""
-        with silence():
-            try:
-                return self._trace(found, quantity, lengths, points, least)
-            except OutOfTimeError:
+        try:
+            return self._trace(found, quantity, lengths, points, least)
+        except OutOfTimeError:
+            raise
+        except WitnessError as error:
+            if not points.apart(isinstance(error, UnfitError)):
                 raise
-            except WitnessError as error:
-                if not points.apart(isinstance(error, UnfitError)):
-                    raise
-                return self._trace(found, quantity, lengths, points, least)
+            return self._trace(found, quantity, lengths, points, least)
 
     def _trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points, least: int) -> Trace:
         run = RUNS[quantity]

@@ -121,9 +121,8 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
             session(build, {}).model()
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}") from None
-        with silence():
-            samples = Samples(stored(build), start)
-            traced = Tracer(samples, letters).trace(target, f"{source.name} of transformers, traced")
+        samples = Samples(stored(build), start)
+        traced = Tracer(samples, letters).trace(target, f"{source.name} of transformers, traced")
         return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
 
 
@@ -176,8 +175,7 @@ def trace(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            with silence():
-                found = Tracer(Samples(stored(at), start), letters, fixed=pinned).trace(name, title)
+            found = Tracer(Samples(stored(at), start), letters, fixed=pinned).trace(name, title)
         except WitnessError as error:
             error.args = (f"{error}{hint}",)
             raise
