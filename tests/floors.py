@@ -136,6 +136,12 @@ def arrows(package: Path = PACKAGE) -> set[tuple[str, str]]:
     }
 
 
+def lines(package: Path = PACKAGE) -> dict[str, int]:
+    """How long the file of each architecture is."""
+    kept = [path for path in package.glob("architectures/*.py") if path.stem not in ("__init__", "base")]
+    return {path.stem.replace("_", "-"): len(path.read_text("utf-8").splitlines()) for path in kept}
+
+
 def count(package: Path = PACKAGE) -> str:
     """The house in a few numbers."""
     found = arrows(package)
@@ -143,12 +149,14 @@ def count(package: Path = PACKAGE) -> str:
     rooms = {room(name) for name in graph(package)} - {"__init__", "__main__"}
     root = [path.name for path in package.glob("*.py") if not path.name.startswith("__")]
     longest = max(files(package), key=lambda path: len(path.read_text("utf-8").splitlines()))
-    lines = len(longest.read_text("utf-8").splitlines())
+    length = len(longest.read_text("utf-8").splitlines())
+    sizes = [f"{size:5} {name}" for name, size in sorted(lines(package).items(), key=lambda item: item[::-1])]
     return "\n".join(
         [
             f"{len(graph(package))} modules in {len(rooms)} rooms, {len(root)} of them modules on the root",
             f"{len(found)} arrows between rooms, {len(up)} up, {len(cycles(package))} ways round",
-            f"the longest file is {longest.relative_to(package)}, {lines} lines",
+            f"the longest file is {longest.relative_to(package)}, {length} lines",
+            *(["architectures, in lines:", *sizes] if sizes else []),
         ]
     )
 

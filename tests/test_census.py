@@ -246,6 +246,30 @@ def test_a_usual_size_that_no_trace_changes_is_named(model_type: str, names: lis
 
 
 # Of each report, a few models, which are traced again.
+def test_the_page_says_which_operations_were_recognised() -> None:
+    lifts = {
+        "all_known": {"observed": [], "confirmed": {"params": 3, "flops": 3}, "refused": {}},
+        "some": {
+            "observed": ["h.*.mm"],
+            "confirmed": {"params": 3},
+            "refused": {"train-flops": "who | knows", "kv-cache": "who | knows", "decode-flops": "no cache"},
+        },
+        "none": {"why": "it cannot be run"},
+    }
+    entries = [entry(name, formula="E", text="E", lift=lift) for name, lift in lifts.items()]
+    shown = page(Census([*entries, entry("wild", why="x is odd")], {"torch": "2.0"}, "flops"))
+    assert "recognised as an operation: **1 of 3**" in shown
+    for row in (
+        "| lifted into operations | 1 | 1 |",
+        "| [all\\_known](#all_known-causal) | causal | yes | params, flops |  |",
+        "| [some](#some-causal) | causal | no: `h.*.mm` | params | `train-flops`, `kv-cache`: who \\| knows; "
+        "`decode-flops`: no cache |",
+        "| [none](#none-causal) | causal | no |  | it cannot be run |",
+    ):
+        assert row in shown.splitlines(), row
+    assert "lifted" not in page(Census([entry("plain", formula="E", text="E")], {}, "flops"))
+
+
 AGAIN = {
     "census.md": [("bert", "masked"), ("qwen3_moe", "causal"), ("t5", "seq2seq")],
     "census-flops.md": [("bloom", "causal"), ("mamba2", "causal")],
@@ -271,4 +295,5 @@ def test_the_report_is_of_the_libraries_that_are_here(name: str) -> None:
         remade = section(survey(model_type, head, quantity), letter)
         assert remade in report, (
             f"run: symformer census -q {quantity} --head {' --head '.join(heads)} -o reports/{name}"
+            + " --lifts" * (quantity == "flops")
         )

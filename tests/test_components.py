@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 import torch
@@ -37,7 +39,7 @@ from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
-from symformer import architecture, component
+from symformer import architecture, component, components
 from symformer.components import component_class, names
 from symformer.components.post_norm_block import PostNormBlock
 from symformer.components.self_attention import SelfAttention
@@ -333,3 +335,13 @@ def test_divides_names_both_sizes() -> None:
     ):
         Divides(A, E).check({E: 10, A: 3})
     assert assignment("A=3")[0] == A
+
+
+def test_a_component_is_imported_by_the_name_of_its_class() -> None:
+    """And type checkers, which do not run what imports it, read the same names."""
+    listed = re.findall(r"^    from \.(\w+) import (\w+) as \2$", Path(components.__file__).read_text("utf-8"), re.M)
+    assert [stem.replace("_", "-") for stem, _ in listed] == names()
+    for stem, name in listed:
+        assert getattr(components, name) is component_class(stem.replace("_", "-"))
+    with pytest.raises(ImportError, match="LayerNorn"):
+        from symformer.components import LayerNorn  # noqa: F401

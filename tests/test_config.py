@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -17,9 +18,10 @@ import transformers
 
 from symformer import SymformerError, from_config
 from symformer.architectures import architecture, architecture_class, model_types, names, presets, registry
-from symformer.architectures.base import Architecture
+from symformer.architectures.base import Architecture, Choice, Field, Fields, Switch, Witness, option, usual
+from symformer.architectures.bases.llama_like import LlamaLike
 from symformer.configs.finding import reader
-from symformer.language.symbols import SYMBOLS
+from symformer.language.symbols import SYMBOLS, E, H
 
 # A config by model type, with what it should come to: class, and sizes that all differ.
 CONFIGS: list[tuple[str, dict[str, Any]]] = [
@@ -364,3 +366,33 @@ def test_a_config_keeps_a_width_of_its_own(tmp_path: Path) -> None:
         architecture("gpt2").params.value(str(path))
     path.write_text(json.dumps({**GPT2, "n_inner": 48}), "utf-8")
     assert from_config(str(path)).params.code() == architecture("gpt2").params.code()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Narrow(LlamaLike):
+    """Llama, with an option by another name, one more, and a field of its own."""
+
+    title = "Narrow"
+    config = Fields(usual({E: 64, H: Field(("wide",), 4 * E)}), fixed={"clip": (None,)}, inert=("seed",))
+    witness = Witness("Narrow")
+
+    tied: bool = option(Switch("share", True))
+    gated: bool = option(Choice("form", {"plain": False, "gated": True}, "gated"))
+
+
+def test_what_a_class_says_of_configs_is_added_to_what_its_bases_say() -> None:
+    fields, base = _Narrow.fields, LlamaLike.config
+    assert (_Narrow.tied, _Narrow.gated, _Narrow.activation) == (True, True, "silu")
+    assert list(fields.options) == ["tied", "activation", "attention_dropout", "gated"]
+    assert fields.options["tied"] == Switch("share", True)
+    assert fields.options["activation"] == architecture_class("llama").fields.options["activation"]
+    assert base.rotary
+    assert fields.rotary
+    assert not base.sizes
+    assert fields.inert == (*base.inert, "seed")
+    assert fields.classes == {"NarrowForCausalLM": {"head": "lm"}, "NarrowModel": {"head": "none"}}
+    assert fields.model_types == (__name__.rpartition(".")[2],)
+    options, numbers = fields.read({"share": False, "hidden_size": 10, "seed": 3})
+    assert (options["tied"], options["gated"], numbers) == (False, True, {E: 10, H: 40})
+    with pytest.raises(SymformerError, match="'tie_word_embeddings'"):
+        fields.read({"tie_word_embeddings": False})

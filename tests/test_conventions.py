@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from symformer import SymformerError, architecture
 from symformer.algebra.published import published
 from symformer.answers.conventions import alternatives, users
+from symformer.answers.targets import resolve
 from symformer.commands.cli import cli
 from symformer.papers import papers
 from symformer.quantities import quantities
@@ -73,3 +74,28 @@ def test_command() -> None:
 def test_a_quantity_without_conventions() -> None:
     with pytest.raises(SymformerError, match="params has no conventions"):
         alternatives(architecture("gpt2"), "params", {})
+
+
+@pytest.mark.parametrize("target", ["bert", "vit", "mamba", "gpt2", "component:linear"])
+def test_a_convention_that_nothing_hangs_on_is_not_printed(target: str) -> None:
+    """What is left out says nothing of this model: every other choice comes to the same, or is printed, or refused."""
+    model, left = resolve(target)[0], 0
+    for name, question in quantities().items():
+        try:
+            formula = model.formula(name)
+        except SymformerError:
+            continue
+        printed = question.said(formula)
+        for convention in formula.conventions.keys() - printed.keys():
+            for choice in question.choices[convention].meanings:
+                try:
+                    other = model.formula(name, **{convention: choice})
+                except SymformerError:
+                    continue
+                same = other.expanded == formula.expanded
+                assert same or convention in question.said(other), f"{name}: {convention}={choice}"
+                left += 1
+    assert left >= 4
+    shown = CliRunner().invoke(cli, ["show", target, "-q", "flops"], prog_name="symformer").stdout
+    assert ("attention = " in shown) == (target == "gpt2")
+    assert "count = contractions" in shown

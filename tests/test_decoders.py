@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from functools import cache
 from pathlib import Path
+from statistics import median
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from symformer import SymformerError
 from symformer.architectures import architecture, architecture_class, names
 from symformer.architectures.base import Architecture
+from symformer.architectures.bases.decoder import Decoder
 from symformer.architectures.bases.llama_like import LlamaLike
 from symformer.architectures.bases.stacked import Stacked
 from symformer.components.self_attention import SelfAttention
@@ -24,12 +26,15 @@ from symformer.witness.calling import unpadded
 from symformer.witness.measure import build
 from symformer.witness.oracles import activation_bytes
 
+from .floors import lines
+
 SIZES = {
     **{"V": 29, "E": 48, "H": 14, "L": 2, "A": 6, "G": 3, "D": 8, "C_win": 4, "X": 5, "K": 2, "M": 11, "M_shared": 13},
     **{"L_local": 2, "L_global": 3, "L_dense": 2, "L_moe": 3, "X_shared": 1, "R_q": 19, "R_kv": 17, "D_nope": 10},
     **{"D_rope": 4, "D_v": 9, "P": 31},
 }
 NUMBERS = {SYMBOLS[name]: number for name, number in SIZES.items()}
+DECODERS = [name for name in names() if issubclass(architecture_class(name), Decoder)]
 FAMILY = [name for name in names() if issubclass(architecture_class(name), LlamaLike)]
 
 
@@ -189,3 +194,9 @@ def test_every_stack_has_a_name_of_its_own() -> None:
             called = [stack.name for stack in part.stacks]
             assert len(called) == len(set(called)) > 0
             assert len(called) == 1 or dict(part.witness.stacks) == {each.name: each.count for each in part.stacks}
+
+
+def test_a_decoder_says_only_how_it_differs() -> None:
+    found = {name: size for name, size in lines().items() if name in DECODERS}
+    assert len(found) >= 38
+    assert median(found.values()) <= 40, found

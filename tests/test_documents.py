@@ -637,10 +637,11 @@ def test_a_sentence_is_true_of_the_model_it_stands_in() -> None:
     assert any("with one norm for both" in line for line in paragraphs(derivation("palm-8b")))
     # Raffel et al. 2020, section 2.1: a decoder's layer has three sublayers
     assert any("for attention to the encoder, then" in line for line in paragraphs(derivation("t5-base")))
-    # an encoder without a head has no logits; its tokens are looked up, and attend to each other
+    # an encoder without a head has no logits; its tokens are looked up, and each attends to all, whatever is chosen
     said = " ".join(paragraphs(derivation("albert-base", "flops", "train-flops")))
     assert "ogits" not in said
-    assert "attention=full" in said
+    assert "attention=" not in said
+    assert "embedding=lookup" in said
     assert "Logits are computed at all positions. " in " ".join(paragraphs(derivation("gpt2", "train-flops")))
     # NVIDIA 2025, section 2.1: only some layers attend
     said = " ".join(paragraphs(derivation("nemotron-h-8b", "kv-cache")))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from symformer import SymformerError, architecture
-from symformer.architectures import architecture_class
+from symformer.architectures import architecture_class, names
 from symformer.architectures.base import Witness, usual
 from symformer.architectures.bases.local_global import STACKS, LocalGlobal, local_global
 from symformer.components.base import Component
@@ -78,6 +78,15 @@ def test_what_every_kind_keeps_of_its_own_is_kept() -> None:
     neo = architecture("gpt-neo").formula("activations", implementation="megatron").partial(H="4*E")
     layers = (32 * B * S * E + 2 * B * S**2 * A) * (L_local + L_global)
     assert neo.equals(layers + 4 * B * S * E)  # what goes in, and what the last norm makes
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_an_operation_shares_is_stored(name: str) -> None:
+    """By its path, as gpt-oss's sinks are: all layers have them, and each kind's softmax reads them."""
+    part = architecture_class(name)()
+    for ledger in (part.ledger, part.ledger.apart):
+        stored = {weight.path for _, entry in ledger for weight in entry.weights}
+        assert {weight.path for _, entry in ledger for weight in entry.shared} <= stored
 
 
 def test_a_model_that_went_to_another_process_answers_the_same() -> None:

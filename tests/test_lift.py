@@ -267,23 +267,48 @@ def squared(entry: Entry) -> Entry:
     return replace(entry, inputs=(wide,))
 
 
+def without_a_gradient(entry: Entry) -> Entry:
+    """A product of two tensors, of which one needs no gradient."""
+    if entry.kind is not Kind.PRODUCT:
+        return entry
+    x, y = entry.inputs
+    assert x.grad == y.grad == 1
+    return replace(entry, inputs=(replace(x, grad=Integer(0)), y))
+
+
+def over_fewer_channels(entry: Entry) -> Entry:
+    """A convolution that slides over one channel, and is read by one."""
+    if entry.kind is not Kind.CONVOLUTION:
+        return entry
+    batch, _, *places = entry.output.shape
+    return replace(entry, output=replace(entry.output, shape=(batch, Integer(1), *places)))
+
+
 def without_a_mask(entry: Entry) -> Entry:
     return replace(entry, mask="none")
 
 
 @pytest.mark.parametrize(
-    ("changes", "refused"),
+    ("model_type", "changes", "refused"),
     [
         (
+            "starcoder2",
             (heads_for_groups, without_a_bias, squared),
             {"kv-cache": r"self_attn\.scores \(keys\): formula", "params": "q_proj", "train-flops": "c_fc"},
         ),
-        ((without_a_mask,), {"decode-flops": "not causal", "generation-flops": "not causal"}),
+        ("starcoder2", (without_a_mask,), {"decode-flops": "not causal", "generation-flops": "not causal"}),
+        (
+            "mamba",
+            (without_a_gradient, over_fewer_channels),
+            {"flops": r"mixer\.conv1d: formula", "train-flops": r"mixer\."},
+        ),
     ],
 )
-def test_what_is_read_wrongly_is_refused_with_the_row(changes: Any, refused: Mapping[str, str]) -> None:
-    """StarCoder2, which has biases, and heads that share keys."""
-    right = lifted("starcoder2", "causal").model.component
+def test_what_is_read_wrongly_is_refused_with_the_row(
+    model_type: str, changes: Any, refused: Mapping[str, str]
+) -> None:
+    """StarCoder2 has biases, and heads that share keys; Mamba slides, and multiplies a state with what reads it."""
+    right = lifted(model_type, "causal").model.component
     assert isinstance(right, Lifted)
     assert refused.keys() <= right.confirmed.keys()
     read = Reader.rows
@@ -293,7 +318,7 @@ def test_what_is_read_wrongly_is_refused_with_the_row(changes: Any, refused: Map
             yield count, reduce(lambda each, change: change(each), changes, entry)
 
     with patch.object(Reader, "rows", lambda self: tuple(misread(self))):
-        wrong = lifts.lift(*ASKED["starcoder2"]).model.component
+        wrong = lifts.lift(*ASKED[model_type]).model.component
     assert isinstance(wrong, Lifted)
     for quantity, row in refused.items():
         with pytest.raises(sf.SymformerError, match=row):

@@ -141,3 +141,26 @@ def test_rows_are_counted_once_for_each_copy():
     entry = Entry(Kind.LINEAR, "up", (x,), Tensor("up", (B, S, E)), weights=(Weight("up.weight", (E, Integer(1))),))
     (product,) = CONTRACTIONS[Kind.LINEAR](entry, {})
     assert product.forward("up").expr == 2 * B * S * E
+
+
+def test_a_product_of_two_tensors_is_one_contraction_and_its_two_gradients():
+    """x[b,m,n] · y[b,n,p]: 2·b·m·n·p forward, and as much again for each side that needs a gradient."""
+    b, m, n, p = map(Integer, (3, 5, 7, 11))
+    x, y = Tensor("x", (b, m, n), grad=Integer(1)), Tensor("y", (b, n, p))
+    (product,) = CONTRACTIONS[Kind.PRODUCT](Entry(Kind.PRODUCT, "bmm", (x, y), Tensor("bmm", (b, m, p))), {})
+    assert product.forward("bmm").expr == 2 * 3 * 5 * 7 * 11
+    assert [term.gradient for term in product.backward("bmm")] == ["the left side"]
+
+
+@pytest.mark.parametrize("quantity", ["kv-cache", "decode-flops", "inference-memory", "generation-flops"])
+def test_a_product_in_which_tokens_meet_is_refused_where_a_cache_would_stand_for_them(quantity):
+    conventions = {name: each.default for name, each in quantities()[quantity].choices.items()}
+    rule = quantities()[quantity].rules[Kind.PRODUCT]
+    alone = Tensor("x", (B, S, E)), Tensor("y", (B, E, E)), Tensor("z", (B, S, E))
+    meets = Tensor("x", (B, S, E)), Tensor("y", (B, E, S)), Tensor("z", (B, S, S))
+    summed = Tensor("x", (B, E, S)), Tensor("y", (B, S, E)), Tensor("z", (B, E, E))
+    found = [rule(Entry(Kind.PRODUCT, "bmm", (x, y), z), conventions) for x, y, z in (alone,)]
+    assert not any(term.expr.has(S) for terms in found for term in terms) or quantity == "generation-flops"
+    for x, y, z in (meets, summed):
+        with pytest.raises(RuleError, match="what a cache keeps of earlier tokens for this product is not known"):
+            rule(Entry(Kind.PRODUCT, "bmm", (x, y), z), conventions)

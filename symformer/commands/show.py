@@ -32,8 +32,9 @@ def command(
     target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], every: bool, as_json: bool
 ) -> None:
     """Show a formula, its value and its breakdown."""
-    from ..answers.summary import amount, conventions, show_json, value_of
+    from ..answers.summary import amount, show_json, value_of
     from ..language.notation.text import text
+    from ..quantities import quantity as find_quantity
 
     if every:
         _conventions(target, quantity, sets, options, as_json)
@@ -55,7 +56,8 @@ def command(
         say(f"where {total} = {text(formula.relations[total])}")
     if missing:
         say(_unnumbered(model, missing))
-    for name, choice in conventions(model, formula).items():
+    concerned = find_quantity(quantity).said(formula)  # without what nothing here is counted by
+    for name, choice in {**concerned, **model.component.chosen}.items():
         say(f"{name} = {choice}")
     say()
     _breakdown(model, formula, value)

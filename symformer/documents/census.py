@@ -123,6 +123,8 @@ def _summary(census: Census) -> str:
         ["with an exact formula", *(str(sum(bool(each.formula) for each in column)) for column in columns)],
         ["with a whole formula", *(str(sum(each.whole for each in column)) for column in columns)],
     ]
+    if any(each.lift for each in census.traced):
+        rows.append(["lifted into operations", *(str(sum(each.lifted for each in column)) for column in columns)])
     return _table("|".join(["", *(f"{head}:" for head in heads), "all:"]), rows)
 
 

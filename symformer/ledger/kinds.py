@@ -43,6 +43,7 @@ class _Moves:
     def __init__(self, apart: Ledger) -> None:
         self.outputs = {id(entry.output) for _, entry in apart}
         self.copies: dict[Entry, tuple[tuple[Expr, Entry], ...]] = {}
+        self.renamed: dict[str, str] = {}  # the paths of a kind's weights that all kinds have
         self._moved: dict[int, Tensor] = {}
         self._held: list[Tensor] = []  # whose ids are in use above
 
@@ -63,6 +64,7 @@ class _Moves:
             for each in fields(entry)
             if each.name != "output"
         }
+        moved["shared"] = tuple(replace(each, path=self.renamed.get(each.path, each.path)) for each in entry.shared)
         found = replace(entry, **moved)
         self.copies[found] = self.copies.get(entry, ((ONE, entry),))
         return found
@@ -180,6 +182,8 @@ class _Sharing:
         for entry in entries:
             self.moves.move(entry.output, output)
         weights = tuple(self._renamed(weight) for weight in first.weights)
+        for each in entries:
+            self.moves.renamed |= {old.path: new.path for old, new in zip(each.weights, weights, strict=True)}
         shares = (kind.count / self.mixture.total for kind in self.kinds)
         found = replace(first, path=path, output=output, weights=weights)
         return self.moves.made(found, tuple(zip(shares, entries, strict=True)))

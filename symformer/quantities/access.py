@@ -9,7 +9,7 @@ from sympy import Expr, Integer
 from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, POINTWISE, ROUTING, Entry, Kind, Tensor
+from ..ledger.facts import ARRANGING, ATTENDING, MATCHING, MULTIPLYING, POINTWISE, ROUTING, Entry, Kind, Tensor
 from .elementwise import at_the_last
 from .generation import SIZES, alone, cacheable, tokens
 from .quantity import Convention, Conventions, Rule, nothing, refused, rows, unseen
@@ -176,5 +176,6 @@ KERNELS = Convention(
     {
         "separate": "scores, softmax and mix are operations of their own",
         "fused": "attention is one kernel, which keeps scores and weights to itself; Dao et al. 2022 [dao2022]",
-    }
+    },
+    lambda entry: entry.kind in ATTENDING,
 )

@@ -25,7 +25,7 @@ ATTENTION = Convention(
         "causal": "attention under a causal mask counts only the pairs it keeps: S(S+1)/2, or "
         "fewer where a window slides",
     },
-    lambda entry: entry.kind in ATTENDING,
+    lambda entry: entry.kind in ATTENDING and entry.mask == "causal",
 )
 LOGITS = Convention(
     {

@@ -17,7 +17,7 @@ from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Excludes
 from ..language.symbols import B, S
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import INDEXED, ONE, ROTARY, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import ATTENDING, INDEXED, ONE, ROTARY, ZERO, Entry, Kind, Ledger, Scope, Tensor
 from ..ledger.kinds import mixtures
 from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS
@@ -272,7 +272,7 @@ def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition
     return tuple(found)
 
 
-DROPOUT = Convention({"off": "no dropout", "on": "dropout keeps its noise"})
+DROPOUT = Convention({"off": "no dropout", "on": "dropout keeps its noise"}, lambda entry: entry.kind is Kind.DROPOUT)
 
 
 RECOMPUTE = Convention(
@@ -280,5 +280,6 @@ RECOMPUTE = Convention(
         "none": "nothing is recomputed",
         "selective": "the attention core, from scores to mix, is computed again and keeps what it reads",
         "full": "every repeated layer is computed again and keeps what it reads",
-    }
+    },
+    lambda entry: entry.kind in ATTENDING or "*" in entry.path.split("."),
 )

@@ -91,7 +91,8 @@ def total(table: Mapping[Kind, R], what: str) -> Mapping[Kind, R]:
 class Convention:
     """A named choice. The first value is the one taken when nothing is said; each value says what it means.
 
-    A model without an operation that it ``concerns`` is counted the same whatever is chosen, and nothing is said of it.
+    Of a model without an operation that it ``concerns`` nothing is said of it, unless another value than the first was
+    asked for.
     """
 
     meanings: Mapping[str, str]
@@ -219,12 +220,14 @@ class Quantity:
         )
 
     def said(self, formula: Formula) -> dict[str, str]:
-        """The conventions that a formula is counted under, without those that nothing in it is concerned by."""
+        """The conventions that a formula is counted under, without the usual ones that concern nothing in it."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
         return {
             name: value
             for name, value in formula.conventions.items()
-            if not entries or any(self.choices[name].concerns(each) or each.kind is Kind.OBSERVED for each in entries)
+            if not entries
+            or value != self.choices[name].default
+            or any(self.choices[name].concerns(each) or each.kind is Kind.OBSERVED for each in entries)
         }
 
     def states(self, formula: Formula) -> str:

@@ -106,7 +106,8 @@ QUANTITY = TrainFlops(
                 "none": "nothing is recomputed",
                 "selective": "the attention core (scores and mix) is computed again in the backward pass",
                 "full": "every repeated layer is computed again to its end in the backward pass",
-            }
+            },
+            lambda entry: any(_again(entry, way) for way in ("selective", "full")),
         ),
     },
     logits="Logits are computed at all positions.",

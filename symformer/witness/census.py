@@ -206,7 +206,7 @@ def survey(model_type: str, head: str, quantity: str = "params", lifts: bool = F
     except WitnessError as error:
         seconds, builds = perf_counter() - begun, not isinstance(error, UnbuiltError)
         return Entry(model_type, head, why=str(error), builds=builds, seconds=seconds, once=once)
-    formula = found.model.formula(quantity)
+    seconds, formula = perf_counter() - begun, found.model.formula(quantity)
     return Entry(
         model_type,
         head,
@@ -219,7 +219,7 @@ def survey(model_type: str, head: str, quantity: str = "params", lifts: bool = F
         untried=_untried(model_type),
         checked=len(found.checked),
         lift=_lift(traced) if lifts else {},
-        seconds=perf_counter() - begun,
+        seconds=seconds,
         once=once,
     )
 

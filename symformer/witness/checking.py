@@ -229,13 +229,23 @@ class Checking:
             found += self._longest(name, times * max(self.samples.draws[name]), agrees)
             if times < FAR[0] and not any(each.size == name for each in found):
                 found.append(Bound(name, "", 0, times * max(self.samples.draws[name]), UP_TO))
-        least = min((value for name in lengths for value in self.samples.draws[name]), default=0)
-        for size in [each for each in NEAR if each < least]:
-            near = {**first, **dict.fromkeys(self.samples.lengths, size)}
-            if self._holds(component, near) and differs(near):
+        shortest = min((value for name in lengths for value in self.samples.draws[name]), default=0)
+        least = dict.fromkeys(self.samples.lengths, shortest)
+        for size in [each for each in NEAR if each < shortest]:
+            same = dict.fromkeys(least, size)
+            apart = {name: size + place for place, name in enumerate(least)}  # where they are the same rows may be too
+            near = next(
+                (
+                    each
+                    for each in (same, apart)
+                    if not self._holds(component, {**first, **each}) or not differs({**first, **each})
+                ),
+                None,
+            )
+            if near is None:
                 break
-            least = size
-        found += [Bound(name, "", 0, least, FROM) for name in lengths if least > 1]
+            least = near
+        found += [Bound(name, "", 0, least[name], FROM) for name in lengths if least[name] > 1]
         single = {**first, BATCH: 1}
         if BATCH in letters and BATCH in self.samples.draws and differs(single):
             found.append(Bound(BATCH, "", 0, min(self.samples.draws[BATCH]), FROM))

@@ -21,7 +21,7 @@ from .measure import releases
 from .points import Build, Call, Points
 from .results import UP_TO, OutOfTimeError, Trace, UnbuiltError
 from .samples import Decided, Samples, Wanted
-from .session import is_state
+from .session import is_state, silence
 from .traced import Traced, answerable
 from .tracing import DEPTHS, Letters, Tracer
 from .watching import Rows
@@ -104,14 +104,15 @@ class Runner:
 
     def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points) -> Trace:
         """The trace of a run at some lengths. Raises WitnessError."""
-        try:
-            return self._trace(found, quantity, lengths, points)
-        except OutOfTimeError:
-            raise
-        except WitnessError as error:
-            if not points.apart(isinstance(error, UnfitError)):
+        with silence():
+            try:
+                return self._trace(found, quantity, lengths, points)
+            except OutOfTimeError:
                 raise
-            return self._trace(found, quantity, lengths, points)
+            except WitnessError as error:
+                if not points.apart(isinstance(error, UnfitError)):
+                    raise
+                return self._trace(found, quantity, lengths, points)
 
     def _trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points) -> Trace:
         run = RUNS[quantity]

@@ -146,7 +146,18 @@ def _unmasked() -> AbstractContextManager[Any]:
 
 def built(build: Callable[[], nn.Module], device: str = "meta") -> nn.Module:
     """A model, made in silence on a device, its weights as they come."""
-    with silence(), torch.device(device), torch.no_grad(), _without_initialisation(), _without_old_constructors():
+    with ExitStack() as entered:
+        for each in (
+            silence(),
+            torch.device(device),
+            torch.no_grad(),
+            _without_initialisation(),
+            _without_generation(),
+        ):
+            entered.enter_context(each)
+        entered.enter_context(_without_old_constructors())
+        if device == "meta":
+            entered.enter_context(Remembering())  # type: ignore[no-untyped-call]
         model = build()
         if hasattr(model, "tie_weights"):
             cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
@@ -301,3 +312,17 @@ def _without_initialisation() -> Iterator[None]:
         for name, function in fillers.items():
             setattr(nn.init, name, function)
         theirs.update(before)
+
+
+@contextmanager
+def _without_generation() -> Iterator[None]:
+    """How text is sampled is a config of its own, of which a model of transformers makes several copies."""
+    model: Any = getattr(sys.modules.get("transformers.modeling_utils"), "PreTrainedModel", None)
+    before = model and vars(model)["can_generate"]
+    if model:
+        model.can_generate = classmethod(lambda cls: False)
+    try:
+        yield
+    finally:
+        if model:
+            model.can_generate = before

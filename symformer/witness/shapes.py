@@ -169,7 +169,7 @@ class FakeShapes(Shapes):
         return type(out)(FakeTensor(self.mode, each, CPU) for each in out)
 
     def ours(self, tensor: Tensor) -> bool:
-        return type(tensor) is FakeTensor and tensor.device == CPU and tensor.fake_mode is self.mode
+        return type(tensor) is FakeTensor and tensor.fake_device == CPU and tensor.fake_mode is self.mode
 
 
 def laid_out(shape: Sequence[int], layout: Layout) -> Made:

@@ -121,7 +121,9 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
             session(build, {}).model()
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}") from None
-        traced = Tracer(Samples(stored(build), start), letters).trace(target, f"{source.name} of transformers, traced")
+        with silence():
+            samples = Samples(stored(build), start)
+            traced = Tracer(samples, letters).trace(target, f"{source.name} of transformers, traced")
         return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
 
 
@@ -174,7 +176,8 @@ def trace(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = Tracer(Samples(stored(at), start), letters, fixed=pinned).trace(name, title)
+            with silence():
+                found = Tracer(Samples(stored(at), start), letters, fixed=pinned).trace(name, title)
         except WitnessError as error:
             error.args = (f"{error}{hint}",)
             raise

@@ -164,6 +164,8 @@ class Faked(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.ops.prim.device.default:
+            return args[0].fake_device
         FAKES.mode = self.fake
         return FAKES.call(func, args, kwargs)
 

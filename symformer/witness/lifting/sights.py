@@ -65,9 +65,10 @@ class Trained:
         times = self.seen.forward.times[path][site][factors]
         if path.endswith("convolution"):  # each gradient is of as many factors, and the weight's is always there
             return back[factors] >= 2 * times, True
-        rows, columns = factors[-3], factors[-1]
-        if rows == columns:
-            return bool(back), sum(back.values()) >= 2 * times
+        *batch, rows, middle, columns = factors
+        left, right = (*batch, rows, columns, middle), (*batch, middle, rows, columns)
+        if rows == columns:  # then only their order tells them apart
+            return left in back, right in back
         return any(each[-2] == columns for each in back), any(each[-2] == rows for each in back)
 
 
