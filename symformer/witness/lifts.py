@@ -115,8 +115,11 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
             check.hold("active-params", sight.numbers, partial(active, sight, check.owners))
         if check.said.get("kv-cache") == "":
             shallow = {name: size for name, size in products.checked[0].items() if DEEP.search(name)}
-            if why := check.beyond({**runner.start, **_deep(shallow, rounds, letters)}, letters):
-                check.said |= dict.fromkeys(CACHED, why)
+            whole = {name: runner.start[name] for name in shallow if name in runner.start}
+            # Few layers may all have a window that others, further up, have not.
+            for depths in (shallow, *([whole] if windows else [])):
+                if why := check.beyond({**runner.start, **_deep(depths, rounds, letters)}, letters):
+                    check.said |= dict.fromkeys(CACHED, why)
         return check.said
 
     said = hold(lifted)

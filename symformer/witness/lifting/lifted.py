@@ -116,6 +116,9 @@ class Lifted(Component):
         several = next((entry.path for _, entry in self.rows if entry.kind is Kind.PRODUCT), "")
         if several and {chosen.get("attention"), chosen.get("recompute")} & {"causal", "selective"}:
             return f"whether {several} is a part of attention was not recognised"
+        windows = any(entry.window is not None for _, entry in self.rows)
+        if windows and chosen.get("attention") == "causal" and "kv-cache" in self.refusals:
+            return "attention=causal: how many layers have a window is known only where a cache tells it"
         kinds = [(entry.kind, entry.function, entry.logits) for _, entry in self.rows]
         if chosen.get("logits") == "last" and not any(logits for _, _, logits in kinds):
             return "logits=last: which product gives the logits was not recognised"
