@@ -254,13 +254,15 @@ def test_the_page_says_which_operations_were_recognised() -> None:
             "confirmed": {"params": 3},
             "refused": {"train-flops": "who | knows", "kv-cache": "who | knows", "decode-flops": "no cache"},
         },
+        "mixed": {"observed": [], "products": ["h.*.bmm"], "confirmed": {"params": 3}, "refused": {}},
         "none": {"why": "it cannot be run"},
     }
     entries = [entry(name, formula="E", text="E", lift=lift) for name, lift in lifts.items()]
     shown = page(Census([*entries, entry("wild", why="x is odd")], {"torch": "2.0"}, "flops"))
-    assert "recognised as an operation: **1 of 3**" in shown
+    assert "recognised as an operation: **2 of 4**. In 1 of these it is known" in shown
     for row in (
-        "| lifted into operations | 1 | 1 |",
+        "| lifted into operations | 2 | 2 |",
+        "| [mixed](#mixed-causal) | causal | yes, with `h.*.bmm` | params |  |",
         "| [all\\_known](#all_known-causal) | causal | yes | params, flops |  |",
         "| [some](#some-causal) | causal | no: `h.*.mm` | params | `train-flops`, `kv-cache`: who \\| knows; "
         "`decode-flops`: no cache |",

@@ -76,13 +76,18 @@ def _lifts(census: Census) -> list[str]:
         refused = [f"{', '.join(names)}: {_prose(why)}" for why, names in reasons.items()]
         refused += [_prose(each.lift["why"])] if "why" in each.lift else []
         kept = f"no: {', '.join(map(_code, observed))}" if observed else "yes" if each.lifted else "no"
+        if products := each.lift.get("products", []) if each.lifted else []:
+            kept += f", with {', '.join(map(_code, products))}"
         rows.append([_link(each), each.head, kept, ", ".join(each.lift.get("confirmed", {})), "; ".join(refused)])
-    whole = sum(each.lifted for each in census.traced)
+    whole = [each for each in census.traced if each.lifted]
+    known = sum(not each.lift.get("products") for each in whole)
     return [
         "## Operations",
-        f"A trace is lifted where every row of it was recognised as an operation: **{whole} of {len(census.traced)}**. "
-        "Confirmed are the quantities for which the rules of these operations give what torch counts, row by row, at 3 "
-        "fresh random configs; what is refused says why.",
+        f"A trace is lifted where every row of it was recognised as an operation: **{len(whole)} of "
+        f"{len(census.traced)}**. In {known} of these it is known what every product is for; the others have products of "
+        "two computed tensors, named here, which are no attention that was recognised, and where tokens meet in one, what "
+        "a cache holds is refused. Confirmed are the quantities for which the rules of these operations give what torch "
+        "counts, row by row, at 3 fresh random configs; what is refused says why.",
         _table("Type|Head|Lifted|Confirmed|Refused", rows),
     ]
 

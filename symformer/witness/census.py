@@ -234,8 +234,15 @@ def _lift(traced: Trace) -> Mapping[str, Any]:
     except Exception as error:  # whatever somebody's code raises
         return {"why": sentence(error)}
     assert isinstance(lifted, Lifted)
-    observed = [entry.path for _, entry in lifted.rows if entry.kind is Kind.OBSERVED]
-    return {"observed": observed, "confirmed": dict(lifted.confirmed), "refused": dict(lifted.refusals)}
+    observed, products = (
+        [entry.path for _, entry in lifted.rows if entry.kind is kind] for kind in (Kind.OBSERVED, Kind.PRODUCT)
+    )
+    return {
+        "observed": observed,
+        "products": products,
+        "confirmed": dict(lifted.confirmed),
+        "refused": dict(lifted.refusals),
+    }
 
 
 def _untried(model_type: str) -> list[str]:
