@@ -84,10 +84,10 @@ def _lifts(census: Census) -> list[str]:
     return [
         "## Operations",
         f"A trace is lifted where every row of it was recognised as an operation: **{len(whole)} of "
-        f"{len(census.traced)}**. In {known} of these it is known what every product is for; the others have products of "
-        "two computed tensors, named here, which are no attention that was recognised, and where tokens meet in one, what "
-        "a cache holds is refused. Confirmed are the quantities for which the rules of these operations give what torch "
-        "counts, row by row, at 3 fresh random configs; what is refused says why.",
+        f"{len(census.traced)}**. In {known} of these it is known what every product is for; the others have products "
+        "of two computed tensors, named here, which are no attention that was recognised; where tokens meet in one, "
+        "what a cache holds is refused. Confirmed are the quantities for which the rules of these operations give what "
+        "torch counts, row by row, at 3 fresh random configs; what is refused says why.",
         _table("Type|Head|Lifted|Confirmed|Refused", rows),
     ]
 
