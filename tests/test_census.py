@@ -16,7 +16,7 @@ from symformer.documents.census import page, section
 from symformer.documents.gallery import CENSUS
 from symformer.language.errors import DocumentError
 from symformer.witness import census as made_by
-from symformer.witness.census import OURS, Census, Entry, _untried, census, pairs, survey, versions
+from symformer.witness.census import OURS, Census, Surveyed, _untried, census, pairs, survey, versions
 
 REPORTS = Path(__file__).parent.parent / "reports"
 
@@ -32,11 +32,11 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(made_by, "crew", alone)
 
 
-def noted(model_type: str, head: str) -> Entry:
+def noted(model_type: str, head: str) -> Surveyed:
     """An entry without torch's help, and a line in a file for each time it was asked for."""
     with Path("asked").open("a") as file:
         file.write(f"{model_type} {head}\n")
-    return Entry(model_type, head, formula="V*E", seconds=1)
+    return Surveyed(model_type, head, formula="V*E", seconds=1)
 
 
 @pytest.mark.usefixtures("here")
@@ -178,8 +178,8 @@ def test_what_is_refused(arguments: list[str], sentence: str, tmp_path: Path, mo
     assert not list(tmp_path.iterdir())
 
 
-def entry(model_type: str, **facts: Any) -> Entry:
-    return Entry(model_type, "causal", **facts)
+def entry(model_type: str, **facts: Any) -> Surveyed:
+    return Surveyed(model_type, "causal", **facts)
 
 
 def test_the_page_counts_and_names_every_model() -> None:
@@ -285,7 +285,7 @@ def test_the_report_is_of_the_libraries_that_are_here(name: str) -> None:
     """A whole census takes minutes; its list of models is compared, and a few of them are traced again."""
     report = (REPORTS / name).read_text("utf-8")
     quantity, heads, _ = CENSUS[name]
-    bar = Census([Entry("", head) for head in heads], {}, quantity).bar
+    bar = Census([Surveyed("", head) for head in heads], {}, quantity).bar
     assert ", ".join(f"{library} {version}" for library, version in versions().items()) in report
     assert (f"the bar of {bar} % is reached" in report) == (name in ("census.md", "census-flops.md"))
     lines = set(report.splitlines())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .formats.md import Markdown
 
 if TYPE_CHECKING:
-    from ..witness.census import Census, Entry
+    from ..witness.census import Census, Surveyed
 
 # What of a quantity is counted by torch itself as well.
 COUNTED = dict.fromkeys(("flops", "train-flops"), ", and its value there is what torch's own FlopCounterMode counts")
@@ -21,7 +21,7 @@ def page(census: Census) -> str:
     made_with = ", ".join(f"{name} {version}" for name, version in census.versions.items())
     whole = census.quantity == "params"
     verdict = f"; the bar of {census.bar} % is {'reached' if census.share >= census.bar else 'not reached'}"
-    odd = [each for each in census.traced if each.kept]
+    odd = [each for each in census.traced if each.numbers_left]
     refused = [each for each in census.built if not each.formula]
     seconds = sum(each.seconds for each in census.entries)
     unbuilt = [each for each in census.entries if not each.builds]
@@ -38,7 +38,7 @@ def page(census: Census) -> str:
         _summary(census),
     ]
     if odd:
-        rows = [[_link(each), each.head, ", ".join(map(_code, each.kept))] for each in odd]
+        rows = [[_link(each), each.head, ", ".join(map(_code, each.numbers_left))] for each in odd]
         blocks += ["## A formula that is not whole", _table("Type|Head|Stays a number", rows)]
     if refused:
         rows = [[_code(each.model_type), each.head, _prose(each.why), _seconds(each)] for each in refused]
@@ -92,7 +92,7 @@ def _lifts(census: Census) -> list[str]:
     ]
 
 
-def section(entry: Entry, letter: str = "N") -> str:
+def section(entry: Surveyed, letter: str = "N") -> str:
     """One formula, what its letters stand for, and what stayed a number."""
     # a sign stays with the term after it
     lines = wrap(entry.text.replace("+ ", "+\0").replace("- ", "-\0"), 100, break_long_words=False)
@@ -133,16 +133,16 @@ def _summary(census: Census) -> str:
     return _table("|".join(["", *(f"{head}:" for head in heads), "all:"]), rows)
 
 
-def _title(entry: Entry) -> str:
+def _title(entry: Surveyed) -> str:
     return f"{entry.model_type}, {entry.head}"
 
 
-def _link(entry: Entry) -> str:
+def _link(entry: Surveyed) -> str:
     anchor = _title(entry).lower().replace(",", "").replace(" ", "-")
     return f"[{_prose(entry.model_type)}](#{anchor})"
 
 
-def _seconds(entry: Entry) -> str:
+def _seconds(entry: Surveyed) -> str:
     return f"{entry.seconds:.1f}"
 
 

@@ -17,7 +17,7 @@ from .points import Call
 from .runs import Run
 
 
-def calling(head: str, run: Run) -> Call:
+def caller_for(head: str, run: Run) -> Call:
     """What runs a model with a head, its attention and its experts written out; on one token after another pass."""
 
     def call(model: nn.Module, point: Point, after: Any = None, last: bool = False) -> Any:
@@ -101,7 +101,7 @@ def lengths_of(head: str, run: Run) -> tuple[str, ...]:
     return ("B", "S_enc", run.length) if head == "seq2seq" else ("B", run.length)
 
 
-def calling_with(
+def caller_of_factory(
     inputs: Callable[..., Any], start: Point
 ) -> tuple[Callable[[Run], Call], Callable[[Run], tuple[str, ...]]]:
     """What runs a module on the inputs that a function makes of sizes, and the letters of the run among these."""

@@ -42,7 +42,7 @@ BARS = {"params": 95, "flops": 90}
 
 
 @dataclass(frozen=True)
-class Entry:
+class Surveyed:
     """What came of one model type with one head."""
 
     model_type: str
@@ -62,7 +62,7 @@ class Entry:
     once: float = 0  # seconds that transformers takes to build it
 
     @property
-    def kept(self) -> list[str]:
+    def numbers_left(self) -> list[str]:
         """The usual sizes that stayed numbers."""
         return [*(each["name"] for each in self.pinned if usual(each["name"])), *self.untried]
 
@@ -74,14 +74,14 @@ class Entry:
     @property
     def whole(self) -> bool:
         """Whether there is a formula in which every usual size is a symbol."""
-        return bool(self.formula) and not self.kept
+        return bool(self.formula) and not self.numbers_left
 
 
 @dataclass(frozen=True)
 class Census:
     """Every entry, and with what it was made."""
 
-    entries: Sequence[Entry]
+    entries: Sequence[Surveyed]
     versions: Mapping[str, str]
     quantity: str = "params"
 
@@ -101,15 +101,15 @@ class Census:
         return "build" if self.quantity == "params" else "run"
 
     @property
-    def built(self) -> list[Entry]:
+    def built(self) -> list[Surveyed]:
         return [each for each in self.entries if each.builds]
 
     @property
-    def traced(self) -> list[Entry]:
+    def traced(self) -> list[Surveyed]:
         return [each for each in self.entries if each.formula]
 
     @property
-    def whole(self) -> list[Entry]:
+    def whole(self) -> list[Surveyed]:
         return [each for each in self.entries if each.whole]
 
     @property
@@ -132,7 +132,7 @@ class Census:
             "whole": len(self.whole),
             "share": round(self.share, 1),
             "ratio": round(self.ratio, 1),
-            "entries": [{**asdict(each), "kept": each.kept} for each in self.entries],
+            "entries": [{**asdict(each), "kept": each.numbers_left} for each in self.entries],
         }
 
 
@@ -156,7 +156,7 @@ def census(
     limit: float,
     place: Path,
     tell: Callable[[int], None] = lambda done: None,
-    work: Callable[[str, str], Entry] | None = None,
+    work: Callable[[str, str], Surveyed] | None = None,
     quantity: str = "params",
     lifts: bool = False,
 ) -> Census:
@@ -173,7 +173,7 @@ def census(
             for number in range(len(done)):
                 tell(number + 1)
 
-            def keep(entry: Entry) -> None:
+            def keep(entry: Surveyed) -> None:
                 done[entry.model_type, entry.head] = entry
                 file.write(json.dumps({"of": stamp, "entry": asdict(entry)}) + "\n")
                 file.flush()
@@ -185,7 +185,7 @@ def census(
             ) as answers:
                 for (model_type, head), answer in answers:
                     if isinstance(answer, Lost):
-                        keep(Entry(model_type, head, why=answer.why, seconds=answer.seconds))
+                        keep(Surveyed(model_type, head, why=answer.why, seconds=answer.seconds))
                     else:
                         keep(answer)
             if os.path.samestat(os.fstat(file.fileno()), place.lstat()):  # still the file that was opened
@@ -195,7 +195,7 @@ def census(
     return Census([done[job] for job in jobs], made_with, quantity)
 
 
-def survey(model_type: str, head: str, quantity: str = "params", lifts: bool = False) -> Entry:
+def survey(model_type: str, head: str, quantity: str = "params", lifts: bool = False) -> Surveyed:
     """One trace, timed beside one plain build of the same class; and its lift, where that is asked for."""
     torch.set_num_threads(1)
     once = _once(model_type, head)
@@ -205,9 +205,9 @@ def survey(model_type: str, head: str, quantity: str = "params", lifts: bool = F
         found = traced.of(quantity)
     except WitnessError as error:
         seconds, builds = perf_counter() - begun, not isinstance(error, UnbuiltError)
-        return Entry(model_type, head, why=str(error), builds=builds, seconds=seconds, once=once)
+        return Surveyed(model_type, head, why=str(error), builds=builds, seconds=seconds, once=once)
     seconds, formula = perf_counter() - begun, found.model.formula(quantity)
-    return Entry(
+    return Surveyed(
         model_type,
         head,
         formula=formula.code(),
@@ -302,7 +302,7 @@ def _foreign(place: Path) -> DocumentError:
     )
 
 
-def _read(file: TextIO, stamp: Mapping[str, object]) -> dict[tuple[str, str], Entry]:
+def _read(file: TextIO, stamp: Mapping[str, object]) -> dict[tuple[str, str], Surveyed]:
     """The entries that a run before left, where the same code made them; what comes next is written after them."""
     found = {}
     file.seek(0)
@@ -311,7 +311,7 @@ def _read(file: TextIO, stamp: Mapping[str, object]) -> dict[tuple[str, str], En
         try:
             facts = json.loads(line)
             if facts["of"] == stamp:
-                entry = Entry(**facts["entry"])
+                entry = Surveyed(**facts["entry"])
                 found[entry.model_type, entry.head] = entry
         except (ValueError, KeyError, TypeError):  # a line that was cut off: done again
             continue

@@ -49,10 +49,10 @@ class Verdict:
         options = ", ".join(f"{name}={value}" for name, value in said.items())
         if self.certificate is None:
             return [self.model.target, options, self.quantity, "", "", "", "", "", "DIFFERS"]
-        kept = self.certificate
-        numbers = [str(kept.points * len(kept.depths)), str(kept.degree), f"{kept.bound:.1e}", str(kept.seed)]
-        exact = f"exact, with {self.model.id}" if kept.rests else "exact"
-        return [self.model.target, options, self.quantity, kept.witness, *numbers, exact]
+        proved = self.certificate
+        numbers = [str(proved.points * len(proved.depths)), str(proved.degree), f"{proved.bound:.1e}", str(proved.seed)]
+        exact = f"exact, with {self.model.id}" if proved.rests else "exact"
+        return [self.model.target, options, self.quantity, proved.witness, *numbers, exact]
 
     def to_json(self) -> dict[str, object]:
         """As ``verify --json`` prints it."""

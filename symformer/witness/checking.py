@@ -207,7 +207,7 @@ class Checking:
 
     def bounds(self, component: Traced) -> list[Bound]:
         """How far the lengths of a run go, where windows, blocks and tables begin to tell, and a batch of one."""
-        if not self.samples.wanted.runs:
+        if not self.samples.wanted.needs_run:
             return []
         first, letters = self.first, self.letters
         found: list[Bound] = []

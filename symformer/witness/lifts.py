@@ -19,7 +19,7 @@ from .fitting import Point
 from .lifting import Lifted, Reader, Sight, Sights, Trained
 from .lifting.check import OTHERWISE, Check, active
 from .lifting.latents import decoded, from_latents
-from .lifting.looking import Runs, numbers_at, sight_at, tied, trained_at
+from .lifting.looking import Calls, numbers_at, sight_at, tied, trained_at
 from .lifting.sights import Numbers, Row, number
 from .lifting.small import deeper, real_sight, small
 from .points import session
@@ -53,32 +53,32 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
 
 
 def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
-    runs = Runs(runner.build, runner.calls(RUNS["flops"]), runner.calls(RUNS["kv-cache"]))
+    calls = Calls(runner.build, runner.calls(RUNS["flops"]), runner.calls(RUNS["kv-cache"]))
     component = cast(Traced, products.model.component)
     letters = {name: SYMBOLS[letter] for name, letter in products.letters.items() if letter in SYMBOLS}
     products = replace(products, checked=tuple(tied(products, point) for point in products.checked))
-    sights = [sight_at(runs, point, letters) for point in products.checked]
+    sights = [sight_at(calls, point, letters) for point in products.checked]
     windows = {name: SYMBOLS[size] for name, size in _windows(runner, products).items()}
     letters |= windows
-    point = small(runs, products, windows)
-    real = real_sight(runs, point, letters)
+    point = small(calls, products, windows)
+    real = real_sight(calls, point, letters)
 
     def whole() -> bool:
         """Whether a cache of many layers keeps more than any window has."""
-        if runs.cached is None:
+        if calls.cached is None:
             return False
         far = {**deeper(point), "C": max(CACHES)}
-        rows = session(runs.build, far).cached(partial(runs.cached, point=far))
+        rows = session(calls.build, far).cached(partial(calls.cached, point=far))
         return {shape[2] for name, shape in rows.items() if name.endswith(".keys")} == {max(CACHES)}
 
     def deep() -> Sight | None:
-        return real_sight(runs, deeper(point), letters)
+        return real_sight(calls, deeper(point), letters)
 
-    def kept() -> Traced:
+    def cached() -> Traced:
         return cast(Traced, products.of("kv-cache").model.component)
 
     def trained() -> Trained | None:
-        return trained_at(runs, products.checked[0], letters)
+        return trained_at(calls, products.checked[0], letters)
 
     held = cast(Traced, stored.model.component)
     same = {SYMBOLS[each]: tie.expr(letters) for each, tie in _ties(products, letters)}
@@ -86,7 +86,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     counts = {(path, _known(shape, same)): _known(often, same) for (path, shape), often in held.counts.items()}
     reader = Reader(
         Sights(
-            replace(held, counts=counts), component, sights, real, list(windows.values()), kept, trained, deep, whole
+            replace(held, counts=counts), component, sights, real, list(windows.values()), cached, trained, deep, whole
         )
     )
     rows = reader.rows()
@@ -102,7 +102,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     points = [
         {
             **_deep(point, rounds, letters),
-            **({"C": c + _longest(rows, numbers_at(point, letters))} if runs.cached else {}),
+            **({"C": c + _longest(rows, numbers_at(point, letters))} if calls.cached else {}),
             **dict.fromkeys(windows, w),
         }
         for point, c, w in zip(products.checked, CACHES, WINDOWS, strict=True)
@@ -110,7 +110,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
 
     def hold(lifted: Lifted) -> dict[str, str]:
         """Of each quantity, why it is refused; "" where torch counts the same."""
-        check = Check(replace(products.model, component=lifted), runs, points, letters)
+        check = Check(replace(products.model, component=lifted), calls, points, letters)
         for sight in sights:
             check.hold("active-params", sight.numbers, partial(active, sight, check.owners))
         if check.said.get("kv-cache") == "":
@@ -126,7 +126,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     if said.get("kv-cache", "").startswith(OTHERWISE):
         with suppress(SymformerError):
             numbers = {**numbers_at(points[0], letters), C: points[0]["C"]}
-            again = replace(lifted, rows=from_latents(rows, decoded(runs, points[0]), numbers, kept()))
+            again = replace(lifted, rows=from_latents(rows, decoded(calls, points[0]), numbers, cached()))
             if again.rows != rows and not (better := hold(again)).get("kv-cache"):
                 lifted, said = again, better
     for name in CHECKED:  # what nothing was asked of rests on what was refused
@@ -134,7 +134,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     confirmed = {name: len(points) for name, why in said.items() if not why}
     refusals = {name: why for name, why in said.items() if why}
     lifted = replace(lifted, confirmed=confirmed, refusals=refusals)
-    named = {name: str(size) for name, size in letters.items()} | ({"C": "C"} if runs.cached else {})
+    named = {name: str(size) for name, size in letters.items()} | ({"C": "C"} if calls.cached else {})
     model = replace(products.model, component=lifted)
     return replace(products, model=model, checked=tuple(points), letters={**products.letters, **named})
 

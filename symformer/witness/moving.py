@@ -44,7 +44,7 @@ class Moving:
                 base[name] = depth
         rows = self.samples.rows(base)
         if not rows:
-            if not self.samples.wanted.runs:
+            if not self.samples.wanted.needs_run:
                 raise WitnessError(f"the model cannot be built: {self.samples.last or 'it stores no parameter'}")
             # What cannot be told without data is no fault of the model's.
             said, row = self.samples.last, self.samples.wanted.row

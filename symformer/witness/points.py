@@ -41,7 +41,7 @@ def session(build: Build, point: Point) -> Session:
     return Session(lambda: build(point))
 
 
-def stored(build: Build) -> Callable[[Point], Rows]:
+def weights_at(build: Build) -> Callable[[Point], Rows]:
     """What a build stores at a point: the shape of every unique parameter, by its path."""
     return lambda point: session(build, point).stored()
 

@@ -24,7 +24,7 @@ NOWHERE: Mapping[str, Sequence[int]] = {}
 
 Said = TypeVar("Said")
 Thing = TypeVar("Thing")
-Measure = Callable[[Point], Rows]
+CountRows = Callable[[Point], Rows]
 Decided = tuple[Rows, int | None]  # the rows of a run made for nothing else, and what torch says of their sum
 
 
@@ -39,7 +39,7 @@ class Wanted:
     held: bool = False  # rows are tensors of a run: whether one is a copy or a view may hang on a size of 1
 
     @property
-    def runs(self) -> bool:
+    def needs_run(self) -> bool:
         """Whether the model has to run for it."""
         return self.quantity != STORED
 
@@ -52,7 +52,7 @@ class Samples:
 
     def __init__(
         self,
-        measure: Measure,
+        measure: CountRows,
         start: Point,
         wanted: Wanted = WEIGHTS,
         *,

@@ -31,12 +31,12 @@ from ..language.sizes import Equals, whole
 from ..language.symbols import SYMBOLS, name_size
 from ..language.target import HF, Kind, parse
 from ..models.provenance import Pinned
-from .calling import calling, calling_with, lengths_of
+from .calling import caller_for, caller_of_factory, lengths_of
 from .classes import Source, ignored, near_type, of_config, of_head
 from .drawing import DEEP, ENTRY
 from .fitting import Point
 from .lifts import lift
-from .points import Build, Points, session, stored
+from .points import Build, Points, session, weights_at
 from .raised import sentence
 from .results import Trace, UnbuiltError
 from .runs import RUNS, Runner
@@ -121,7 +121,7 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
             session(build, {}).model()
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}") from None
-        samples = Samples(stored(build), start)
+        samples = Samples(weights_at(build), start)
         traced = Tracer(samples, letters).trace(target, f"{source.name} of transformers, traced")
         return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
 
@@ -135,11 +135,11 @@ def hf_runner(build: Build, start: Point, source: Source) -> Runner:
     return Runner(
         build,
         start,
-        partial(calling, head),
+        partial(caller_for, head),
         partial(lengths_of, head),
         letters,
         "transformers",
-        partial(calling, "base" if head == "masked" else head),  # which finds its positions by itself
+        partial(caller_for, "base" if head == "masked" else head),  # which finds its positions by itself
         refusal,
         lift=lift,
     )
@@ -175,7 +175,7 @@ def trace(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = Tracer(Samples(stored(at), start), letters, fixed=pinned).trace(name, title)
+            found = Tracer(Samples(weights_at(at), start), letters, fixed=pinned).trace(name, title)
         except WitnessError as error:
             error.args = (f"{error}{hint}",)
             raise
@@ -183,7 +183,7 @@ def trace(
         return found
     if not callable(inputs):
         raise WitnessError(f"inputs is {repr(inputs)[:80]} and no function of sizes")
-    calls, takes = calling_with(inputs, start)
+    calls, takes = caller_of_factory(inputs, start)
     if both := [each for each in inspect.signature(inputs).parameters if each in defaults]:
         raise WitnessError(f"{both[0]} is a default of {name} and asked for by its inputs; give it a start of its own")
     return Runner(at, start, calls, takes, letters, hint=hint, lift=lift).attached(found)
@@ -306,8 +306,8 @@ def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
 
 def _counted(quantity: str, head: str, build: Build, point: Point) -> int:
     if quantity == "params":
-        return sum(map(prod, stored(build)(point).values()))
-    return RUNS[quantity].count(Points(build, calling(head, RUNS[quantity])), point)
+        return sum(map(prod, weights_at(build)(point).values()))
+    return RUNS[quantity].count(Points(build, caller_for(head, RUNS[quantity])), point)
 
 
 def letters(names: Sequence[str]) -> dict[str, Symbol]:

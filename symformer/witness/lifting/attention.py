@@ -54,12 +54,12 @@ def _core(sights: Sights, row: Class, role: Scores | Mix, seen: Seen) -> Entry |
     if groups is None:
         return None
     facts: dict[str, Any] = {"mask": seen.mask, "window": seen.window, "whole": seen.whole}
-    stored = Tensor("k", (B, groups, keys, width), grad=ONE)
+    read = Tensor("k", (B, groups, keys, width), grad=ONE)
     if isinstance(role, Scores):
         q, scores = Tensor("q", (B, heads, length, width), grad=ONE), (B, heads, length, keys)
-        return sights.entry(Kind.SCORES, f"{module}.scores", (q, stored), scores, (), **facts)
+        return sights.entry(Kind.SCORES, f"{module}.scores", (q, read), scores, (), **facts)
     p, mixed = Tensor("p", (B, heads, length, keys), grad=ONE), (B, heads, length, width)
-    return sights.entry(Kind.MIX, f"{module}.mix", (p, stored), mixed, (), **facts)
+    return sights.entry(Kind.MIX, f"{module}.mix", (p, read), mixed, (), **facts)
 
 
 def _groups(sights: Sights, row: Class, heads: Expr, width: Expr, keys: Expr) -> Expr | None:
@@ -127,7 +127,7 @@ def _layers(sights: Sights, window: Expr | None, others: Iterable[Expr | None]) 
     """The number of layers whose caches keep no more than a window does, and less than the others."""
     found = [
         counts[-1]
-        for (path, shape), counts in sights.kept().counts.items()
+        for (path, shape), counts in sights.cached().counts.items()
         if path.endswith(".keys") and {*shape[2].free_symbols} & {*others} == ({window} - {None})
     ]
     return Add(*found)

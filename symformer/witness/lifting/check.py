@@ -22,7 +22,7 @@ from ..roles import Chosen
 from ..rows import compare_parts
 from ..session import Run, Session, ends, tensors_of
 from ..watching import Products, Rows
-from .looking import Runs, numbers_at
+from .looking import Calls, numbers_at
 from .sights import Sight, star
 
 NEW = 3  # tokens that are generated
@@ -35,8 +35,8 @@ FAR = 100_003  # tokens, beyond every window and chunk that a config has by defa
 class Check:
     """What the ordinary rules make of a lifted ledger, held to what torch counts at some points, row by row."""
 
-    def __init__(self, model: Model, runs: Runs, points: Sequence[Point], letters: Mapping[str, Symbol]) -> None:
-        self.model, self.runs = model, runs
+    def __init__(self, model: Model, calls: Calls, points: Sequence[Point], letters: Mapping[str, Symbol]) -> None:
+        self.model, self.calls = model, calls
         self.owners = {weight.path: entry.path for _, entry in model.ledger for weight in entry.weights}
         self.said: dict[str, str] = {}  # of each quantity, why it is refused; "" where all points agree
         for point in points:
@@ -67,17 +67,17 @@ class Check:
 
     def at(self, point: Point, numbers: dict[Symbol, int]) -> None:
         """One more point."""
-        at = session(self.runs.build, point)
+        at = session(self.calls.build, point)
 
         def run(**facts: Any) -> Run:
-            return lambda model: self.runs.call(model, point, **facts)
+            return lambda model: self.calls.call(model, point, **facts)
 
         self.hold("params", numbers, lambda: _weights({k: prod(v) for k, v in at.stored().items()}, self.owners))
         self.hold("flops", numbers, lambda: _counted(at, run()))
         self.hold("train-flops", numbers, lambda: _counted(at, run(), backward=True))
-        if self.runs.cached is None:
+        if self.calls.cached is None:
             return
-        caching = self.runs.cached
+        caching = self.calls.cached
         outputs: list[Any] = []
 
         def cached(**facts: Any) -> Found:
@@ -104,9 +104,9 @@ class Check:
             sizes.extend(each.numel() for each in tensors_of(getattr(outputs[-1], "past_key_values", None)).values())
             return _found(Counter(2 * size for size in sizes))
 
-        kept = self.hold("kv-cache", numbers, held, dtype="bf16")
+        same = self.hold("kv-cache", numbers, held, dtype="bf16")
         decoded = self.hold("decode-flops", numbers, lambda: cached(after=outputs[-1]))
-        if kept and decoded:
+        if same and decoded:
             memory = Counter([2 * size for size in sizes])
             memory += Counter(2 * each.numel() for each in at.model().parameters())
             memory += Counter(4 * each.numel() for each in ends(outputs[-1]))
@@ -140,9 +140,9 @@ class Check:
     def _far(self, point: Point, tokens: int) -> tuple[Rows | None, str]:
         """The tensors of a cache of so many tokens, or why the code takes none."""
         far = _at(point, tokens)
-        assert self.runs.cached is not None
+        assert self.calls.cached is not None
         try:
-            return session(self.runs.build, far).cached(partial(self.runs.cached, point=far)), ""
+            return session(self.calls.build, far).cached(partial(self.calls.cached, point=far)), ""
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # whatever somebody's code raises

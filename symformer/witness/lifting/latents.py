@@ -17,18 +17,18 @@ from ..points import session
 from ..raised import sentence
 from ..traced import Traced
 from ..watching import Products
-from .looking import Runs
+from .looking import Calls
 from .sights import Numbers, Row, number, star
 
 
-def decoded(runs: Runs, point: Point) -> Products:
+def decoded(calls: Calls, point: Point) -> Products:
     """The products of one new token, after those that a cache keeps. Raises WitnessError."""
-    assert runs.cached is not None
+    assert calls.cached is not None
     try:
-        at = session(runs.build, point)
-        before = at.run(partial(runs.cached, point=point))
+        at = session(calls.build, point)
+        before = at.run(partial(calls.cached, point=point))
         seen = Products(at.model())
-        at.run(partial(runs.cached, point=point, after=before), seen)
+        at.run(partial(calls.cached, point=point, after=before), seen)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever somebody's code raises
@@ -36,7 +36,7 @@ def decoded(runs: Runs, point: Point) -> Products:
     return seen
 
 
-def from_latents(rows: Sequence[Row], seen: Products, numbers: Numbers, kept: Traced) -> tuple[Row, ...]:
+def from_latents(rows: Sequence[Row], seen: Products, numbers: Numbers, cached: Traced) -> tuple[Row, ...]:
     """The same operations; linear layers that ran over the whole cache, and the attention beside them, say so.
 
     What such attention is made from is what every layer's cache was seen to hold.
@@ -45,7 +45,7 @@ def from_latents(rows: Sequence[Row], seen: Products, numbers: Numbers, kept: Tr
     for path, sites in seen.forward.times.items():
         sizes = {prod(factors) for each in sites.values() for factors in each}
         ran.setdefault(star(path.rpartition(".")[0]), set()).update(sizes)
-    again = {entry.path for _, entry in rows if entry.kind is Kind.LINEAR and _whole(entry, numbers) in ran[entry.path]}
+    again = {entry.path for _, entry in rows if entry.kind is Kind.LINEAR and _whole(entry, numbers) in ran.get(entry.path, ())}
     around = {path.rpartition(".")[0] for path in again}
 
     def made(counts: tuple[Expr, ...], entry: Entry) -> Entry:
@@ -54,7 +54,7 @@ def from_latents(rows: Sequence[Row], seen: Products, numbers: Numbers, kept: Tr
             return replace(entry, recalled=True)
         if entry.kind not in ATTENDING or module not in around:
             return entry
-        held = [(path, shape) for (path, shape), each in kept.counts.items() if each[-1] == counts[-1]]
+        held = [(path, shape) for (path, shape), each in cached.counts.items() if each[-1] == counts[-1]]
         latent = tuple(
             Tensor(f"{module}.{path.rpartition('.')[2]}", tuple(dim.xreplace({C: S}) for dim in shape), grad=ONE)
             for path, shape in held

@@ -16,7 +16,7 @@ from .sights import Sight, Trained
 
 
 @dataclass(frozen=True)
-class Runs:
+class Calls:
     """How the model of a trace is called."""
 
     build: Build
@@ -34,19 +34,19 @@ def tied(trace: Trace, point: Point) -> dict[str, int]:
     return {**point, **{name: tie.at(point) for name, tie in trace.ties.items()}}
 
 
-def sight_at(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Sight:
+def sight_at(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Sight:
     """A run on shapes alone."""
-    at = session(runs.build, point)
+    at = session(calls.build, point)
     seen = Roles(at.model(), {})
-    at.run(lambda model: runs.call(model, point), seen)
+    at.run(lambda model: calls.call(model, point), seen)
     return Sight(seen, numbers_at(point, letters))
 
 
-def trained_at(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Trained | None:
+def trained_at(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Trained | None:
     """A run with its backward pass, on shapes alone; None where it cannot be trained so."""
-    at = session(runs.build, point)
+    at = session(calls.build, point)
     try:
-        seen = at.products(lambda model: runs.call(model, point), backward=True)
+        seen = at.products(lambda model: calls.call(model, point), backward=True)
     except KeyboardInterrupt:
         raise
     except BaseException:  # whatever somebody's code raises: then its training FLOPs are refused anyway

@@ -89,14 +89,14 @@ class Sights:
         sights: Sequence[Sight],
         real: Sight | None,
         windows: Sequence[Symbol],
-        kept: Callable[[], Traced],
+        cached: Callable[[], Traced],
         trained: Callable[[], Trained | None] = lambda: None,
         deep: Callable[[], Sight | None] = lambda: None,
         whole: Callable[[], bool] = lambda: False,
     ) -> None:
         self.whole = whole  # whether every layer of a cache was seen to keep every token
         self._trained, self._deep = trained, deep
-        self.kept = kept  # what a cache was seen to hold
+        self.cached = cached  # what a cache was seen to hold
         self.windows = windows  # sizes that may be the window of an attention
         self.stored, self.products, self.all, self.real = stored, products, sights, real
         self.weights: dict[str, list[Class]] = defaultdict(list)

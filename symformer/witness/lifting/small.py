@@ -20,7 +20,7 @@ from ..results import Trace
 from ..roles import Roles
 from ..session import silence
 from ..watching import Unmasked
-from .looking import Runs, numbers_at, tied
+from .looking import Calls, numbers_at, tied
 from .sights import Sight
 
 FEW = 11  # tokens of a run with numbers
@@ -37,17 +37,17 @@ def deeper(point: Point) -> Point:
     return {**point, **{name: max(size, DEEPER) for name, size in point.items() if DEEP.search(name)}}
 
 
-def real_sight(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Sight | None:
+def real_sight(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Sight | None:
     """A run with numbers; None where it has too many of them, or where the code takes none."""
     try:
-        shapes = session(runs.build, point).model()
+        shapes = session(calls.build, point).model()
     except Exception:  # whatever somebody's code raises at so many layers
         return None
     if sum(each.numel() for each in shapes.parameters()) > PARAMETERS:
         return None
     with torch.random.fork_rng(), silence(), torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
         torch.manual_seed(0)
-        model = session(runs.build, point).model("cpu").eval()
+        model = session(calls.build, point).model("cpu").eval()
         for parameter in model.parameters():
             wide = parameter.dim() > 1
             parameter.normal_(0, 0.5 * parameter.shape[-1] ** -0.5) if wide else parameter.uniform_(0.5, 1.5)
@@ -56,7 +56,7 @@ def real_sight(runs: Runs, point: Point, letters: Mapping[str, Symbol]) -> Sight
         seen = Roles(model, inputs)
         try:
             with seen:
-                runs.call(model, point)
+                calls.call(model, point)
         except KeyboardInterrupt:
             raise
         except BaseException:  # whatever somebody's code raises where tensors hold numbers: then none are known
@@ -87,7 +87,7 @@ def _tokens(inputs: dict[str, Tensor], model: Any, args: Any, given: dict[str, A
     return args, {name: changed.get(name, value) for name, value in given.items() if name != "position_ids"}
 
 
-def small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
+def small(calls: Calls, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
     """Sizes that the code takes, as small as they become by halves, from the least that it was seen with."""
     point: dict[str, int] = {**sorted(trace.checked, key=_depth)[0]}
     point |= {name: FEW + place for place, name in enumerate(each for each in ("S", "S_enc") if each in point)}
@@ -96,8 +96,8 @@ def small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
 
     def takes(at: Point) -> bool:
         try:
-            tried = session(runs.build, at)
-            tried.run(lambda model: runs.call(model, at), Unmasked())  # type: ignore[no-untyped-call]
+            tried = session(calls.build, at)
+            tried.run(lambda model: calls.call(model, at), Unmasked())  # type: ignore[no-untyped-call]
         except KeyboardInterrupt:
             raise
         except BaseException:  # whatever somebody's code raises, it does not take these
@@ -119,7 +119,7 @@ def small(runs: Runs, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
     moving = [name for name in point if name in trace.letters and name not in held]
 
     def light(at: Point) -> bool:
-        return takes(at) and sum(each.numel() for each in session(runs.build, at).model().parameters()) < PARAMETERS
+        return takes(at) and sum(each.numel() for each in session(calls.build, at).model().parameters()) < PARAMETERS
 
     apart = ["$.", "vocab", *(f"^{re.escape(name)}$" for name in least)]  # all of them, or all but some
     for left in apart:  # token ids may be larger than a small vocabulary
