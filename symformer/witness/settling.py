@@ -90,7 +90,7 @@ class Settling:
         known: dict[tuple[object, ...], Expr] = {}
 
         def more(sample: list[dict[str, int]], wanted: int, moves: Sequence[str]) -> None:
-            for turn in range(3 * wanted if moves else 0):
+            for turn in range(4 * wanted if moves else 0):
                 if len({tuple(point[name] for name in moves) for point in sample}) >= wanted:
                     return
                 drawn = self.samples.draw(self.samples.origin(points[0]), widths)
@@ -100,7 +100,9 @@ class Settling:
                 free = {name: drawn[name] for name in widths if name in drawn}
                 depths = {name: some[name] for name in counts if name in some}
                 point = {**points[0], **free, **depths, **self.samples.reach(turn)}
-                if point not in sample and self.samples.rows(point) is not None:
+                if point in sample or self.samples.coincides(point, widths):
+                    continue
+                if self.samples.rows(point) is not None:
                     sample.append(point)
 
         more(shallow, len(points) + SPARE, widths)

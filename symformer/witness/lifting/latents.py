@@ -45,7 +45,8 @@ def from_latents(rows: Sequence[Row], seen: Products, numbers: Numbers, cached: 
     for path, sites in seen.forward.times.items():
         sizes = {prod(factors) for each in sites.values() for factors in each}
         ran.setdefault(star(path.rpartition(".")[0]), set()).update(sizes)
-    again = {entry.path for _, entry in rows if entry.kind is Kind.LINEAR and _whole(entry, numbers) in ran.get(entry.path, ())}
+    linear = [entry for _, entry in rows if entry.kind is Kind.LINEAR]
+    again = {entry.path for entry in linear if _whole(entry, numbers) in ran.get(entry.path, ())}
     around = {path.rpartition(".")[0] for path in again}
 
     def made(counts: tuple[Expr, ...], entry: Entry) -> Entry:
