@@ -27,6 +27,10 @@ class OutOfTimeError(WitnessError):
     """A trace that took too long: another way to begin would not be faster."""
 
 
+class MeetingError(WitnessError):
+    """Two formulas that give the same at the sizes drawn: at others they may not."""
+
+
 class UncountedError(UnfitError):
     """A number of layers that fewer layers may be the reason for."""
 

@@ -16,7 +16,7 @@ from .drawing import BLOCK, DEEP
 from .fitting import SPARE, Point, UnfitError, fit
 from .moving import Sizes
 from .points import frozen
-from .results import UncountedError
+from .results import MeetingError, UncountedError
 from .samples import Samples
 from .traced import Class
 
@@ -204,11 +204,11 @@ class Settling:
         }
         for name, shape in self.samples.seen_rows(point).items():
             owners = by_shape.get((star(name), shape), [])
-            if len(owners) != 1:
-                raise WitnessError(
-                    f"{name} has the shape {list(shape)} at another depth, which "
-                    + ("two formulas give" if owners else "no formula found so far gives")
-                )
+            said = f"{name} has the shape {list(shape)} at another depth, which"
+            if not owners:
+                raise WitnessError(f"{said} no formula found so far gives")
+            if len(owners) > 1:
+                raise MeetingError(f"{said} two formulas give")
             numbered = tuple(word for word in name.split(".") if word.isdigit())
             for place, members in enumerate(indices[owners[0]]):
                 members.add(numbered[: place + 1])

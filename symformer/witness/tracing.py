@@ -25,11 +25,12 @@ from .drawing import DEEP, usual
 from .fitting import UnfitError
 from .measure import releases
 from .moving import Moving
-from .results import OutOfTimeError, Trace, UnbuiltError, UncountedError
+from .results import MeetingError, OutOfTimeError, Trace, UnbuiltError, UncountedError
 from .samples import SEED, Samples
 from .settling import Settling, first_points, star
 from .traced import Class, Traced
 
+MEETINGS = 3  # draws in which two formulas may meet by chance before that is no chance
 DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: more where layers come in patterns
 ALPHABET = frozenset(SYMBOLS)  # before any field becomes a symbol of its own
 
@@ -75,9 +76,14 @@ class Tracer:
         """The trace with as many sizes free as can be: an odd one that no formula holds stays at its number."""
         samples = self.samples
         held = {each.name: each for each in self.fixed}
+        meetings = 0
         while True:
             try:
                 return self._trace(target, title, depth, begun, held)
+            except MeetingError:
+                meetings += 1
+                if meetings == MEETINGS:
+                    raise
             except UnfitError as error:
                 odd = next((n for n in reversed(error.moves) if n not in ALPHABET and not usual(n)), "")
                 if odd not in samples.start or odd in {*held, *samples.draws}:
