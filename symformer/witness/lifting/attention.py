@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from sympy import Add, Expr, Integer, cancel
 
+from ...language.errors import WitnessError
 from ...language.symbols import B
 from ...ledger.facts import ONE, Entry, Kind, Mask, Tensor
 from ..roles import Mix, Scores
@@ -83,7 +84,9 @@ def _patterns(sights: Sights, scores: Class) -> list[Seen]:
     """The masks and windows that a run with numbers showed, each with its number of layers; none where unknown."""
     if sights.real is None or not (order := _order(sights, sights.real, scores)):
         return []
-    counts, kinds = sights.products.counts[scores], [*dict.fromkeys(order)]
+    # Where there are windows, those of a few layers tell nothing of the layers further up.
+    every = _order(sights, sights.deep, scores) if sights.windows and sights.deep is not None else []
+    counts, kinds = sights.products.counts[scores], [*dict.fromkeys((*order, *every))]
     if len(kinds) == 1:
         return [Seen(counts, *kinds[0])]
     if all(mask == "none" for mask, _ in kinds):  # every pair is counted, and which layers look how far tells nothing
@@ -94,7 +97,6 @@ def _patterns(sights: Sights, scores: Class) -> list[Seen]:
     if cancel(Add(*layers.values()) - counts[0]) == 0 and 0 not in layers.values():
         return [Seen((layers[kind],), *kind) for kind in kinds]
     # A cache that keeps the same of all does not tell how many there are of each; their order may.
-    every = [] if sights.deep is None else _order(sights, sights.deep, scores)
     turn = next((some for some in range(len(kinds), len(every) // 2 + 1) if _comes_round(every, some)), 0)
     same = all(each == every[place % turn] for place, each in enumerate(order)) if turn else False
     if not turn or (len(order) % turn == 0 and not same):
@@ -124,10 +126,14 @@ def _comes_round(order: Sequence[object], turn: int) -> bool:
 
 
 def _layers(sights: Sights, window: Expr | None, others: Iterable[Expr | None]) -> Expr:
-    """The number of layers whose caches keep no more than a window does, and less than the others."""
+    """The number of layers whose caches keep no more than a window does, and less than the others; 0 for none known."""
+    try:
+        held = sights.cached().counts
+    except WitnessError:  # what such caches hold is no sum of products: it does not tell
+        return Integer(0)
     found = [
         counts[-1]
-        for (path, shape), counts in sights.cached().counts.items()
+        for (path, shape), counts in held.items()
         if path.endswith(".keys") and {*shape[2].free_symbols} & {*others} == ({window} - {None})
     ]
     return Add(*found)

@@ -208,16 +208,17 @@ def agreed(found: Iterable[T]) -> T | None:
 
 def in_symbols(seen: Iterable[tuple[Sight, tuple[int, ...]]]) -> Shape | None:
     """The shape of a tensor in symbols, each axis a size of the run or of the model at every point."""
-    found: Shape | None = None
+    found: list[list[Expr]] | None = None  # of each axis what it may be, the likeliest first
     for sight, shape in seen:
-        known = {number: size for size, number in reversed(list(sight.numbers.items())) if number > 1}
-        known |= {sight.numbers[size]: size for size in (B, *LENGTHS) if size in sight.numbers}
-        known |= {sight.numbers[B] * sight.numbers[each]: B * each for each in LENGTHS if each in sight.numbers}
-        axes = tuple(known.get(each, Integer(each)) for each in shape)
-        if found is not None and axes != found:
+        run = [size for size in (B, *LENGTHS) if size in sight.numbers]
+        sizes = [*(B * each for each in run if each != B), *run, *sight.numbers]
+        each = [[*(size for size in sizes if number(size, sight.numbers) == axis), Integer(axis)] for axis in shape]
+        if found is not None and len(found) != len(each):
             return None
-        found = axes
-    return found
+        found = each if found is None else [[x for x in old if x in new] for old, new in zip(found, each, strict=True)]
+    if found is None or not all(found):
+        return None
+    return tuple(axis[0] for axis in found)
 
 
 def before_the_last(factors: Shape, area: Expr) -> Shape | None:
