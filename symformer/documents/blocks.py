@@ -109,7 +109,8 @@ class Equation:
                 lines.append([])
             lines[-1].append(label)
         crowded = sum(map(_breadth, lines[-1])) + _breadth(self.rows[0][1]) > _LONGEST
-        return [*lines, []] if len(self.chain.labels) > 1 and crowded else lines
+        long = len(self.chain.labels) > 1 or _breadth(lines[-1][0]) > _LONGEST // 4
+        return [*lines, []] if long and crowded else lines
 
 
 @dataclass(frozen=True)
