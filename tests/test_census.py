@@ -274,7 +274,7 @@ def test_the_page_says_which_operations_were_recognised() -> None:
 
 AGAIN = {
     "census.md": [("bert", "masked"), ("qwen3_moe", "causal"), ("t5", "seq2seq")],
-    "census-flops.md": [("bloom", "causal"), ("mamba2", "causal")],
+    "census-flops.md": [("bloom", "causal"), ("mamba2", "causal"), ("distilbert", "masked"), ("marian", "seq2seq")],
     "census-image.md": [("swin", "image")],
     "census-base.md": [("wav2vec2", "base")],
 }

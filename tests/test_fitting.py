@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 from sympy import Expr, Min, ceiling, floor, symbols
 
 from symformer.witness.fitting import Point, UnfitError, fit
+from symformer.witness.results import Tie
 
 a, b, S, C = symbols("a b S C", positive=True, integer=True)
 LETTERS = {"a": a, "b": b, "S": S, "C": C}
@@ -56,3 +58,8 @@ def test_what_a_sum_of_products_holds_is_found(
 def test_what_none_holds_is_refused(measure: Callable[[Point], int]) -> None:
     with pytest.raises(UnfitError, match="it is not a short sum of products of a, S"):
         found(measure, "a", "S")
+
+
+@pytest.mark.parametrize(("a", "b", "size"), [(6, 4, 9), (6, 5, 0), (6, 0, 0), (0, 4, 0)])
+def test_a_size_that_follows_others_is_none_where_it_is_not_whole(a: int, b: int, size: int) -> None:
+    assert Tie(Fraction(6), {"a": 1, "b": -1}).at({"a": a, "b": b}) == size

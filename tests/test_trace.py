@@ -170,8 +170,6 @@ def test_what_is_on_file_is_of_the_libraries_that_are_here() -> None:
 def test_the_census_has_the_formulas_on_file(name: str, quantity: str) -> None:
     """The census traced them apart, and its page says the same."""
     model_type, head = traced.TYPES[name]
-    if quantity == "flops" and head != "causal":
-        return  # its census is of causal models
     page = (REPORTS / {"params": "census.md", "flops": "census-flops.md"}[quantity]).read_text("utf-8")
     section = page.partition(f"### {model_type}, {head}\n")[2].partition("###")[0]
     shown = " ".join(section.partition("```text\n")[2].partition("```")[0].split())

@@ -22,7 +22,7 @@ from .formats.pdf import picture
 # In the same folder, written by `symformer census`: every torch model there is takes minutes.
 CENSUS: Mapping[str, tuple[str, tuple[str, ...], str]] = {  # the quantity, the heads, and in words
     "census.md": ("params", ("causal", "masked", "seq2seq"), "the parameters of language models"),
-    "census-flops.md": ("flops", ("causal",), "the forward FLOPs of causal language models, and their operations"),
+    "census-flops.md": ("flops", ("causal", "masked", "seq2seq"), "the forward FLOPs of language models"),
     "census-image.md": ("params", ("image",), "the parameters of image classifiers"),
     "census-base.md": ("params", ("base",), "the parameters of every model without a head"),
 }

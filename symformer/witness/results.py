@@ -92,6 +92,8 @@ class Tie:
 
     def at(self, point: Point) -> int:
         """The size at a point; 0, which no code takes, where it would not be whole."""
+        if any(power < 0 and point[name] == 0 for name, power in self.powers.items()):
+            return 0
         value = self.factor * monomial(tuple(self.powers.items()), point)
         return int(value) if value.denominator == 1 else 0
 
