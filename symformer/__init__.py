@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .algebra.compare import compare
+    from .answers.targets import model
     from .architectures import architecture, from_config
     from .certificates import Certificate
     from .components import component
@@ -34,6 +35,7 @@ __all__ = [
     "compare",
     "component",
     "from_config",
+    "model",
     "trace",
     "verify",
 ]
@@ -49,6 +51,7 @@ _HOMES = {
     "compare": "algebra.compare",
     "component": "components",
     "from_config": "architectures",
+    "model": "answers.targets",
     "trace": "witness",
     "verify": "witness",
 }

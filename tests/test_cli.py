@@ -30,7 +30,7 @@ def test_the_contract_of_show_json() -> None:
     document = shown("gpt2-xl")
     assert list(document) == [
         "target", "architecture", "quantity", "unit", "conventions",
-        "formula", "latex", "symbols", "value", "breakdown",
+        "formula", "latex", "symbols", "value", "breakdown", "provenance",
     ]  # fmt: skip
     assert document["target"] == "gpt2-xl"
     assert document["architecture"] == "gpt2"

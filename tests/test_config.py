@@ -17,10 +17,18 @@ import torch
 import transformers
 
 from symformer import SymformerError, from_config
-from symformer.architectures import architecture, architecture_class, model_types, names, presets, registry
+from symformer.architectures import (
+    architecture,
+    architecture_class,
+    model_types,
+    names,
+    presets,
+    registry,
+    torch_classes,
+)
 from symformer.architectures.base import Architecture, Choice, Field, Fields, Switch, Witness, option, usual
 from symformer.architectures.bases.llama_like import LlamaLike
-from symformer.configs.finding import reader
+from symformer.configs.finding import TYPES, reader
 from symformer.language.symbols import SYMBOLS, E, H
 
 # A config by model type, with what it should come to: class, and sizes that all differ.
@@ -186,7 +194,7 @@ def test_a_config_imports_the_one_architecture_that_reads_it(tmp_path: Path) -> 
     for name in names():
         for model_type in model_types(name):
             loaded.clear()
-            assert reader("config.json", {"model_type": model_type}, registry.files, types) == name
+            assert reader("config.json", {"model_type": model_type}, registry.files, types, torch_classes) == (name, "")
             naming = [each for each, file in registry.files.items() if f'"{model_type}"' in file.read_text("utf-8")]
             assert loaded[-1] == name
             assert {*loaded} <= {name, model_type.replace("_", "-"), *naming}
@@ -396,3 +404,36 @@ def test_what_a_class_says_of_configs_is_added_to_what_its_bases_say() -> None:
     assert (options["tied"], options["gated"], numbers) == (False, True, {E: 10, H: 40})
     with pytest.raises(SymformerError, match="'tie_word_embeddings'"):
         fields.read({"tie_word_embeddings": False})
+
+
+def test_the_class_decides_where_nobody_knows_the_type(tmp_path: Path) -> None:
+    """DeepseekV3ForCausalLM under a type of a config's own; a type that transformers has is never read as another's."""
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**GPT2, "model_type": "my_gpt", "architectures": ["GPT2LMHeadModel"]}))
+    found = from_config(str(path))
+    assert found.id == "gpt2"
+    assert found.params.value() == from_config_of({**GPT2, "architectures": ["GPT2LMHeadModel"]}, tmp_path)
+    (said,) = found.provenance.assumed
+    assert said == "model_type 'my_gpt' is not known here, and the class GPT2LMHeadModel decides"
+    path.write_text(json.dumps({**GPT2, "model_type": "siglip", "architectures": ["GPT2LMHeadModel"]}))
+    with pytest.raises(SymformerError, match="'siglip', which no architecture here reads"):
+        from_config(str(path))
+
+
+def from_config_of(config: dict[str, Any], folder: Path) -> int:
+    path = folder / "other.json"
+    path.write_text(json.dumps(config))
+    found = from_config(str(path)).params.value()
+    assert isinstance(found, int)
+    return found
+
+
+def test_a_config_without_a_class_says_which_it_is_read_as(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "bert"}))
+    assert from_config(str(path)).provenance.assumed == ("no 'architectures': read as BertModel",)
+
+
+def test_the_types_of_transformers_are_on_file() -> None:
+    known = transformers.models.auto.configuration_auto.CONFIG_MAPPING_NAMES
+    assert TYPES.read_text("utf-8").split() == sorted(known)

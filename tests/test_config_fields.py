@@ -978,7 +978,10 @@ def test_what_is_long_or_deep_is_cut(name: str, tmp_path: Path) -> None:
     for _ in range(900):
         deep = [deep]
     for value in ("x" * 100_000, ["x" * 100_000], deep, 10**4_000):
-        refusal = by_us({**base("llama"), name: value}, tmp_path / "config.json")["params"]
+        config = {**base("llama"), name: value}
+        if name == "model_type":
+            del config["architectures"]  # which would decide where nobody knows the type
+        refusal = by_us(config, tmp_path / "config.json")["params"]
         assert isinstance(refusal, str)
         assert len(refusal) - len(str(tmp_path)) < 500
 

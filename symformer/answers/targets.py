@@ -7,7 +7,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .. import architectures, components
-from ..language.errors import OptionError, TargetError, UnknownNameError, listed, quoted
+from ..configs.reading import read_config
+from ..language.errors import (
+    ConfigError,
+    OptionError,
+    TargetError,
+    UnknownNameError,
+    UnreadError,
+    WitnessError,
+    listed,
+    quoted,
+)
 from ..language.sizes import assignments
 from ..language.target import COMPONENT, Kind, Target, parse
 from ..ledger.adapters import CHANGES
@@ -60,7 +70,21 @@ def resolve(
         hint = f"{error.name} is a convention of {listed(where)}: name the quantity with -q" if where else ""
         offered = [] if hint else [*error.known, *known]
         raise UnknownNameError(f"option of {target}", error.name, offered, hint) from None
+    for name in quantities:
+        model = model.sized(name)
     return (model.set(assignments(sets)) if sets else model.checked()), conventions
+
+
+def model(target: str, /, **options: Any) -> Model:
+    """The model that a target names: composed here, or read off its own code by torch where it is not.
+
+    A target is an architecture, a preset, a config.json, component:NAME or hf:MODEL_TYPE. Raises UnknownNameError,
+    ConfigError, OptionError, TargetError, and WitnessError for code that gives no formula.
+
+    >>> model("llama-2-7b").params.value()
+    6738415616
+    """
+    return resolve(target, options)[0]
 
 
 def _model(target: Target, options: Mapping[str, Any]) -> Model:
@@ -71,6 +95,12 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
             from ..witness import trace
 
             return trace(target.text).model
+        case Kind.CONFIG:
+            config = read_config(target.name)
+            try:
+                return architectures.of_config(target.name, config, **options)
+            except UnreadError as error:
+                return _read_off(target.name, config, options, error)
         case Kind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
             if os.path.isdir(target.name):
                 raise TargetError(f"{target.name} is a folder; give the path of the config.json in it")
@@ -83,6 +113,19 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
         case Kind.HUB:
             raise TargetError(target.refusal + _of_that_name(target))
     return architectures.composed(target.text, **options)
+
+
+def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], unread: UnreadError) -> Model:
+    """The model of a config that nothing composed here reads, off the code of its class. Raises ConfigError."""
+    from ..witness import open_config
+
+    if options:
+        raise UnknownNameError("option", next(iter(options)), ())
+    try:
+        return open_config(path, config)
+    except (ConfigError, WitnessError) as error:
+        why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
+        raise UnreadError(f"{unread}; nor can it be read off its torch code: {why}") from None
 
 
 def _of_that_name(target: Target) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -41,6 +41,11 @@ def model_types(name: str) -> tuple[str, ...]:
     return architecture_class(name).fields.model_types
 
 
+def torch_classes(name: str) -> Iterable[str]:
+    """The torch classes whose configs an architecture reads."""
+    return architecture_class(name).fields.classes
+
+
 @cache
 def presets() -> dict[str, dict[str, Any]]:
     """Every preset by its name: architecture, options, sizes and the source of the numbers."""
@@ -75,14 +80,24 @@ def architecture(name: str, /, **options: Any) -> Model:
 
 def from_config(path: str, /, **options: Any) -> Model:
     """The model that a Hugging Face ``config.json`` describes. Raises ConfigError, OptionError."""
-    config = read_config(path)
-    base = architecture_class(reader(path, config, registry.files, model_types))
+    return of_config(path, read_config(path), **options)
+
+
+def of_config(path: str, config: Mapping[str, Any], /, **options: Any) -> Model:
+    """The same of a config that was read from a path. Raises ConfigError, UnreadError, OptionError."""
+    name, rests = reader(path, config, registry.files, model_types, torch_classes)
+    base = architecture_class(name)
     try:
         read, numbers = base.fields.read(config)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    component = base(**base.options_from({**read, **options}))
-    return _stated(_model(path, component, numbers), base(**base.options_from(read)).chosen)
+        raise type(error)(f"{path}: {error}") from None
+    component, own = (base(**base.options_from(each)) for each in ({**read, **options}, read))
+    assumed = [
+        rests,
+        "" if config.get("architectures") else f"no 'architectures': read as {base.fields.class_for(own)}",
+    ]
+    model = _stated(_model(path, component, numbers), own.chosen)
+    return replace(model, provenance=replace(model.provenance, assumed=tuple(filter(None, assumed))))
 
 
 def composed(target: str, /, **options: Any) -> Model:

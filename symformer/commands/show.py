@@ -32,6 +32,7 @@ def command(
     target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], every: bool, as_json: bool
 ) -> None:
     """Show a formula, its value and its breakdown."""
+    from ..answers.provenance import provenance_json, provenance_lines
     from ..answers.summary import amount, show_json, value_of
     from ..language.notation.text import text
     from ..quantities import quantity as find_quantity
@@ -41,7 +42,7 @@ def command(
         return
     model, formula = arguments.formula(target, quantity, sets, options)
     if as_json:
-        put_json(show_json(model, formula))
+        put_json({**show_json(model, formula), "provenance": provenance_json(model, formula)})
         return
     value = value_of(formula, model)
     say(f"{model.title} ({model.target}): {formula.measure.title}")
@@ -59,6 +60,8 @@ def command(
     concerned = find_quantity(quantity).said(formula)  # without what nothing here is counted by
     for name, choice in {**concerned, **model.component.chosen}.items():
         say(f"{name} = {choice}")
+    for line in provenance_lines(model, formula):
+        say(line)
     say()
     _breakdown(model, formula, value)
 

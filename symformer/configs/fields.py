@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Expr, Symbol
 
-from ..language.errors import ConfigError, SizeError, listed
+from ..language.errors import ConfigError, SizeError, UnreadError, listed
 from ..language.sizes import Numbers, evaluate, shown
 from ..language.symbols import letter
 from .known import FIXED, INERT, LAYER_TYPES, QUANTISED, READ, Config, check_unquantised
@@ -153,7 +153,7 @@ class Fields:
             if path in fixed:
                 if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in fixed[path]):
                     known = " or ".join(map(repr, fixed[path]))
-                    raise ConfigError(
+                    raise UnreadError(
                         f"{name!r} is {shown(value)} in the config; that changes what is counted, and only {known} is "
                         "known"
                     )
@@ -164,9 +164,8 @@ class Fields:
             elif self.rotary and name in ROTARY:
                 self._hold_rotary(name, value)
             elif path not in self.known:
-                raise ConfigError(
-                    f"the field {shown(name)} = {shown(value)} is not known here; remove it if it changes nothing, "
-                    "or trace it"
+                raise UnreadError(
+                    f"the field {shown(name)} = {shown(value)} is not known here; remove it if it changes nothing"
                 )
 
     def _hold_rotary(self, name: str, value: Any) -> None:
@@ -201,7 +200,7 @@ class Fields:
         kind = "sliding_attention" if options.get("window") else "full_attention"
         depth = sum(number for size, number in numbers.items() if letter(size).base == "L")
         if not isinstance(listed, list) or len(listed) != depth or any(each != kind for each in listed):
-            raise ConfigError(
+            raise UnreadError(
                 f"{LAYER_TYPES!r} is {shown(listed)} in the config; only {depth} layers of {kind!r} are known here"
             )
 
@@ -212,9 +211,8 @@ class Fields:
         if not (isinstance(named, list) and len(named) == 1 and isinstance(named[0], str)):
             raise ConfigError(f"'architectures' is {shown(named)} in the config; it should be a list of one class name")
         if named[0] not in self.classes:
-            raise ConfigError(
-                f"'architectures' names {shown(named[0])}, whose head is not known here; known: "
-                f"{listed(self.classes)}; of the others symformer trace reads the code"
+            raise UnreadError(
+                f"'architectures' names {shown(named[0])}, whose head is not known here; known: {listed(self.classes)}"
             )
         return dict(self.classes[named[0]])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sympy import Symbol
 
-from ..language.errors import ConfigError
+from ..language.errors import ConfigError, UnreadError
 from ..language.sizes import Numbers, shown
 from ..language.symbols import L
 from .known import Config
@@ -44,7 +44,7 @@ class Layers:
                     f"{self.name!r} has {len(listed)} layers in the config and {self.depth.names[0]!r} is {depth}"
                 )
         if none := [kind for kind, count in counts.items() if count == 0]:
-            raise ConfigError(f"the config has no layer of the kind {none[0]!r}, and the formula is for all kinds")
+            raise UnreadError(f"the config has no layer of the kind {none[0]!r}, and the formula is for all kinds")
         return {size: counts[kind] for kind, size in self.sizes.items()}
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from sympy import Expr, Symbol
 
-from ..language.errors import ConfigError, SizeError
+from ..language.errors import ConfigError, SizeError, UnreadError
 from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate, shown, whole
 from ..language.symbols import letter
@@ -40,7 +40,7 @@ class Field:
         number = self._read(size, config)
         for twin in self.twins:
             if (other := replace(self, names=(twin,), twins=()).read(size, config)) != number:
-                raise ConfigError(
+                raise UnreadError(
                     f"in the config {self.names[0]!r} is {number} and {twin!r} is {other}; only one "
                     f"{size} ({letter(size).meaning}) for both is known"
                 )
@@ -166,7 +166,7 @@ class Choice:
             if value == known and isinstance(value, bool) == isinstance(known, bool):
                 return option
         known = " or ".join(map(repr, self.meanings))
-        raise ConfigError(f"{self.name!r} is {shown(value)} in the config; only {known} is known")
+        raise UnreadError(f"{self.name!r} is {shown(value)} in the config; only {known} is known")
 
     def write(self, option: Any) -> Any:
         """The first of the field's values for an option. Raises ConfigError where none stands for it."""
@@ -210,7 +210,7 @@ class Function:
         if isinstance(value, str):
             value = {**SAME_FUNCTION, **self.same}.get(value, value)
         if value not in get_args(Activation):
-            raise ConfigError(
+            raise UnreadError(
                 f"{self.name!r} is {shown(value)} in the config, which is no activation function without weights of "
                 f"its own; known: {', '.join(get_args(Activation))}"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..language.errors import ConfigError
+from ..language.errors import ConfigError, UnreadError
 from ..language.sizes import shown
 
 # Rotary positions: they change the angles, and neither their number nor their shape.
@@ -40,7 +40,7 @@ def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) ->
         raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be an object or null")
     kind = value.get("rope_type", value.get("type", "default"))
     if not isinstance(kind, str) or kind not in takes:
-        raise ConfigError(
+        raise UnreadError(
             f"{name!r} is of the type {shown(kind)} in the config, which is not known here; known: {', '.join(takes)}"
         )
     for each in ROPE_NEEDS[kind]:
@@ -49,7 +49,7 @@ def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) ->
     for each, given in value.items():
         known_part = each == PARTLY and (partly or given in (1, None))
         if each not in ROPE_TAKES and not known_part:
-            raise ConfigError(
+            raise UnreadError(
                 f"{name!r} has {each!r} = {shown(given)} in the config, which is not known here; remove it if it "
-                "changes nothing, or trace it"
+                "changes nothing"
             )

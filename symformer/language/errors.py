@@ -36,6 +36,10 @@ class ConfigError(SymformerError):
     """A ``config.json`` that cannot be read exactly."""
 
 
+class UnreadError(ConfigError):
+    """A sound ``config.json`` that says something whose meaning is not known here: a type, a field or one's value."""
+
+
 class ArithmeticTextError(SymformerError):
     """Text that is not plain arithmetic over the alphabet."""
 

@@ -74,7 +74,19 @@ class Model:
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
         """One quantity, in closed form. Raises UnknownNameError and OptionError."""
         question = find_quantity(quantity)
-        return question.formula(self.component, self.id, conventions, self.relations, self)
+        model = self.sized(quantity)
+        return question.formula(model.component, model.id, conventions, model.relations, model)
+
+    def sized(self, quantity: str) -> Model:
+        """With the numbers of the sizes that one quantity alone has, where its config says them. Raises RuleError."""
+        config = self.provenance.config
+        if not config:
+            return self
+        places = self.provenance.of(quantity).places
+        own = {symbol(name): config[place.field] for name, place in places.items() if place.field in config}
+        more = {size: number for size, number in own.items() if size not in (*self.numbers, *self.relations)}
+        known = replace(self.provenance, numbers={**own, **self.provenance.numbers})
+        return replace(self, numbers={**more, **self.numbers}, provenance=known)
 
     @property
     def known(self) -> Numbers:

@@ -52,7 +52,9 @@ class Provenance:
     numbers: Numbers = field(default_factory=dict)  # the sizes that the target has by its name or its file
     relations: Relations = field(default_factory=dict)  # and the relations between them
     options: Mapping[str, str] = field(default_factory=dict)  # and its options, where they are not the usual ones
+    assumed: tuple[str, ...] = ()  # what its file does not say, and how it was read then
     reading: Reading | None = None  # None for a model composed from parts, which certificates speak for
+    config: Mapping[str, int] = field(default_factory=dict)  # every whole number of the config that it was read off
     measured: Callable[[str], Provenance] | None = field(default=None, compare=False)  # by quantity, where each is read
 
     def of(self, quantity: str) -> Provenance:

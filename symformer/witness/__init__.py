@@ -88,6 +88,15 @@ def trace(
     return found
 
 
+def open_config(path: str, config: Mapping[str, Any]) -> Model:
+    """The model of a config.json that was read from a path, read off the code of the class it names: with its numbers.
+
+    Raises ConfigError, and WitnessError where no formula is found, or where torch is missing.
+    """
+    found: Model = torch_side("sources").open_config(path, config)
+    return found
+
+
 def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping[str, int] | None = None) -> int:
     """The value of a traced formula at another config.json and the sizes of a run. Raises ConfigError and SizeError."""
     value: int = torch_side("sources").values_at(traced, path, quantity, given)

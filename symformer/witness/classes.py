@@ -79,6 +79,11 @@ def config_class(model_type: str) -> Any:
     return _auto("configuration").CONFIG_MAPPING[model_type]
 
 
+def known(model_type: str) -> bool:
+    """Whether transformers has a model type of that name."""
+    return model_type in _auto("configuration").CONFIG_MAPPING_NAMES
+
+
 def near_type(name: str) -> str:
     """The model type that a name is, or nearly is; "" for none."""
     known = _auto("configuration").CONFIG_MAPPING_NAMES
@@ -117,7 +122,12 @@ def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
         return of_head(model_type, head)
     if not isinstance(named, list) or len(named) != 1 or not isinstance(named[0], str):
         raise ConfigError(f"{path} has architectures={str(named)[:80]}; what is traced is one class, by its name")
-    found, made_by = _class(named[0], path), config_class(model_type)
+    found = _class(named[0], path)
+    if not known(model_type):
+        return Source(
+            found.config_class.model_type, found.config_class, found, _run_as(found, found.config_class.model_type)
+        )
+    made_by = config_class(model_type)
     if not issubclass(made_by, found.config_class):
         raise ConfigError(
             f"{path} names {named[0]}, which is made from a {found.config_class.__name__}, and the model_type "
@@ -151,6 +161,15 @@ def _run_as(found: Any, model_type: str) -> str:
         if of_head(model_type, head).model_class is found:
             return head
     return next((head for head in ("masked", "causal") if head in offered), "base")
+
+
+def assumed(config: Mapping[str, Any], source: Source) -> tuple[str, ...]:
+    """What a config does not say of the class that it was read with."""
+    model_type = config["model_type"]
+    found = [f"model_type {model_type!r} is not known here, and the class {source.name} decides"] * (
+        not known(model_type)
+    )
+    return (*found, *[f"no 'architectures': read as {source.name}"] * (config.get("architectures") is None))
 
 
 def ignored(source: Source, fields: Mapping[str, Any]) -> tuple[str, ...]:

@@ -149,6 +149,7 @@ class Runner:
                 depths=(found.depth,) if len(stacks) > 1 else [each for each in (SHALLOW, *DEPTHS) if each >= least],
                 fixed=found.pinned,
                 idle=[name for name in begin if name not in moving],
+                stem=found.model.id,
             ).trace(found.model.target, found.model.title)
         apart = [
             each

@@ -30,9 +30,10 @@ from ..language.errors import ConfigError, OptionError, SizeError, TargetError, 
 from ..language.sizes import Equals, whole
 from ..language.symbols import SYMBOLS, name_size
 from ..language.target import HF, Kind, parse
+from ..models.model import Model
 from ..models.provenance import Pinned
 from .calling import caller_for, caller_of_factory, lengths_of
-from .classes import Source, ignored, near_type, of_config, of_head
+from .classes import Source, assumed, ignored, known, near_type, of_config, of_head
 from .drawing import DEEP, ENTRY
 from .fitting import Point
 from .lifts import lift
@@ -42,6 +43,7 @@ from .results import Trace, UnbuiltError
 from .runs import RUNS, Runner
 from .samples import Samples
 from .session import silence
+from .traced import STORED
 from .tracing import Tracer
 
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
@@ -66,6 +68,22 @@ def trace_config(path: str, head: str = "") -> Trace:
     source = of_config(config, path, head)
     fields = _fields(config, path)
     return trace_source(source, fields, path, ignored(source, fields))
+
+
+def open_config(path: str, config: Mapping[str, Any]) -> Model:
+    """The model of the class that a config names, with its numbers. Raises as ``trace_config``."""
+    source = of_config(config, path)
+    fields = _fields(config, path)
+    model = trace_source(source, fields, path, ignored(source, fields)).model
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        numbers = whole_numbers(source.config(fields))
+        stored = _counted(STORED, source.run_as, lambda point: source.build(fields), numbers)
+    read = replace(model.provenance, config=numbers, assumed=assumed(config, source))
+    opened = replace(model, provenance=read).sized(STORED).checked()
+    if (value := opened.params.value()) != stored:
+        raise WitnessError(f"{source.name} stores {stored:,} parameters at {path}, and the formula gives {value:,}")
+    return opened
 
 
 def _fields(config: Mapping[str, Any], path: str) -> dict[str, Any]:
@@ -122,7 +140,8 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
         except Exception as error:  # the class itself refuses its own default config
             raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}") from None
         samples = Samples(weights_at(build), start)
-        traced = Tracer(samples, letters).trace(target, f"{source.name} of transformers, traced")
+        stem = f"{HF}{source.model_type}".replace(":", "-")
+        traced = Tracer(samples, letters, stem=stem).trace(target, f"{source.name} of transformers, traced")
         return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
 
 
@@ -292,7 +311,7 @@ def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
     if not isinstance(source, Source):
         raise ConfigError(f"{traced.model.target} is a factory, and a config is read for models of transformers")
     config = read_config(path)
-    if (named := config.get("model_type")) != source.model_type:
+    if (named := config.get("model_type")) != source.model_type and (not isinstance(named, str) or known(named)):
         raise ConfigError(f"{path} has model_type={named!r}, and the formula is for {source.model_type!r}")
     named_here = of_config(config, path) if config.get("architectures") is not None else source
     if named_here.model_class is not source.model_class:

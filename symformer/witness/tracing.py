@@ -48,10 +48,12 @@ class Tracer:
         depths: Sequence[int] = DEPTHS,
         fixed: Sequence[Pinned] = (),
         idle: Sequence[str] = (),
+        stem: str = "",
     ) -> None:
         self.samples, self.letters, self.depths = samples, letters, depths
         self.fixed = fixed  # sizes that are known to stay at a number
         self.idle = idle  # sizes that may well change nothing
+        self.stem = stem  # what its formulas are called by, where that is not the target
 
     def trace(self, target: str, title: str) -> Trace:
         """The closed form. Raises WitnessError where the code is not a short sum of products, or a check fails."""
@@ -103,10 +105,9 @@ class Tracer:
         every = {dim for _, shape in totals for dim in shape} | {n for group in totals.values() for n in group}
         moving = {*sizes.widths, *sizes.counts}
         letters = {name: symbol for name, symbol in settling.letters.items() if name in moving}
-        stem = target.rpartition("/")[2].replace(":", "-")
         found = Traced(
             title=title,
-            stem=stem,
+            stem=self.stem or target.replace(":", "-"),
             counts=totals,
             conditions=whole_conditions(every),
             quantity=wanted.quantity,

@@ -1,0 +1,71 @@
+"""Where a number comes from, in words and as data: composed and certified, or read off code, and against what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ..certificates import Certificate, certificate_for
+from ..formulas.formula import Formula
+from ..models.model import Model
+
+
+def provenance_lines(model: Model, formula: Formula) -> list[str]:
+    """Which door answered, what confirmed it, and what was assumed; a sentence each."""
+    found = model.provenance.of(formula.measure.name)
+    if found.reading is None:
+        whole = model.component.role == "model"  # certificates are of whole models, not of parts
+        lines = [f"composed here; {_confirmed(model, formula)}"] * whole
+    else:
+        reading = found.reading
+        lines = [
+            f"read off the code of {model.title.removesuffix(', traced')}: the same, row by row, at {reading.points} "
+            f"fresh random configs ({_with(reading.versions)})"
+        ]
+        lines += [f"{each.name} is kept at {each.value:,}: {each.why}" for each in reading.pinned]
+        lines += [f"{name} is {other}: the trace holds with no other" for name, other in reading.ties.items()]
+        if reading.ignored:
+            lines.append(f"{', '.join(reading.ignored)}: nothing that the class stores depends on it")
+    return [*lines, *model.provenance.assumed]
+
+
+def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
+    """The same as data."""
+    found = model.provenance.of(formula.measure.name)
+    assumed = list(model.provenance.assumed)
+    if found.reading is None:
+        certificate = certificate_for(model, formula)
+        held = asdict(certificate) if certificate and _same(certificate, formula) else {}
+        facts = {name: held.get(name) for name in ("witness", "points", "bound", "versions")}
+        return {"by": "composed", **facts, "assumed": assumed}
+    reading = found.reading
+    return {
+        "by": "trace",
+        "witness": model.title.removesuffix(", traced"),
+        "points": reading.points,
+        "versions": dict(reading.versions),
+        "pinned": [{"name": each.name, "value": each.value, "why": each.why} for each in reading.pinned],
+        "tied": dict(reading.ties),
+        "ignored": list(reading.ignored),
+        "assumed": assumed,
+    }
+
+
+def _confirmed(model: Model, formula: Formula) -> str:
+    certificate = certificate_for(model, formula)
+    if certificate is None:
+        return "no certificate is for this form of it"
+    ours = formula.conventions
+    other = [f"{name}={value}" for name, value in certificate.conventions.items() if ours.get(name) != value]
+    as_is = f"with {', '.join(other)} certified" if other else "certified"
+    at = f"{certificate.points} random configs ({_with(certificate.versions)})"
+    return f"{as_is}: {certificate.witness} has the same, row by row, at {at}"
+
+
+def _same(certificate: Certificate, formula: Formula) -> bool:
+    return dict(certificate.conventions) == dict(formula.conventions)
+
+
+def _with(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
