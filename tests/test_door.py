@@ -1,0 +1,113 @@
+"""One door: a config that nothing composed reads is opened by its torch code, in every command, or refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import symformer as sf
+from symformer import witness
+from symformer.commands.cli import cli
+from symformer.language.errors import ConfigError, UnknownNameError, UnreadError, WitnessError
+
+from .test_tiny_configs import B, C, S, counted
+
+ARCEE: dict[str, Any] = {
+    "model_type": "arcee",
+    "architectures": ["ArceeForCausalLM"],
+    "vocab_size": 97,
+    "hidden_size": 24,
+    "intermediate_size": 57,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "head_dim": 10,
+    "max_position_embeddings": 64,
+    "tie_word_embeddings": True,
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    place = tmp_path / "config.json"
+    place.write_text(json.dumps(ARCEE))
+    return str(place)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments)
+
+
+def test_a_config_read_off_its_code_gives_what_torch_counts(path: str) -> None:
+    model = sf.model(path)
+    theirs = counted(ARCEE)
+    assert all(theirs.values())
+    assert len(theirs) == 4
+    for quantity, number in theirs.items():
+        length = {"params": {}, "decode-flops": {"B": B, "C": C}}.get(quantity, {"B": B, "S": S})
+        assert model.formula(quantity).value(**length) == number, quantity
+    assert model.id == "hf-arcee"
+    assert model.set({"L": 5}).params.value() == counted({**ARCEE, "num_hidden_layers": 5})["params"]
+
+
+def test_every_command_opens_it(path: str, tmp_path: Path) -> None:
+    stored = counted(ARCEE)["params"]
+    document = json.loads(run("show", path, "--json").stdout)
+    assert (document["architecture"], document["value"]) == ("hf-arcee", stored)
+    told = document["provenance"]
+    assert (told["by"], told["witness"]) == ("trace", "ArceeForCausalLM of transformers")
+    assert told["points"] >= 3
+    assert json.loads(run("tree", path, "--json").stdout)["modules"][0]["value"] == stored
+    page = tmp_path / "page.md"
+    assert run("derive", path, "-o", str(page)).exit_code == 0
+    assert f"{stored:,}" in page.read_text()
+    beside = run("compare", path, "llama-2-7b")
+    assert f"{stored:,}" in beside.stdout, beside.stderr
+
+
+def test_a_config_that_no_door_opens_says_why_not_by_either(tmp_path: Path) -> None:
+    place = tmp_path / "config.json"
+    place.write_text(json.dumps({"model_type": "gpt2", "architectures": ["GPT2ForEverything"]}))
+    refused = run("show", str(place))
+    assert refused.exit_code == 2
+    assert "'GPT2ForEverything', whose head is not known here; known: " in refused.stderr
+    assert "nor can it be read off its torch code: names the class 'GPT2ForEverything'" in refused.stderr
+    assert refused.stderr.count("config.json") == 1
+
+
+@pytest.mark.parametrize("fields", [{"vocab_size": -5}, {"vocab_size": "97"}])
+def test_a_size_that_is_none_is_refused(fields: dict[str, Any], tmp_path: Path) -> None:
+    place = tmp_path / "config.json"
+    place.write_text(json.dumps({**ARCEE, **fields}))
+    assert run("show", str(place)).exit_code == 2
+
+
+def test_an_option_is_of_what_is_composed(path: str) -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown option of .* 'tied'"):
+        sf.model(path, tied=False)
+
+
+def test_without_torch_one_sentence_says_what_to_install(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str = "") -> Any:
+        raise WitnessError("torch is not installed, and this needs it: pip install 'symformer[torch]'")
+
+    monkeypatch.setattr(witness, "torch_side", missing)
+    with pytest.raises(UnreadError, match=r"'arcee', which no architecture here reads; .* torch is not installed, and"):
+        sf.model(path)
+
+
+def test_what_is_composed_imports_no_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(name: str = "") -> Any:
+        raise AssertionError("torch was asked for")
+
+    monkeypatch.setattr(witness, "torch_side", asked)
+    place = tmp_path / "config.json"
+    place.write_text(json.dumps({"model_type": "gpt2"}))
+    assert sf.model(str(place)).params.value() == 124_439_808  # Radford et al. 2019's smallest, with its 50,257 tokens
+    place.write_text(json.dumps({"model_type": "gpt2", "n_embd": -768}))
+    with pytest.raises(ConfigError, match="'n_embd' is -768"):
+        sf.model(str(place))
