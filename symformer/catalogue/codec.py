@@ -1,0 +1,137 @@
+"""Facts as data and back: dataclasses as objects without what is at its default, expressions as plain arithmetic.
+
+What is read is held to the types that the fields have. Nothing in a file is run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from sympy import Expr
+
+from ..language.arithmetic import parse
+from ..language.errors import CatalogueError, SymformerError
+from ..language.notation.text import code
+from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
+
+CONDITIONS = {each.__name__: each for each in (AtMost, Differs, Divides, Equals, Excludes)}
+IS = "is"  # which of several classes an object is of
+
+
+def to_data(value: Any) -> Any:
+    """What json can hold of a value. Raises CatalogueError for what would not be read back as it is.
+
+    >>> from symformer.language.symbols import E
+    >>> from symformer.ledger.facts import Weight
+    >>> to_data(Weight("wte.weight", (E, 4 * E)))
+    {'path': 'wte.weight', 'shape': ['E', '4*E']}
+    """
+    if isinstance(value, Expr):
+        written = code(value)
+        if _parsed(written) != value:
+            raise CatalogueError(f"{value} is no plain arithmetic, which is what is kept of a formula")
+        return written
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, (tuple, list)):
+        return [to_data(each) for each in value]
+    if isinstance(value, Mapping):
+        return {name: to_data(each) for name, each in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        said = {IS: type(value).__name__} if isinstance(value, Condition) else {}
+        return said | {
+            item.name: to_data(given)
+            for item in dataclasses.fields(value)
+            if (given := getattr(value, item.name)) != _default(item)
+        }
+    raise CatalogueError(f"{type(value).__name__} is nothing that is kept")
+
+
+def from_data(hint: Any, data: Any) -> Any:
+    """The value of a type that some data stand for. Raises CatalogueError where they stand for none.
+
+    >>> from symformer.ledger.facts import Weight
+    >>> from_data(Weight, {"path": "wte.weight", "shape": ["E", "4*E"]}).shape
+    (E, 4*E)
+    """
+    try:
+        return _read(hint, data)
+    except CatalogueError:
+        raise
+    except (SymformerError, TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
+        raise CatalogueError(f"what is kept cannot be read: {error}") from None
+
+
+def _read(hint: Any, data: Any) -> Any:
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        (other,) = (each for each in inside if each is not NoneType)
+        return None if data is None else _read(other, data)
+    if origin is Literal:
+        return _one_of(data, inside)
+    if origin is tuple:
+        if not isinstance(data, list):
+            raise _odd(hint, data)
+        if inside[1:] == (...,):
+            return tuple(_read(inside[0], each) for each in data)
+        return tuple(_read(each, one) for each, one in zip(inside, data, strict=True))
+    if origin is not None and issubclass(origin, Mapping):
+        return {str(name): _read(inside[1], each) for name, each in _object(hint, data).items()}
+    if issubclass(hint, Expr):
+        found = _parsed(data)
+        if not isinstance(found, hint):
+            raise _odd(hint, data)
+        return found
+    if issubclass(hint, Enum):
+        return hint(data)
+    if issubclass(hint, Condition):
+        return _made(CONDITIONS[data[IS]], {name: each for name, each in data.items() if name != IS})
+    if dataclasses.is_dataclass(hint):
+        return _made(hint, _object(hint, data))
+    if type(data) is not hint:
+        raise _odd(hint, data)
+    return data
+
+
+def _made(cls: Any, data: Mapping[str, Any]) -> Any:
+    hints = _hints(cls)
+    return cls(**{name: _read(hints[name], each) for name, each in data.items()})
+
+
+def _one_of(data: Any, known: tuple[Any, ...]) -> Any:
+    if data not in known:
+        raise CatalogueError(f"{str(data)[:80]!r} is none of {', '.join(map(str, known))}")
+    return data
+
+
+def _object(hint: Any, data: Any) -> Mapping[str, Any]:
+    if not isinstance(data, dict):
+        raise _odd(hint, data)
+    return data
+
+
+def _odd(hint: Any, data: Any) -> CatalogueError:
+    return CatalogueError(f"{str(data)[:80]!r} stands for no {getattr(hint, '__name__', hint)}")
+
+
+def _default(item: dataclasses.Field[Any]) -> Any:
+    if item.default_factory is not dataclasses.MISSING:
+        return item.default_factory()
+    return item.default
+
+
+@cache
+def _parsed(written: str) -> Expr:
+    return parse(written)
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls)
