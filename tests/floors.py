@@ -19,7 +19,7 @@ FLOORS = [
     ["components", "papers"],
     ["models", "configs"],
     ["architectures"],
-    ["certificates"],
+    ["certificates", "catalogue"],
     ["algebra", "witness"],
     ["answers"],
     ["documents"],

@@ -22,11 +22,12 @@ from sympy import Expr, Integer, Symbol
 import symformer as sf
 from symformer.architectures import architecture_class, names
 from symformer.architectures.base import Architecture
+from symformer.catalogue.lifted import Lifted
 from symformer.language.symbols import symbol
 from symformer.ledger.facts import Entry, Kind, Tensor, Weight
 from symformer.witness import lifts, sources
 from symformer.witness.classes import FIRST, of_head, types
-from symformer.witness.lifting import Lifted, Reader
+from symformer.witness.lifting import Reader
 from symformer.witness.lifting.sights import star
 from symformer.witness.results import Trace
 

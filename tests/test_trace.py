@@ -24,6 +24,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import symformer as sf
 from symformer import architectures
+from symformer.catalogue.traced import MEASURED
 from symformer.commands.cli import cli
 from symformer.language.errors import WitnessError
 from symformer.language.notation.text import text
@@ -52,7 +53,6 @@ from symformer.witness.points import Points
 from symformer.witness.runs import RUNS
 from symformer.witness.samples import Samples
 from symformer.witness.sources import letters
-from symformer.witness.traced import MEASURED
 from symformer.witness.tracing import Tracer
 
 from . import traced

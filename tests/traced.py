@@ -14,11 +14,11 @@ from typing import Any
 
 from sympy import Expr
 
+from symformer.catalogue.traced import MEASURED
 from symformer.language.arithmetic import parse
 from symformer.language.symbols import SYMBOLS, name_size
 from symformer.witness import trace
 from symformer.witness.results import Trace
-from symformer.witness.traced import MEASURED
 
 FILE = Path(__file__).with_name("traced.json")
 # Our architecture, the type of transformers, and the head that it is traced with.

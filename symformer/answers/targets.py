@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from .. import architectures, components
@@ -117,12 +118,28 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
 
 def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], unread: UnreadError) -> Model:
     """The model of a config that nothing composed here reads, off the code of its class. Raises ConfigError."""
-    from ..witness import open_config
+    from ..catalogue.record import Find, Record, opened
+    from ..catalogue.store import Store
+    from ..witness import records
 
     if options:
         raise UnknownNameError("option", next(iter(options)), ())
+    store = Store(config)
+
+    @cache
+    def live() -> Find:
+        return records(path, config)
+
+    @cache
+    def find(quantity: str) -> Record:
+        found = store.find(quantity)
+        if found is None:
+            found = live()(quantity)
+            store.keep(quantity, found)
+        return found
+
     try:
-        return open_config(path, config)
+        return opened(path, find)
     except (ConfigError, WitnessError) as error:
         why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
         raise UnreadError(f"{unread}; nor can it be read off its torch code: {why}") from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
@@ -32,18 +33,23 @@ def to_data(value: Any) -> Any:
     {'path': 'wte.weight', 'shape': ['E', '4*E']}
     """
     if isinstance(value, Expr):
-        written = code(value)
-        if _parsed(written) != value:
-            raise CatalogueError(f"{value} is no plain arithmetic, which is what is kept of a formula")
-        return written
+        with suppress(TypeError):  # what has no display form
+            written = code(value)
+            if _parsed(written) == value:
+                return written
+        raise CatalogueError(f"{value} is no plain arithmetic, which is what is kept of a formula")
     if isinstance(value, Enum):
         return value.value
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, (tuple, list)):
         return [to_data(each) for each in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(to_data, value))
     if isinstance(value, Mapping):
-        return {name: to_data(each) for name, each in value.items()}
+        if all(isinstance(name, str) for name in value):
+            return {name: to_data(each) for name, each in value.items()}
+        return [[to_data(name), to_data(each)] for name, each in value.items()]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         said = {IS: type(value).__name__} if isinstance(value, Condition) else {}
         return said | {
@@ -82,8 +88,12 @@ def _read(hint: Any, data: Any) -> Any:
         if inside[1:] == (...,):
             return tuple(_read(inside[0], each) for each in data)
         return tuple(_read(each, one) for each, one in zip(inside, data, strict=True))
+    if origin is frozenset:
+        return frozenset(_read(inside[0], each) for each in data)
     if origin is not None and issubclass(origin, Mapping):
-        return {str(name): _read(inside[1], each) for name, each in _object(hint, data).items()}
+        if inside[0] is str:
+            return {name: _read(inside[1], each) for name, each in _object(hint, data).items()}
+        return {_read(inside[0], name): _read(inside[1], each) for name, each in data}
     if issubclass(hint, Expr):
         found = _parsed(data)
         if not isinstance(found, hint):

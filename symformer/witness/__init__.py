@@ -15,6 +15,7 @@ from ..language.errors import OptionError, WitnessError
 from ..models.model import Model
 
 if TYPE_CHECKING:
+    from ..catalogue.record import Find
     from .certify import Verdict
     from .results import Trace
 
@@ -88,12 +89,12 @@ def trace(
     return found
 
 
-def open_config(path: str, config: Mapping[str, Any]) -> Model:
-    """The model of a config.json that was read from a path, read off the code of the class it names: with its numbers.
+def records(path: str, config: Mapping[str, Any]) -> Find:
+    """What is read off the code of the class that a config names, which was read from a path, by quantity.
 
     Raises ConfigError, and WitnessError where no formula is found, or where torch is missing.
     """
-    found: Model = torch_side("sources").open_config(path, config)
+    found: Find = torch_side("sources").records(path, config)
     return found
 
 

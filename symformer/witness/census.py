@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -18,6 +17,9 @@ from typing import Any, TextIO
 
 import torch
 
+from ..catalogue.lifted import Lifted
+from ..catalogue.store import digest
+from ..catalogue.traced import Traced
 from ..formulas.account import Measure
 from ..language.errors import DocumentError, UnknownNameError, WitnessError
 from ..ledger.facts import Kind
@@ -25,11 +27,9 @@ from ..quantities import quantity as find_quantity
 from .classes import config_class, of_head, types
 from .crew import Lost, crew
 from .drawing import ENTRY, usual
-from .lifting import Lifted
 from .raised import sentence
 from .results import Trace, UnbuiltError
 from .sources import PLACES, trace_type, whole_numbers
-from .traced import Traced
 
 OURS = json.dumps(
     {"kept by": "symformer census", "until": "all its results are there"}
@@ -166,7 +166,7 @@ def census(
     stopped; the file is gone when all are there. ``tell`` is told how many are done. Raises DocumentError.
     """
     made_with = versions()
-    stamp = {"versions": made_with, "code": _digest(), "limit": limit, "quantity": quantity, "lifts": lifts}
+    stamp = {"versions": made_with, "code": digest(), "limit": limit, "quantity": quantity, "lifts": lifts}
     try:
         with _opened(place) as file:
             done = {pair: entry for pair, entry in _read(file, stamp).items() if pair in set(jobs)}
@@ -318,9 +318,3 @@ def _read(file: TextIO, stamp: Mapping[str, object]) -> dict[tuple[str, str], Su
     if lines[-1]:  # it was cut off, and ends here
         file.write("\n")
     return found
-
-
-def _digest() -> str:
-    """Of the package's own source, which changes more often than its version."""
-    package = Path(__file__).parent.parent
-    return sha256(b"".join(place.read_bytes() for place in sorted(package.rglob("*.py")))).hexdigest()[:16]

@@ -10,6 +10,7 @@ from time import process_time
 
 from sympy import Add, Expr, Integer, Mul, Symbol
 
+from ..catalogue.traced import Traced
 from ..language.errors import SizeError, WitnessError
 from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes
 from .drawing import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN
@@ -19,7 +20,6 @@ from .points import frozen
 from .results import FROM, UP_TO, Bound
 from .samples import Samples, suspects
 from .settling import TRIES, star
-from .traced import Traced
 from .watching import Rows
 
 FRESH = 3  # random points that play no part in the fit and decide

@@ -10,13 +10,15 @@ from typing import cast
 
 from sympy import Expr, Symbol
 
+from ..catalogue.lifted import Lifted
+from ..catalogue.traced import Traced
 from ..language.errors import SizeError, SymformerError, WitnessError
 from ..language.shapes import Shape
 from ..language.sizes import Condition, Equals, without_implied
 from ..language.symbols import SYMBOLS, C
 from .drawing import DEEP
 from .fitting import Point
-from .lifting import Lifted, Reader, Sight, Sights, Trained
+from .lifting import Reader, Sight, Sights, Trained
 from .lifting.check import OTHERWISE, Check, active
 from .lifting.latents import decoded, from_latents
 from .lifting.looking import Calls, numbers_at, sight_at, tied, trained_at
@@ -26,7 +28,6 @@ from .points import session
 from .raised import sentence
 from .results import Tie, Trace
 from .runs import RUNS, Runner
-from .traced import Traced
 from .tracing import whole_conditions
 
 # What is held to torch: each by a run, or by tensors, of its own.

@@ -9,12 +9,12 @@ from typing import Any
 
 from sympy import Expr, Integer, Mul, Rational, Symbol
 
+from ..catalogue.traced import answerable, unrun
 from ..language.errors import WitnessError
 from ..language.sizes import AtMost, Equals
 from ..models.model import Model
 from ..models.provenance import Pinned
 from .fitting import Point, UnfitError, monomial
-from .traced import answerable, unrun
 
 FROM, UP_TO = "the trace holds from there on", "the trace holds up to there"
 

@@ -9,13 +9,13 @@ from random import Random
 from time import process_time
 from typing import TypeVar
 
+from ..catalogue.traced import STORED
 from ..language.errors import WitnessError
 from .drawing import SETTLING, Multiples
 from .fitting import Point
 from .points import Frozen, frozen
 from .raised import line_of, sentence
 from .results import OutOfTimeError, Tie
-from .traced import STORED
 from .watching import Rows
 
 SEED = 0  # of the points drawn

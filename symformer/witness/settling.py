@@ -10,6 +10,7 @@ from itertools import combinations
 
 from sympy import Expr, Integer, Symbol
 
+from ..catalogue.traced import Class
 from ..language.errors import WitnessError
 from ..models.provenance import Pinned
 from .drawing import BLOCK, DEEP
@@ -18,7 +19,6 @@ from .moving import Sizes
 from .points import frozen
 from .results import MeetingError, UncountedError
 from .samples import Samples
-from .traced import Class
 
 STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone: up first, as most code takes that
 DRAWS = 12  # at once, of which the first is taken whose sizes all differ

@@ -24,13 +24,15 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 from sympy import Symbol
 from torch import nn
 
+from ..catalogue.lifted import Lifted
+from ..catalogue.record import Find, Record, opened
+from ..catalogue.traced import STORED, Traced
 from ..configs.known import check_unquantised
 from ..configs.reading import read_config
 from ..language.errors import ConfigError, OptionError, SizeError, TargetError, WitnessError
 from ..language.sizes import Equals, whole
 from ..language.symbols import SYMBOLS, name_size
 from ..language.target import HF, Kind, parse
-from ..models.model import Model
 from ..models.provenance import Pinned
 from .calling import caller_for, caller_of_factory, lengths_of
 from .classes import Source, assumed, ignored, known, near_type, of_config, of_head
@@ -43,7 +45,6 @@ from .results import Trace, UnbuiltError
 from .runs import RUNS, Runner
 from .samples import Samples
 from .session import silence
-from .traced import STORED
 from .tracing import Tracer
 
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
@@ -70,20 +71,28 @@ def trace_config(path: str, head: str = "") -> Trace:
     return trace_source(source, fields, path, ignored(source, fields))
 
 
-def open_config(path: str, config: Mapping[str, Any]) -> Model:
-    """The model of the class that a config names, with its numbers. Raises as ``trace_config``."""
+def records(path: str, config: Mapping[str, Any]) -> Find:
+    """What is read off the code of the class that a config names, by quantity. Raises as ``trace_config``."""
     source = of_config(config, path)
     fields = _fields(config, path)
-    model = trace_source(source, fields, path, ignored(source, fields)).model
+    traced = trace_source(source, fields, path, ignored(source, fields))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         numbers = whole_numbers(source.config(fields))
         stored = _counted(STORED, source.run_as, lambda point: source.build(fields), numbers)
-    read = replace(model.provenance, config=numbers, assumed=assumed(config, source))
-    opened = replace(model, provenance=read).sized(STORED).checked()
-    if (value := opened.params.value()) != stored:
+
+    def find(quantity: str) -> Record:
+        found = traced.of(quantity)
+        component, read = found.model.component, found.model.provenance
+        kept = Record(letters=found.letters, places=read.places, reading=read.reading, config=numbers, assumed=said)
+        if isinstance(component, Lifted):
+            return replace(kept, lifted=component)
+        return replace(kept, traced=replace(cast(Traced, component), measure=None, lifted=None))
+
+    said = assumed(config, source)
+    if (value := opened(path, find).params.value()) != stored:
         raise WitnessError(f"{source.name} stores {stored:,} parameters at {path}, and the formula gives {value:,}")
-    return opened
+    return find
 
 
 def _fields(config: Mapping[str, Any], path: str) -> dict[str, Any]:

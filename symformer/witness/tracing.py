@@ -15,6 +15,7 @@ from typing import cast
 
 from sympy import Add, Expr, Integer, Symbol, fraction, together
 
+from ..catalogue.traced import Class, Traced
 from ..language.errors import UnknownNameError, WitnessError
 from ..language.sizes import AtMost, Condition, Divides, Equals, without_implied
 from ..language.symbols import RANK, SYMBOLS
@@ -28,7 +29,6 @@ from .moving import Moving
 from .results import MeetingError, OutOfTimeError, Trace, UnbuiltError, UncountedError
 from .samples import SEED, Samples
 from .settling import Settling, first_points, star
-from .traced import Class, Traced
 
 MEETINGS = 3  # draws in which two formulas may meet by chance before that is no chance
 DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: more where layers come in patterns

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from symformer.catalogue.traced import TOGETHER
 from symformer.language.errors import SymformerError
 from symformer.witness import session, trace
 from symformer.witness.results import Trace
 from symformer.witness.session import Session
-from symformer.witness.traced import TOGETHER
 
 TYPES = ("mistral", "bert", "t5", "mixtral", "gpt2")
 

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 from sympy import Add, Expr, Integer, cancel
 
+from ...catalogue.traced import Class
 from ...language.errors import WitnessError
 from ...language.symbols import B
 from ...ledger.facts import ONE, Entry, Kind, Mask, Tensor
 from ..roles import Mix, Scores
-from ..traced import Class
 from .sights import LENGTHS, Numbers, Row, Sight, Sights, number
 
 

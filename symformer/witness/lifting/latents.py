@@ -9,13 +9,13 @@ from math import prod
 
 from sympy import Expr
 
+from ...catalogue.traced import Traced
 from ...language.errors import WitnessError
 from ...language.symbols import B, C, S
 from ...ledger.facts import ATTENDING, ONE, Entry, Kind, Tensor
 from ..fitting import Point
 from ..points import session
 from ..raised import sentence
-from ..traced import Traced
 from ..watching import Products
 from .looking import Calls
 from .sights import Numbers, Row, number, star

@@ -6,11 +6,11 @@ from math import prod
 
 from sympy import Expr, cancel
 
+from ...catalogue.traced import Class
 from ...language.shapes import Shape
 from ...language.symbols import B, S
 from ...ledger.facts import ONE, ZERO, Entry, Kind, Tensor, Weight
 from ..roles import Chosen, Linear
-from ..traced import Class
 from .sights import LENGTHS, Sights, agreed, before_the_last, star
 
 

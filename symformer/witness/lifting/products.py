@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sympy import cancel
 
+from ...catalogue.traced import Class
 from ...ledger.facts import Entry, Kind, Tensor
 from ..roles import Slid
-from ..traced import Class
 from .matrices import weights
 from .sights import Sights, size_of
 

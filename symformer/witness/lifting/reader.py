@@ -5,9 +5,9 @@ A lift is believed only as far as those rules then give, row by row, what torch 
 
 from __future__ import annotations
 
+from ...catalogue.traced import Class
 from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
 from ..roles import Chosen, Linear, Mix, Scores, Slid
-from ..traced import Class
 from .attention import attention
 from .matrices import experts, linear
 from .products import convolution, product

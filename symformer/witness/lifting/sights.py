@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from sympy import Expr, Integer, Mul, Symbol, cancel
 
+from ...catalogue.traced import Class, Traced
 from ...language.shapes import Shape
 from ...language.symbols import SYMBOLS, B, S
 from ...ledger.facts import ONE, ZERO, Entry, Kind, Tensor, Weight
 from ..roles import Chosen, Key, Linear, Mix, Roles, Scores, Slid
-from ..traced import Class, Traced
 from ..watching import Factors, Products, Site, Tally
 
 T = TypeVar("T")

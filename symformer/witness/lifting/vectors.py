@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from sympy import Integer
 
+from ...catalogue.traced import Class
 from ...ledger.facts import ONE, Kind, Tensor, Weight
 from ..roles import Looked
-from ..traced import Class
 from .sights import Row, Sight, Sights, agreed, in_symbols, often, size_of, star
 
 TABLES = {

@@ -10,14 +10,14 @@ from typing import Any
 
 from sympy import Expr
 
-from ...components.base import Component
-from ...language.errors import RuleError, WitnessError
-from ...language.sizes import AtMost, Condition
-from ...language.symbols import C, N_new, S
-from ...ledger.facts import Entry, Kind, Ledger
-from ...ledger.operations import Operations
-from ...quantities.quantity import PLACEMENT, Quantity
-from ..traced import Tree
+from ..components.base import Component
+from ..language.errors import RuleError, WitnessError
+from ..language.sizes import AtMost, Condition
+from ..language.symbols import C, N_new, S
+from ..ledger.facts import Entry, Kind, Ledger
+from ..ledger.operations import Operations
+from ..quantities.quantity import PLACEMENT, Quantity
+from .traced import Tree
 
 # What follows from the stored weights alone: products that nobody recognised store nothing.
 FOLLOWS = ("trainable-params", "train-memory", "communication")

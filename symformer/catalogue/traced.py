@@ -155,9 +155,8 @@ class Tree:
 
         One more than there are stars says how often it runs, with weights that are stored once each time around.
         """
-        assert words.count("*") in (len(counts), len(counts) - 1), (
-            f"{'.'.join(words)} has {len(counts)} numbers of copies"
-        )
+        if words.count("*") not in (len(counts), len(counts) - 1):
+            raise WitnessError(f"{'.'.join(words)} has {len(counts)} numbers of copies")
         each = (cancel(n / before) for before, n in zip((ONE, *counts), counts, strict=False))
         scope, name = self.root, ""
         key: tuple[object, ...] = ()

@@ -1,0 +1,102 @@
+"""Records on the user's own disk: what took seconds to read off code is there at once when it is asked for again.
+
+A file for each model and quantity, written whole or not at all; what is damaged, or of other versions, is as if it were
+not there. ``SYMFORMER_CACHE`` names the folder, and where it is empty nothing is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from ..language.errors import CatalogueError
+from .codec import from_data, to_data
+from .record import OPERATIONS, Record, with_letters
+
+VARIABLE = "SYMFORMER_CACHE"
+LIBRARIES = ("torch", "transformers")
+MOST = 10_000_000  # bytes, more than any record has
+
+
+class Store:
+    """The records of one model: by what its config says, and by the code that reads it."""
+
+    def __init__(self, of: Mapping[str, Any]) -> None:
+        said = {"of": of, "versions": versions(), "code": digest()}
+        self.key = sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+    def find(self, quantity: str) -> Record | None:
+        """The record of a quantity; None where there is none that can be read."""
+        place = self._place(quantity)
+        try:
+            if place is None or place.stat().st_size > MOST:
+                return None
+            said = json.loads(place.read_text("utf-8"))
+            if not isinstance(said, dict) or said.get("key") != self.key or said.get("digest") != _of(said["record"]):
+                return None
+            with_letters(said["record"]["letters"])
+            found: Record = from_data(Record, said["record"])
+            _ = found.operations if quantity == OPERATIONS else found.counted
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, CatalogueError):
+            return None
+        return found
+
+    def keep(self, quantity: str, record: Record) -> None:
+        """Write a record, where it can be written at all: nobody asked for it, and nobody is told."""
+        place = self._place(quantity)
+        if place is None:
+            return
+        with suppress(OSError, CatalogueError):
+            data = to_data(record)
+            written = json.dumps({"key": self.key, "digest": _of(data), "record": data})
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, partial = tempfile.mkstemp(dir=place.parent, prefix=".symformer-")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(written)
+                os.replace(partial, place)  # so that two at once never leave half of each
+            except BaseException:
+                Path(partial).unlink(missing_ok=True)
+                raise
+
+    def _place(self, quantity: str) -> Path | None:
+        folder = _folder()
+        return None if folder is None else folder / f"{self.key[:32]}.{quantity}.json"
+
+
+def versions() -> dict[str, str]:
+    """Of the libraries whose code is read, those that are installed."""
+    found = {}
+    for library in LIBRARIES:
+        with suppress(PackageNotFoundError):
+            found[library] = version(library)
+    return found
+
+
+@cache
+def digest() -> str:
+    """Of the package's own source, which changes more often than its version."""
+    package = Path(__file__).parent.parent
+    return sha256(b"".join(place.read_bytes() for place in sorted(package.rglob("*.py")))).hexdigest()[:16]
+
+
+def _folder() -> Path | None:
+    named = os.environ.get(VARIABLE)
+    if named is not None:
+        return Path(named) / "traces" if named else None
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    with suppress(RuntimeError):  # a user without a home
+        return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "symformer" / "traces"
+    return None
+
+
+def _of(data: Any) -> str:
+    return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
