@@ -20,8 +20,9 @@ def provenance_lines(model: Model, formula: Formula) -> list[str]:
     else:
         reading = found.reading
         lines = [
-            f"read off the code of {model.title.removesuffix(', traced')}: the same, row by row, at {reading.points} "
-            f"fresh random configs ({_with(reading.versions)})"
+            f"{'from the catalogue: ' * (found.by == 'catalogue')}read off the code of "
+            f"{model.title.removesuffix(', traced')}: the same, row by row, at {reading.points} fresh random configs "
+            f"({_with(reading.versions)})"
         ]
         lines += [f"{each.name} is kept at {each.value:,}: {each.why}" for each in reading.pinned]
         lines += [f"{name} is {other}: the trace holds with no other" for name, other in reading.ties.items()]
@@ -41,7 +42,7 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
         return {"by": "composed", **facts, "assumed": assumed}
     reading = found.reading
     return {
-        "by": "trace",
+        "by": found.by or "trace",
         "witness": model.title.removesuffix(", traced"),
         "points": reading.points,
         "versions": dict(reading.versions),

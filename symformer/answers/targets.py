@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
 from .. import architectures, components
 from ..configs.reading import read_config
 from ..language.errors import (
+    CatalogueError,
     ConfigError,
     OptionError,
     TargetError,
@@ -118,13 +120,14 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
 
 def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], unread: UnreadError) -> Model:
     """The model of a config that nothing composed here reads, off the code of its class. Raises ConfigError."""
+    from ..catalogue import shelf
     from ..catalogue.record import Find, Record, opened
     from ..catalogue.store import Store
     from ..witness import records
 
     if options:
         raise UnknownNameError("option", next(iter(options)), ())
-    store = Store(config)
+    shelved, store = shelf.find(config), Store(config)
 
     @cache
     def live() -> Find:
@@ -132,6 +135,9 @@ def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], 
 
     @cache
     def find(quantity: str) -> Record:
+        if shelved is not None:
+            with suppress(CatalogueError):  # of a quantity that it knows nothing of
+                return shelved(quantity)
         found = store.find(quantity)
         if found is None:
             found = live()(quantity)

@@ -52,6 +52,7 @@ class Provenance:
     numbers: Numbers = field(default_factory=dict)  # the sizes that the target has by its name or its file
     relations: Relations = field(default_factory=dict)  # and the relations between them
     options: Mapping[str, str] = field(default_factory=dict)  # and its options, where they are not the usual ones
+    by: str = ""  # who knew it: the catalogue, or a trace; "" for a model composed from parts
     assumed: tuple[str, ...] = ()  # what its file does not say, and how it was read then
     reading: Reading | None = None  # None for a model composed from parts, which certificates speak for
     config: Mapping[str, int] = field(default_factory=dict)  # every whole number of the config that it was read off

@@ -74,8 +74,12 @@ def trace_config(path: str, head: str = "") -> Trace:
 def records(path: str, config: Mapping[str, Any]) -> Find:
     """What is read off the code of the class that a config names, by quantity. Raises as ``trace_config``."""
     source = of_config(config, path)
-    fields = _fields(config, path)
-    traced = trace_source(source, fields, path, ignored(source, fields))
+    return records_of(source, _fields(config, path), path, assumed(config, source))
+
+
+def records_of(source: Source, fields: Mapping[str, Any], target: str, said: tuple[str, ...] = ()) -> Find:
+    """What is read off the code of a class around a config with some fields, by quantity. Raises WitnessError."""
+    traced = trace_source(source, fields, target, ignored(source, fields))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         numbers = whole_numbers(source.config(fields))
@@ -89,9 +93,8 @@ def records(path: str, config: Mapping[str, Any]) -> Find:
             return replace(kept, lifted=component)
         return replace(kept, traced=replace(cast(Traced, component), measure=None, lifted=None))
 
-    said = assumed(config, source)
-    if (value := opened(path, find).params.value()) != stored:
-        raise WitnessError(f"{source.name} stores {stored:,} parameters at {path}, and the formula gives {value:,}")
+    if (value := opened(target, find).params.value()) != stored:
+        raise WitnessError(f"{source.name} stores {stored:,} parameters at {target}, and the formula gives {value:,}")
     return find
 
 
