@@ -122,15 +122,15 @@ def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], 
     """The model of a config that nothing composed here reads, off the code of its class. Raises ConfigError."""
     from ..catalogue import shelf
     from ..catalogue.record import Find, Record, opened
-    from ..catalogue.store import Store
-    from ..witness import records
 
     if options:
         raise UnknownNameError("option", next(iter(options)), ())
-    shelved, store = shelf.find(config), Store(config)
+    shelved = shelf.find(config)
 
     @cache
     def live() -> Find:
+        from ..witness import records
+
         return records(path, config)
 
     @cache
@@ -138,6 +138,9 @@ def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], 
         if shelved is not None:
             with suppress(CatalogueError):  # of a quantity that it knows nothing of
                 return shelved(quantity)
+        from ..catalogue.store import Store
+
+        store = Store(config)
         found = store.find(quantity)
         if found is None:
             found = live()(quantity)
