@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 import symformer as sf
 from symformer import witness
+from symformer.catalogue import shelf
 from symformer.commands.cli import cli
 from symformer.language.errors import ConfigError, UnknownNameError, UnreadError, WitnessError
 
@@ -29,6 +30,12 @@ ARCEE: dict[str, Any] = {
     "max_position_embeddings": 64,
     "tie_word_embeddings": True,
 }
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catalogue with nothing in it: what it has is tested in test_shelf.py."""
+    monkeypatch.setattr(shelf, "find", lambda config: None)
 
 
 @pytest.fixture

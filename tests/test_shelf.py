@@ -135,7 +135,7 @@ def test_a_config_is_answered_without_torch(tmp_path: Path) -> None:
     # D = 96/6 = 16 and G = A = 6, as the config leaves them out; H = 18,432 by default, and nothing is tied:
     # 5·(4·96·96 + 2·96·18,432 + 2·96) + 2·97·96 + 96 = 5·(36,864 + 3,538,944 + 192) + 18,624 + 96
     assert model.params.value() == 17_898_720
-    assert model.formula("decode-flops", attention="causal").value(B=1, C=9) > 0
+    assert model.formula("decode-flops").value(B=1, C=9) > 0
 
 
 @pytest.mark.parametrize(
