@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .. import architectures, components
-from ..language.errors import OptionError, TargetError, UnknownNameError, listed, quoted
+from ..language.errors import FetchError, OptionError, UnknownNameError, listed, quoted
 from ..language.sizes import assignments
 from ..language.target import COMPONENT, Kind, Target, parse
 from ..ledger.adapters import CHANGES
@@ -73,7 +73,7 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
             return trace(target.text).model
         case Kind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
             if os.path.isdir(target.name):
-                raise TargetError(f"{target.name} is a folder; give the path of the config.json in it")
+                return architectures.composed(target.text, **options)
             hint = (
                 "`symformer list` has them all; another model is read from its config.json, or traced as hf:MODEL_TYPE"
             )
@@ -81,7 +81,10 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
                 hint = f"to read the file write ./{target.name}"
             raise UnknownNameError("target", target.name, names(), hint)
         case Kind.HUB:
-            raise TargetError(target.refusal + _of_that_name(target))
+            try:
+                return architectures.composed(target.text, **options)
+            except FetchError as error:
+                raise FetchError(f"{error}{_of_that_name(target)}") from None
     return architectures.composed(target.text, **options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -13,7 +14,7 @@ from sympy import Integer
 
 from .. import components
 from ..configs.finding import reader
-from ..configs.reading import read_config
+from ..configs.opening import opened
 from ..language.errors import ConfigError, TargetError, UnknownNameError
 from ..language.registry import Registry
 from ..language.sizes import Numbers
@@ -74,25 +75,32 @@ def architecture(name: str, /, **options: Any) -> Model:
 
 
 def from_config(path: str, /, **options: Any) -> Model:
-    """The model that a Hugging Face ``config.json`` describes. Raises ConfigError, OptionError."""
-    config = read_config(path)
+    """The model that a ``config.json`` describes: its path, that of its folder, or the id of a model on the Hub.
+
+    Raises ConfigError, FetchError, OptionError.
+    """
+    found = opened(path)
+    config = found.config
     base = architecture_class(reader(path, config, registry.files, model_types))
     try:
         read, numbers = base.fields.read(config)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     component = base(**base.options_from({**read, **options}))
-    return _stated(_model(path, component, numbers), base(**base.options_from(read)).chosen)
+    model = _stated(_model(path, component, numbers), base(**base.options_from(read)).chosen)
+    return replace(model, provenance=replace(model.provenance, commit=found.commit, unasked=found.unasked))
 
 
 def composed(target: str, /, **options: Any) -> Model:
     """What is composed here: an architecture, a preset, a component or a config.json. Raises TargetError."""
     named = parse(target)
     match named.kind:
-        case Kind.NAME:
+        case Kind.NAME if named.name in presets() or named.name in names() or not os.path.isdir(named.name):
             return architecture(named.name, **options)
-        case Kind.CONFIG:
+        case Kind.CONFIG | Kind.NAME:
             return from_config(named.name, **options)
+        case Kind.HUB:
+            return from_config(named.text, **options)
         case Kind.COMPONENT:
             part = components.component(named.name, **options)
             return Model(target=target, component=part, relations=dict(part.relations), read_numbers=composed)

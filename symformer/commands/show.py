@@ -49,6 +49,8 @@ def command(
     if value is not None and formula.symbols:
         closed += f" = {amount(value, formula.measure.unit)}"
     say(closed)
+    if model.provenance.read_at:
+        say(f"from the config.json of {model.target} on the Hub, {model.provenance.read_at}")
     missing = [name for name in formula.symbols if name not in model.known]
     if model.known:
         say("with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items()))

@@ -36,6 +36,10 @@ class ConfigError(SymformerError):
     """A ``config.json`` that cannot be read exactly."""
 
 
+class FetchError(ConfigError):
+    """A ``config.json`` that the Hub does not give."""
+
+
 class ArithmeticTextError(SymformerError):
     """Text that is not plain arithmetic over the alphabet."""
 
