@@ -18,7 +18,7 @@ import symformer as sf
 from symformer.answers.targets import resolve
 from symformer.commands.cli import cli
 from symformer.configs import hub as client
-from symformer.configs.fetching import MAX_BYTES
+from symformer.configs.fetching import near
 from symformer.language.errors import FetchError
 
 from .hub import FIRST, SECOND, Answer, Hub, bomb, serving
@@ -293,7 +293,8 @@ def test_an_id_that_is_none_is_asked_of_nobody(hub: Hub, text: str, monkeypatch:
     ("files", "words"),
     [
         ({"__init__": "raise ImportError"}, "is not installed: pip install huggingface_hub, or download"),
-        ({"__init__": "__version__ = '0.36.2'", "errors": "", "constants": ""}, "0.36.2 is too old"),
+        ({"__init__": "__version__ = '0.36.2'", "errors": "", "constants": ""}, "0.36.2 is too old to fetch ada/tiny"),
+        ({"__init__": "__version__ = '1.30.0rc1'", "errors": "", "constants": ""}, "which takes 1.31: pip install"),
     ],
 )
 def test_without_the_package_a_sentence_says_what_to_install(
@@ -338,5 +339,20 @@ def test_what_fetches_nothing_imports_nothing_for_it() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr == "[]\n"
 
 
-def test_what_is_read_of_a_file_bounds_what_is_fetched() -> None:
-    assert MAX_BYTES == 16_000_000
+@pytest.mark.parametrize(
+    ("url", "goes"),
+    [
+        ("https://mirror.example/a/b", True),
+        ("https://huggingface.co/a/b", True),  # a mirror sends on to what it mirrors
+        ("https://cas-bridge.xethub.hf.co/xet", True),  # where the Hub keeps files
+        ("http://huggingface.co/a/b", False),  # in clear
+        ("http://mirror.example/a/b", False),
+        ("https://mirror.example:8443/a/b", False),
+        ("https://huggingface.co.example/a/b", False),
+        ("https://ada@evil.example/huggingface.co", False),
+        ("https://ahf.co/a/b", False),
+        ("file:///etc/passwd", False),
+    ],
+)
+def test_where_a_fetch_goes(url: str, goes: bool) -> None:
+    assert near(url, "https://mirror.example") is goes

@@ -20,8 +20,8 @@ from ..language.errors import ConfigError, FetchError, quoted
 from .hub import instead, late
 from .reading import CONFIG, MAX_BYTES, read_config
 
+OLDEST = (1, 31)  # earlier ones go on from half a file that another fetch has left
 INSTALL = "pip install huggingface_hub"
-ATTEMPTS = 4  # requests for the file itself, where a connection breaks or sends us on
 LATER = (408, 425, 429)  # beside 5xx, the answers of a server that may answer another time
 NEAR = ("huggingface.co", "hf.co")  # where the Hub keeps its files, whatever server stands for it
 _COMMIT, _NAME = re.compile(r"[0-9a-f]{40}"), re.compile(r'(W/)?"?[\w-]{1,128}"?', re.ASCII)
@@ -55,6 +55,18 @@ def _within(name: str, patience: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
+def near(url: str, endpoint: str) -> bool:
+    """Whether an address is that of the server asked, or of one that the Hub keeps its files on.
+
+    >>> near("https://cdn-lfs.hf.co/x", "https://huggingface.co"), near("https://notthehf.co/x", "https://huggingface.co")
+    (True, False)
+    """
+    place, home = urlsplit(url), urlsplit(endpoint)
+    host = (place.hostname or "").lower()
+    same = (place.scheme, place.netloc) == (home.scheme, home.netloc)
+    return same or (place.scheme == "https" and any(host == each or host.endswith(f".{each}") for each in NEAR))
+
+
 class _Counted:
     """What huggingface_hub takes for a progress bar: it counts what was sent."""
 
@@ -78,7 +90,7 @@ class _Fetch:
     """One file of one repository."""
 
     def __init__(self, name: str, revision: str) -> None:
-        self.name, self.revision, self.requests = name, revision, 0
+        self.name, self.revision = name, revision
         try:
             self.hub: Any = import_module("huggingface_hub")
             self.errors: Any = import_module("huggingface_hub.errors")
@@ -88,8 +100,12 @@ class _Fetch:
                 f"{name} is no file here, and huggingface_hub, which fetches its config.json from the Hub, is not "
                 f"installed: {INSTALL}, or {instead(name)}"
             ) from None
-        if not hasattr(self.hub, "is_offline_mode"):  # which is there from 1.4 on, as is all else that is used here
-            self._refuse(f"huggingface_hub {self.hub.__version__} is too old to fetch {name}: {INSTALL} --upgrade")
+        version = str(self.hub.__version__)
+        if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST:
+            oldest = ".".join(map(str, OLDEST))
+            self._refuse(
+                f"huggingface_hub {version} is too old to fetch {name}, which takes {oldest}: {INSTALL} --upgrade"
+            )
         self.endpoint = str(constants.ENDPOINT)
         self.host = urlsplit(self.endpoint).netloc
         self.folder = Path(constants.HF_HUB_CACHE, "models--" + name.replace("/", "--"))
@@ -123,9 +139,6 @@ class _Fetch:
 
     def _asks(self, request: Any) -> None:
         self._stay(str(request.url))
-        self.requests += request.method == "GET"
-        if self.requests > ATTEMPTS:
-            self._refuse(f"{self.host} breaks off in the middle of the config.json of {self.name}: try again later")
 
     def _answers(self, response: Any) -> None:
         headers = response.headers
@@ -144,14 +157,11 @@ class _Fetch:
 
     def _stay(self, url: str) -> None:
         """Go nowhere but to the server that was named, and to where the Hub keeps its files."""
-        place, home = urlsplit(url), urlsplit(self.endpoint)
-        host = (place.hostname or "").lower()
-        same = (place.scheme, place.netloc) == (home.scheme, home.netloc)
-        near = place.scheme == "https" and any(host == each or host.endswith(f".{each}") for each in NEAR)
-        if not (same or near):
+        if not near(url, self.endpoint):
+            other = quoted(urlsplit(url).netloc)
             self._refuse(
-                f"{self.host} sends on to {quoted(place.netloc)} for the config.json of {self.name}, which is not the "
-                f"Hub: log in to the network if it asks for that, or {instead(self.name)}"
+                f"{self.host} sends on to {other} for the config.json of {self.name}, which is not the Hub: log in to "
+                f"the network if it asks for that, or {instead(self.name)}"
             )
 
     def _named(self, headers: Any) -> None:
