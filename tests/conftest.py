@@ -5,3 +5,4 @@ from __future__ import annotations
 import os
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["HF_HUB_CACHE"] = os.path.join(os.path.dirname(__file__), "no-cache")  # what somebody has answers nothing

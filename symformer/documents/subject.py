@@ -86,10 +86,11 @@ class Subject:
     @property
     def read_at(self) -> Line:
         """Which state of a repository on the Hub its sizes are of, as a sentence; nothing for what is in none."""
-        known = self.model.provenance
-        if not known.commit:
+        commit = self.model.provenance.commit
+        if not commit:
             return []
-        return ["The sizes of ", Code(self.name), " are those of its ", Code("config.json"), f" at {known.read_at}."]
+        file = Code("config.json")
+        return ["The sizes of ", Code(self.name), " are those of its ", file, " at commit ", Code(commit), "."]
 
     @property
     def line(self) -> Line:
