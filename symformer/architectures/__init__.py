@@ -14,7 +14,7 @@ from sympy import Integer
 
 from .. import components
 from ..configs.finding import reader
-from ..configs.opening import opened
+from ..configs.opening import open_config
 from ..language.errors import ConfigError, TargetError, UnknownNameError
 from ..language.registry import Registry
 from ..language.sizes import Numbers
@@ -79,7 +79,7 @@ def from_config(path: str, /, **options: Any) -> Model:
 
     Raises ConfigError, FetchError, OptionError.
     """
-    found = opened(path)
+    found = open_config(path)
     config = found.config
     base = architecture_class(reader(path, config, registry.files, model_types))
     try:

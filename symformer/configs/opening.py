@@ -18,7 +18,7 @@ class Opened:
     unasked: str = ""  # why the Hub was not asked whether there is a later one
 
 
-def opened(target: str) -> Opened:
+def open_config(target: str) -> Opened:
     """The config that a path or an id on the Hub names. Raises ConfigError; FetchError where the Hub gives none."""
     named = parse(target)
     if named.kind is not Kind.HUB:

@@ -23,7 +23,7 @@ from sympy import Symbol
 from torch import nn
 
 from ..configs.known import check_unquantised
-from ..configs.opening import opened
+from ..configs.opening import open_config
 from ..language.errors import ConfigError, OptionError, SizeError, TargetError, WitnessError
 from ..language.sizes import Equals, whole
 from ..language.symbols import SYMBOLS, name_size
@@ -60,7 +60,7 @@ def trace_type(model_type: str, head: str = "") -> Trace:
 
 def trace_config(path: str, head: str = "") -> Trace:
     """The trace of the class that a config.json names, with that file's own switches. Raises ConfigError."""
-    found = opened(path)
+    found = open_config(path)
     source = of_config(found.config, path, head)
     fields = _fields(found.config, path)
     traced = trace_source(source, fields, path, ignored(source, fields))
@@ -295,7 +295,7 @@ def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
     source = traced.source
     if not isinstance(source, Source):
         raise ConfigError(f"{traced.model.target} is a factory, and a config is read for models of transformers")
-    config = opened(path).config
+    config = open_config(path).config
     if (named := config.get("model_type")) != source.model_type:
         raise ConfigError(f"{path} has model_type={named!r}, and the formula is for {source.model_type!r}")
     named_here = of_config(config, path) if config.get("architectures") is not None else source
