@@ -913,7 +913,7 @@ def factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
             "the model cannot be run: SystemExit: 0",
         ),
         ("gpt2", "did you mean hf:gpt2?"),
-        ("openai-community/gpt2", "nothing is fetched from the Hub: download the config.json of openai-community/gpt2"),
+        ("openai-community/gpt2", "HF_HUB_OFFLINE is set, and its config.json is not in the cache of the Hub"),
     ],
 )
 def test_what_a_factory_does_to_us_is_one_sentence(arguments: str, sentence: str, factories: Path) -> None:

@@ -28,7 +28,9 @@ def provenance_lines(model: Model, formula: Formula) -> list[str]:
         lines += [f"{name} is {other}: the trace holds with no other" for name, other in reading.ties.items()]
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: nothing that the class stores depends on it")
-    return [*lines, *model.provenance.assumed]
+    read_at = model.provenance.read_at
+    fetched = [f"from the config.json of {model.target} on the Hub, {read_at}"] * bool(read_at)
+    return [*fetched, *lines, *model.provenance.assumed]
 
 
 def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:

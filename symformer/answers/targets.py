@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from .. import architectures, components
-from ..configs.reading import read_config
+from ..configs.opening import open_config
 from ..language.errors import (
     CatalogueError,
     ConfigError,
+    FetchError,
     OptionError,
-    TargetError,
     UnknownNameError,
     UnreadError,
     WitnessError,
@@ -99,14 +100,10 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
 
             return trace(target.text).model
         case Kind.CONFIG:
-            config = read_config(target.name)
-            try:
-                return architectures.of_config(target.name, config, **options)
-            except UnreadError as error:
-                return _read_off(target.name, config, options, error)
+            return _of_config(target, options)
         case Kind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
             if os.path.isdir(target.name):
-                raise TargetError(f"{target.name} is a folder; give the path of the config.json in it")
+                return _of_config(target, options)
             hint = (
                 "`symformer list` has them all; another model is read from its config.json, or traced as hf:MODEL_TYPE"
             )
@@ -114,8 +111,22 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
                 hint = f"to read the file write ./{target.name}"
             raise UnknownNameError("target", target.name, names(), hint)
         case Kind.HUB:
-            raise TargetError(target.refusal + _of_that_name(target))
+            try:
+                return _of_config(target, options)
+            except FetchError as error:
+                raise FetchError(f"{error}{_of_that_name(target)}") from None
     return architectures.composed(target.text, **options)
+
+
+def _of_config(target: Target, options: Mapping[str, Any]) -> Model:
+    """The model of a config: composed here, or read off the code of its class. Raises ConfigError, FetchError."""
+    path = target.text if target.kind is Kind.HUB else target.name
+    found = open_config(path)
+    try:
+        return architectures.of_config(path, found, **options)
+    except UnreadError as error:
+        model = _read_off(path, found.config, options, error)
+    return replace(model, provenance=replace(model.provenance, commit=found.commit, unasked=found.unasked))
 
 
 def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], unread: UnreadError) -> Model:

@@ -246,7 +246,8 @@ def _alphabet(subject: Subject, blocks: Sequence[Block]) -> list[Block]:
     head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [subject.column]]
     cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
     table = Table([head[i] for i in cols], [[row[i] for i in cols] for row in rows], "".join("cllr"[i] for i in cols))
-    return [table] if rows else []
+    read: list[Block] = [Paragraph(subject.read_at)] if 3 in cols and subject.read_at else []
+    return [table, *read] if rows else []
 
 
 def _place(size: Symbol, place: Place | None) -> Line:
