@@ -219,6 +219,12 @@ def test_list() -> None:
     text = run("list").stdout
     for name in [*document["architectures"], *document["presets"], *document["components"], *document["quantities"]]:
         assert name in text
+    facts = json.loads(run("list", "--presets", "--json").stdout)
+    assert facts.keys() == document["presets"].keys()
+    assert facts["gpt2-xl"]["sizes"]["E"] == 1_600
+    rows = run("list", "--presets").stdout.splitlines()
+    assert len(rows) == 1 + len(facts)
+    assert any("qwen3-30b-a3b " in row and "Qwen/Qwen3-30B-A3B " in row for row in rows)
 
 
 def test_tree() -> None:
