@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
 
+from sympy import Symbol
+
 from ..architectures import architecture, presets_of, variants
 from ..architectures.base import Architecture
 from ..certificates import Certificate
@@ -317,13 +319,17 @@ def _presets(model: Model) -> tuple[dict[str, int], list[Mismatch]]:
     if model.target not in presets and set(model.params.symbols) <= model.known.keys():
         presets[model.target] = model
     checked: dict[str, int] = {}
+    built: dict[tuple[str, frozenset[tuple[Symbol, int]]], int] = {}  # many presets are of the same sizes
     for name, preset in presets.items():
         component = preset.component
         ours = component == model.component or (first and component not in others)
         if not ours or not isinstance(component, Architecture):
             continue
-        rows = stored_rows(component, build(component, preset.known), preset.known)
-        if differences := compare_rows(preset, preset.params, preset.known, rows):
-            return checked, differences
-        checked[name] = sum(prod(row.shape) for row in rows)
+        same = (repr(component), frozenset(preset.known.items()))
+        if same not in built:
+            rows = stored_rows(component, build(component, preset.known), preset.known)
+            if differences := compare_rows(preset, preset.params, preset.known, rows):
+                return checked, differences
+            built[same] = sum(prod(row.shape) for row in rows)
+        checked[name] = built[same]
     return checked, []
