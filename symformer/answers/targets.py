@@ -166,9 +166,11 @@ def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], 
 
 
 def _of_that_name(target: Target) -> str:
-    """The preset or the architecture that is called as a repository of the Hub is."""
+    """The preset that has the sizes of a repository of the Hub, or is called as it is, or nearly so."""
     from difflib import get_close_matches
 
+    if preset := architectures.preset_on_hub(target.name):
+        return f"; its sizes are here as {preset}: symformer show {preset}"
     called = target.name.rpartition("/")[2].lower()
     near = get_close_matches(called, [*architectures.presets(), *architectures.names()], n=1, cutoff=0.75)
     if called in near:

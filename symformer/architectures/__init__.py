@@ -49,7 +49,11 @@ def torch_classes(name: str) -> Iterable[str]:
 
 @cache
 def presets() -> dict[str, dict[str, Any]]:
-    """Every preset by its name: architecture, options, sizes and the source of the numbers."""
+    """Every preset by its name: architecture, options, sizes and the source of the numbers.
+
+    Where it is a model on the Hub, ``hub`` has its id there and ``also`` the ids of others of the same sizes that its
+    authors made of it; where somebody printed how many parameters it has, exactly, ``params`` has the number, by whom.
+    """
     loaded: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "presets.json").read_text("utf-8"))
     return loaded
 
@@ -57,6 +61,22 @@ def presets() -> dict[str, dict[str, Any]]:
 def presets_of(name: str) -> list[str]:
     """The presets of an architecture, in the order of the data file; the first is the one examples use."""
     return [preset for preset, facts in presets().items() if facts["architecture"] == name]
+
+
+@cache
+def _repositories() -> dict[str, str]:
+    """The preset of each repository on the Hub, by the lower case of its id, which the Hub does not tell apart."""
+    named = {preset: [facts.get("hub", ""), *facts.get("also", ())] for preset, facts in presets().items()}
+    return {repository.lower(): preset for preset, ids in named.items() for repository in ids if repository}
+
+
+def preset_on_hub(repository: str) -> str | None:
+    """The preset that has the sizes of a repository on the Hub; None where there is none.
+
+    >>> preset_on_hub("Qwen/Qwen3-30B-A3B"), preset_on_hub("meta-llama/Llama-2-70b-chat-hf")
+    ('qwen3-30b-a3b', 'llama-2-70b')
+    """
+    return _repositories().get(repository.lower())
 
 
 def architecture(name: str, /, **options: Any) -> Model:
