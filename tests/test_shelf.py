@@ -20,19 +20,19 @@ import symformer as sf
 from symformer import witness
 from symformer.catalogue import shelf
 from symformer.catalogue.record import OPERATIONS, opened
-from symformer.catalogue.shelf import FOLDER, find
+from symformer.catalogue.shelf import FOLDER, TYPES, find
 from symformer.catalogue.traced import STORED
 from symformer.configs.known import INERT
 from symformer.language.errors import SymformerError
 from symformer.witness.calling import caller_for
-from symformer.witness.classes import Source, of_config
+from symformer.witness.classes import Source, of_config, of_head
 from symformer.witness.points import session
 from symformer.witness.runs import RUNS
 from symformer.witness.session import Session
 
 EACH = int(os.environ.get("SHELF", "3"))  # configs of a class
 SEED = int(os.environ.get("SEED", "0")) or random.SystemRandom().randrange(2**32)
-CLASSES = sorted(place.stem for place in FOLDER.glob("*.json"))
+CLASSES = sorted(place.stem for place in FOLDER.glob("*.json") if place.name != TYPES)
 TIMES = (1, 2, 3)
 RUN = {"B": 3, "S": 37}
 
@@ -106,6 +106,10 @@ def test_what_is_on_the_shelf_is_what_torch_makes_of_a_config(name: str) -> None
 
 def test_there_is_something_on_the_shelf() -> None:
     assert len(CLASSES) >= 3
+    types: dict[str, str] = json.loads((FOLDER / TYPES).read_text())
+    assert {*types.values()} <= {*CLASSES}
+    for model_type, name in types.items():
+        assert of_head(model_type).name == name
     for name in CLASSES:
         for entry, _ in shelf._on_shelf(name):
             assert entry.name == name
@@ -159,6 +163,8 @@ def test_a_config_is_answered_without_torch(tmp_path: Path) -> None:
         {"model_type": None},
         {"architectures": ["LlamaForCausalLM"]},
         {"architectures": ["../classes"]},
+        {"architectures": ["_types"]},
+        {"architectures": None, "model_type": "_types"},
         {"architectures": []},
         {"architectures": 7},
     ],
@@ -184,3 +190,11 @@ def test_what_changes_nothing_may_say_what_it_likes(fields: dict[str, Any]) -> N
     torchs = made({**ARCEE, **fields})
     assert torchs is not None
     assert opened("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
+
+
+def test_a_config_without_a_class_is_read_as_the_first_that_its_type_has(tmp_path: Path) -> None:
+    place = tmp_path / "config.json"
+    place.write_text(json.dumps({field: value for field, value in ARCEE.items() if field != "architectures"}))
+    found = sf.model(str(place))
+    assert found.provenance.by == "catalogue"
+    assert found.provenance.assumed == ("no 'architectures': read as ArceeForCausalLM",)

@@ -27,6 +27,7 @@ from .record import Find, Record, with_letters
 from .traced import STORED
 
 FOLDER = Path(__file__).parent / "shelf"
+TYPES = "_types.json"  # beside the classes, which of them each model type is read as
 BESIDE = ("architectures", "model_type")  # fields that say which class it is, and not which structure
 EACH = "each layer"  # of a list with one kind of layers, that kind
 
@@ -69,7 +70,7 @@ class Shelved:
 def _on_shelf(name: str) -> tuple[tuple[Shelved, Mapping[str, Any]], ...]:
     """The entries of a class, each with what its other fields say. Raises CatalogueError for a file that is damaged."""
     place = FOLDER / f"{name}.json"
-    if not name.isidentifier() or not place.is_file():
+    if not name.isidentifier() or not name[0].isupper() or not place.is_file():
         return ()
     found = []
     for each in json.loads(place.read_text("utf-8")):
@@ -84,15 +85,16 @@ def find(config: Mapping[str, Any]) -> Find | None:
     for name in _classes(config):
         for entry, switches in _on_shelf(name):
             if (numbers := _numbers(entry, switches, config)) is not None:
-                return _finder(entry, numbers)
+                assumed = (f"no 'architectures': read as {name}",) * (config.get("architectures") is None)
+                return _finder(entry, numbers, assumed)
     return None
 
 
-def _finder(entry: Shelved, numbers: Mapping[str, int]) -> Find:
+def _finder(entry: Shelved, numbers: Mapping[str, int], assumed: tuple[str, ...]) -> Find:
     def known(quantity: str) -> Record:
         if quantity not in entry.records:
             raise CatalogueError(f"the catalogue has nothing of {quantity} for {entry.name}")
-        return replace(entry.records[quantity], config=numbers, by="catalogue")
+        return replace(entry.records[quantity], config=numbers, assumed=assumed, by="catalogue")
 
     return known
 
@@ -110,7 +112,7 @@ def _classes(config: Mapping[str, Any]) -> Iterator[str]:
 @cache
 def _index() -> Mapping[str, str]:
     """The class that each model type is read as where a config names none."""
-    place = FOLDER.parent / "classes.json"
+    place = FOLDER / TYPES
     found: Mapping[str, str] = json.loads(place.read_text("utf-8")) if place.is_file() else {}
     return found
 

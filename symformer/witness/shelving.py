@@ -18,7 +18,7 @@ from sympy import Expr, Integer
 
 from ..catalogue.codec import to_data
 from ..catalogue.record import OPERATIONS, Record
-from ..catalogue.shelf import EACH, Shelved
+from ..catalogue.shelf import EACH, TYPES, Shelved
 from ..catalogue.store import versions
 from ..catalogue.traced import STORED
 from ..configs.known import INERT
@@ -99,7 +99,18 @@ def fill(
         for done, ((model_type, _), answer) in enumerate(answers, 1):
             left |= {model_type: answer.why} if isinstance(answer, Lost) else answer
             tell(done)
+    first = {}
+    for model_type in sorted({model_type for model_type, _ in jobs}):
+        with suppress(SymformerError):
+            first[model_type] = of_head(model_type).name
+    known = _read(folder / TYPES) | {name: made for name, made in first.items() if (folder / f"{made}.json").is_file()}
+    (folder / TYPES).write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
     return left
+
+
+def _read(place: Path) -> dict[str, str]:
+    found: dict[str, str] = json.loads(place.read_text("utf-8")) if place.is_file() else {}
+    return found
 
 
 def _shelve(model_type: str, head: str, folder: str) -> dict[str, str]:
