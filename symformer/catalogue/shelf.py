@@ -18,7 +18,7 @@ from sympy import Expr, Integer
 
 from ..configs.known import INERT, check_unquantised
 from ..configs.rotary import ROPES, check_rotary
-from ..language.errors import CatalogueError, ConfigError
+from ..language.errors import CatalogueError, ConfigError, SizeError
 from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
 from ..ledger.facts import Activation
@@ -84,17 +84,22 @@ def find(config: Mapping[str, Any]) -> Find | None:
     """What the catalogue knows of a config, by quantity; None where it holds nothing of this structure."""
     for name in _classes(config):
         for entry, switches in _on_shelf(name):
-            if (numbers := _numbers(entry, switches, config)) is not None:
+            if (numbers := numbers_of(entry, switches, config)) is not None:
                 assumed = (f"no 'architectures': read as {name}",) * (config.get("architectures") is None)
-                return _finder(entry, numbers, assumed)
+                return finder(entry, numbers, assumed)
     return None
 
 
-def _finder(entry: Shelved, numbers: Mapping[str, int], assumed: tuple[str, ...]) -> Find:
+def finder(entry: Shelved, numbers: Mapping[str, int], assumed: tuple[str, ...] = ()) -> Find:
+    """What an entry says of a config with these sizes, by quantity."""
+
     def known(quantity: str) -> Record:
         if quantity not in entry.records:
             raise CatalogueError(f"the catalogue has nothing of {quantity} for {entry.name}")
-        return replace(entry.records[quantity], config=numbers, assumed=assumed, by="catalogue")
+        record = entry.records[quantity]
+        if why := _broken(record, numbers):
+            raise CatalogueError(f"what the catalogue has of {quantity} for {entry.name} is not for this config: {why}")
+        return replace(record, config=numbers, assumed=assumed, by="catalogue")
 
     return known
 
@@ -117,7 +122,7 @@ def _index() -> Mapping[str, str]:
     return found
 
 
-def _numbers(entry: Shelved, switches: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, int] | None:
+def numbers_of(entry: Shelved, switches: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, int] | None:
     """Every size of a config of this structure; None for a config of another."""
     try:
         check_unquantised(config)
@@ -145,7 +150,18 @@ def _numbers(entry: Shelved, switches: Mapping[str, Any], config: Mapping[str, A
     for name, value in switches.items():
         if name in config and not _same(value, config[name], numbers.get(entry.depth, 0)):
             return None
-    return numbers
+    return None if _broken(entry.records[STORED], numbers) else numbers
+
+
+def _broken(record: Record, numbers: Mapping[str, int]) -> str:
+    """The condition of a record that some sizes break, of the sizes that its formulas leave out too; "" for none."""
+    known = {SYMBOLS[letter]: numbers[name] for name, letter in record.letters.items() if name in numbers}
+    for condition in (record.lifted or record.counted).constraints:
+        try:
+            condition.check(known)
+        except SizeError as error:
+            return str(error)
+    return ""
 
 
 def _followed(entry: Shelved, numbers: dict[str, int], left: list[str]) -> bool:

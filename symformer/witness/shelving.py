@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,16 @@ import torch
 from sympy import Expr, Integer
 
 from ..catalogue.codec import to_data
-from ..catalogue.record import OPERATIONS, Record
-from ..catalogue.shelf import EACH, TYPES, Shelved
+from ..catalogue.record import OPERATIONS, Record, opened
+from ..catalogue.shelf import EACH, TYPES, Shelved, finder, numbers_of
 from ..catalogue.store import versions
 from ..catalogue.traced import STORED
 from ..configs.known import INERT
-from ..language.errors import SymformerError, WitnessError
+from ..language.errors import CatalogueError, SizeError, SymformerError, WitnessError
 from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
 from ..language.target import HF
+from ..models.model import Model
 from .calling import caller_for
 from .classes import Source, of_head
 from .crew import Lost, crew
@@ -37,6 +39,7 @@ from .sources import records_of, whole_numbers
 from .watching import Rows
 
 LIMIT = 1800  # seconds for all structures of a class
+DRAWS, HELD = 200, 16  # random configs that an entry is held to torch at, and how many may be drawn for that
 TRIALS = 4  # draws of all sizes, in which a size that follows from others shows which
 TIMES = (2, 3, 4, 6)  # what each size is then multiplied by: quotients stay whole
 TOKENS = {"B": 2, "S": 29, "S_enc": 31, "C": 23}
@@ -83,7 +86,61 @@ def shelved(source: Source, fields: Mapping[str, Any], target: str) -> dict[str,
         idle=idle,
         records={name: replace(each, config={}) for name, each in records.items()},
     )
+    _prove(source, fields, said, entry, switches)
     return {"entry": to_data(entry), "switches": switches}
+
+
+def _prove(
+    source: Source, fields: Mapping[str, Any], said: Mapping[str, Any], entry: Shelved, switches: Mapping[str, Any]
+) -> None:
+    """Hold an entry to torch at random configs that it takes for its own: sizes, and fields that change nothing.
+
+    Raises WitnessError where it is wrong at one, or too few could be built.
+    """
+    draw, held = random.Random(source.name), 0
+    for _ in range(DRAWS):
+        config = {
+            "model_type": source.model_type,
+            "architectures": [source.name],
+            **fields,
+            **_drawn(draw, said, entry),
+        }
+        numbers = numbers_of(entry, switches, config)
+        given = {name: value for name, value in config.items() if name != "architectures"}
+        if numbers is None or (told := _told(source, given)) is None:
+            continue
+        try:
+            model = opened(source.name, finder(entry, numbers))
+            value, flops = model.params.value(), None
+            with suppress(CatalogueError):
+                flops = model.formula("flops").value(**{name: TOKENS[name] for name in _run(model)})
+        except SizeError:
+            continue
+        stored, multiplied = (sum(map(prod, rows.values())) for rows in told[:2])
+        if value != stored or flops not in (None, 2 * multiplied):
+            raise WitnessError(f"the entry of {source.name} is wrong at {given}: {value:,}, and torch has {stored:,}")
+        held += 1
+        if held == HELD:
+            return
+    raise WitnessError(f"the entry of {source.name} could be held to torch at {held} random configs, and not at {HELD}")
+
+
+def _run(model: Model) -> list[str]:
+    """The sizes of a run that its forward FLOPs have."""
+    return [str(size) for size in model.formula("flops").symbols if str(size) in TOKENS]
+
+
+def _drawn(draw: random.Random, said: Mapping[str, Any], entry: Shelved) -> dict[str, Any]:
+    """Some of the sizes, as multiples of quotients of the default, and some of the fields that change nothing."""
+    found: dict[str, Any] = {}
+    for name, size in entry.sizes.items():
+        if draw.random() < 0.7:
+            small = size if size < 16 else size // draw.choice((2, 4))
+            found[name] = small * draw.choice((1, 2, 3))
+    for name in entry.idle:
+        if draw.random() < 0.5 and (others := _others(name, said.get(name))):
+            found[name] = draw.choice(others)
+    return found
 
 
 def fill(
@@ -237,7 +294,8 @@ def _others(name: str, value: Any) -> list[Any]:
         case float():
             return [value / 2, value / 2 + 0.125]
         case int():
-            return [value + 1, 2 * value + 3]
+            few = dict.fromkeys([1, 2, 3, value // 2, value - 1, value + 1, 2 * value + 3])
+            return [each for each in few if each not in (0, value)]
         case str() if ACTS.search(name):
             return [each for each in FUNCTIONS if each != value]
     if name in ROPE:
