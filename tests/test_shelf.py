@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import symformer as sf
 from symformer import witness
@@ -22,6 +23,7 @@ from symformer.catalogue import shelf
 from symformer.catalogue.record import OPERATIONS, opened
 from symformer.catalogue.shelf import FOLDER, TYPES, find
 from symformer.catalogue.traced import STORED
+from symformer.commands.cli import cli
 from symformer.configs.known import INERT
 from symformer.language.errors import SymformerError
 from symformer.witness.calling import caller_for
@@ -32,14 +34,14 @@ from symformer.witness.session import Session
 
 EACH = int(os.environ.get("SHELF", "3"))  # configs of a class
 SEED = int(os.environ.get("SEED", "0")) or random.SystemRandom().randrange(2**32)
-CLASSES = sorted(place.stem for place in FOLDER.glob("*.json") if place.name != TYPES)
+CLASSES = shelf.classes()
 TIMES = (1, 2, 3)
 RUN = {"B": 3, "S": 37}
 
 
 def fields_of(name: str) -> tuple[str, dict[str, Any]]:
     """The model type of a class on the shelf, and the fields of its default config."""
-    (first, _), *_ = shelf._on_shelf(name)
+    (first, _), *_ = shelf.on_shelf(name)
     source = of_config({"model_type": first.model_types[0], "architectures": [name]}, "config.json")
     default: dict[str, Any] = source.config({}).to_dict()
     return first.model_types[0], default
@@ -111,7 +113,7 @@ def test_there_is_something_on_the_shelf() -> None:
     for model_type, name in types.items():
         assert of_head(model_type).name == name
     for name in CLASSES:
-        for entry, _ in shelf._on_shelf(name):
+        for entry, _ in shelf.on_shelf(name):
             assert entry.name == name
             assert {*entry.records} <= {STORED, OPERATIONS}
             assert entry.versions.keys() == {"torch", "transformers"}
@@ -198,3 +200,15 @@ def test_a_config_without_a_class_is_read_as_the_first_that_its_type_has(tmp_pat
     found = sf.model(str(place))
     assert found.provenance.by == "catalogue"
     assert found.provenance.assumed == ("no 'architectures': read as ArceeForCausalLM",)
+
+
+def test_the_catalogue_is_listed_and_searched() -> None:
+    listed = CliRunner().invoke(cli, ["catalogue", "--json"])
+    assert [each["class"] for each in json.loads(listed.stdout)] == CLASSES
+    (found,) = json.loads(CliRunner().invoke(cli, ["catalogue", "ARCEE", "--json"]).stdout)
+    assert found["types"] == ["arcee"]
+    assert found["structures"] == len(shelf.on_shelf("ArceeForCausalLM")) >= 2
+    assert "ArceeForCausalLM  arcee" in CliRunner().invoke(cli, ["catalogue"]).stdout
+    refused = CliRunner().invoke(cli, ["catalogue", "nothing"])
+    assert refused.exit_code == 2
+    assert "unknown class or model type 'nothing'" in refused.stderr

@@ -67,7 +67,7 @@ class Shelved:
 
 
 @cache
-def _on_shelf(name: str) -> tuple[tuple[Shelved, Mapping[str, Any]], ...]:
+def on_shelf(name: str) -> tuple[tuple[Shelved, Mapping[str, Any]], ...]:
     """The entries of a class, each with what its other fields say. Raises CatalogueError for a file that is damaged."""
     place = FOLDER / f"{name}.json"
     if not name.isidentifier() or not name[0].isupper() or not place.is_file():
@@ -80,10 +80,15 @@ def _on_shelf(name: str) -> tuple[tuple[Shelved, Mapping[str, Any]], ...]:
     return tuple(found)
 
 
+def classes() -> list[str]:
+    """The classes that have an entry."""
+    return sorted(place.stem for place in FOLDER.glob("*.json") if place.name != TYPES)
+
+
 def find(config: Mapping[str, Any]) -> Find | None:
     """What the catalogue knows of a config, by quantity; None where it holds nothing of this structure."""
     for name in _classes(config):
-        for entry, switches in _on_shelf(name):
+        for entry, switches in on_shelf(name):
             if (numbers := numbers_of(entry, switches, config)) is not None:
                 assumed = (f"no 'architectures': read as {name}",) * (config.get("architectures") is None)
                 return finder(entry, numbers, assumed)

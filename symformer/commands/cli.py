@@ -12,7 +12,20 @@ from .shell import Program
 
 # In the order in which one comes to need them.
 COMMANDS = (
-    *("list", "show", "derive", "tree", "verify", "trace", "census", "compare", "cite", "papers", "gallery"),
+    *(
+        "list",
+        "show",
+        "derive",
+        "tree",
+        "verify",
+        "trace",
+        "census",
+        "compare",
+        "catalogue",
+        "cite",
+        "papers",
+        "gallery",
+    ),
     "completion",
 )
 
