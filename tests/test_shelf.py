@@ -208,7 +208,7 @@ def test_the_catalogue_is_listed_and_searched() -> None:
     (found,) = json.loads(CliRunner().invoke(cli, ["catalogue", "ARCEE", "--json"]).stdout)
     assert found["types"] == ["arcee"]
     assert found["structures"] == len(shelf.on_shelf("ArceeForCausalLM")) >= 2
-    assert "ArceeForCausalLM  arcee" in CliRunner().invoke(cli, ["catalogue"]).stdout
+    assert "ArceeForCausalLM" in CliRunner().invoke(cli, ["catalogue"]).stdout
     refused = CliRunner().invoke(cli, ["catalogue", "nothing"])
     assert refused.exit_code == 2
     assert "unknown class or model type 'nothing'" in refused.stderr
