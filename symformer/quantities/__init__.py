@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import iter_modules
+from typing import cast
 
 from ..language.errors import UnknownNameError
 from .quantity import Quantity
@@ -22,8 +24,10 @@ def quantities() -> dict[str, Quantity]:
 
 
 def quantity(name: str) -> Quantity:
-    """The quantity of that name; raises UnknownNameError."""
-    try:
-        return quantities()[name]
-    except KeyError:
-        raise UnknownNameError("quantity", name, quantities()) from None
+    """The quantity of that name, whose file is called so: the others are not imported. Raises UnknownNameError."""
+    word = name.replace("-", "_")
+    if word.isidentifier() and find_spec(f"{__name__}.{word}"):
+        found = getattr(import_module(f"{__name__}.{word}"), "QUANTITY", None)
+        if found is not None and found.measure.name == name:
+            return cast(Quantity, found)
+    raise UnknownNameError("quantity", name, quantities())
