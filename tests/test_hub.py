@@ -38,7 +38,8 @@ HTML = b"<!doctype html><title>Log in</title>" * 9
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.chdir(tmp_path)
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", client.OURS, "HF_HUB_CACHE", "HF_TOKEN", "HTTP_PROXY"):
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")  # so that it is as it was afterwards, also where it was not there
+        monkeypatch.delenv(name)
     with serving() as found:
         monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
         monkeypatch.setenv("HF_ENDPOINT", found.address)
