@@ -38,7 +38,7 @@ def same() -> list[list[str]]:
 
 
 GROUPS = same()
-NEIGHBOURS = 8  # presets of one component whose value each quantity works out, of many; the next quantity takes others
+NEIGHBOURS = 3  # presets of one component whose value each quantity works out, of many; the next quantity takes others
 APART = 4  # of as many targets in a row, each quantity is derived of one, and its tree is printed of two
 
 
