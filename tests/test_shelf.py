@@ -1,6 +1,6 @@
 """The catalogue: what it says of a config without torch is what torch makes of it, or it says nothing.
 
-A few random configs of every class run by default, and as many as ``SHELF`` says in the environment.
+A few random configs of every class run by default, and as many as ``SHELF`` says in the environment, drawn from ``SEED``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from symformer.witness.runs import RUNS
 from symformer.witness.session import Session
 
 EACH = int(os.environ.get("SHELF", "3"))  # configs of a class
-SEED = int(os.environ.get("SEED", "0")) or random.SystemRandom().randrange(2**32)
+SEED = int(os.environ.get("SEED", "1"))
 CLASSES = shelf.classes()
 TIMES = (1, 2, 3)
 RUN = {"B": 3, "S": 37}
