@@ -1,6 +1,7 @@
 """The catalogue: what it says of a config without torch is what torch makes of it, or it says nothing.
 
-A few random configs of every class run by default, and as many as ``SHELF`` says in the environment, drawn from ``SEED``.
+A few random configs of every class run by default, and as many as ``SHELF`` says in the environment, drawn from
+``SEED``.
 """
 
 from __future__ import annotations
