@@ -22,7 +22,7 @@ import symformer as sf
 from symformer import witness
 from symformer.catalogue import shelf
 from symformer.catalogue.record import OPERATIONS, opened
-from symformer.catalogue.shelf import FOLDER, TYPES, find
+from symformer.catalogue.shelf import FOLDER, TYPES, find, numbers_of
 from symformer.catalogue.traced import STORED
 from symformer.commands.cli import cli
 from symformer.configs.known import INERT
@@ -175,6 +175,15 @@ def test_a_config_is_answered_without_torch(tmp_path: Path) -> None:
 def test_what_is_of_no_structure_on_the_shelf_is_not_answered_for(fields: dict[str, Any]) -> None:
     assert find(ARCEE) is not None
     assert find({**ARCEE, **fields}) is None
+
+
+def test_a_switch_that_is_turned_is_one_that_the_config_says() -> None:
+    """Where the usual structure is missing, another that is tied is not taken for it."""
+    _, *others = shelf.on_shelf("ArceeForCausalLM")
+    for entry, switches in others:
+        assert len(entry.turned) == 1
+        assert numbers_of(entry, switches, ARCEE) is None
+        assert numbers_of(entry, switches, {**ARCEE, entry.turned[0]: True}) is not None
 
 
 @pytest.mark.parametrize(

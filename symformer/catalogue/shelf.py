@@ -61,6 +61,7 @@ class Shelved:
     sizes: Mapping[str, int]  # fields that are sizes -> what the class takes where a config leaves one out
     follows: Mapping[str, Expr] = field(default_factory=dict)  # and those that then follow from others
     nulls: tuple[str, ...] = ()  # of these, the fields in which null is as good as nothing
+    turned: tuple[str, ...] = ()  # switches that are not as the class has them by default: a config has to say them
     depth: str = ""  # the field that says how long a list of layers is
     idle: Mapping[str, str] = field(default_factory=dict)  # fields that change nothing -> what they hold, of HOLDS
     records: Mapping[str, Record] = field(default_factory=dict)
@@ -133,7 +134,7 @@ def numbers_of(entry: Shelved, switches: Mapping[str, Any], config: Mapping[str,
         check_unquantised(config)
     except ConfigError:
         return None
-    if config.get("model_type") not in entry.model_types:
+    if config.get("model_type") not in entry.model_types or not {*entry.turned} <= config.keys():
         return None
     numbers: dict[str, int] = {}
     for name, value in config.items():
