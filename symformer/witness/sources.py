@@ -67,14 +67,14 @@ def trace_config(path: str, head: str = "") -> Trace:
     """The trace of the class that a config.json names, with that file's own switches. Raises ConfigError."""
     config = read_config(path)
     source = of_config(config, path, head)
-    fields = _fields(config, path)
+    fields = _fields(config, path, source)
     return trace_source(source, fields, path, ignored(source, fields))
 
 
 def records(path: str, config: Mapping[str, Any]) -> Find:
     """What is read off the code of the class that a config names, by quantity. Raises as ``trace_config``."""
     source = of_config(config, path)
-    fields = _fields(config, path)
+    fields = _fields(config, path, source)
     traced = trace_source(source, fields, path, ignored(source, fields))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -95,13 +95,14 @@ def records(path: str, config: Mapping[str, Any]) -> Find:
     return find
 
 
-def _fields(config: Mapping[str, Any], path: str) -> dict[str, Any]:
+def _fields(config: Mapping[str, Any], path: str, source: Source) -> dict[str, Any]:
     """What a config class is given: not the class that it is for, nor code from elsewhere. Raises ConfigError."""
     try:
         check_unquantised(config)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
-    return {name: value for name, value in config.items() if name not in ("auto_map", "architectures")}
+    own = source.own(config, path)
+    return {name: value for name, value in own.items() if name not in ("auto_map", "architectures")}
 
 
 def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: tuple[str, ...] = ()) -> Trace:
@@ -325,7 +326,7 @@ def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
     named_here = of_config(config, path) if config.get("architectures") is not None else source
     if named_here.model_class is not source.model_class:
         raise ConfigError(f"{path} names the class {named_here.name}, and the formula is for {source.name}")
-    fields = _fields(config, path)
+    fields = _fields(config, path, source)
     try:
         return source, fields, source.config(fields)
     except Exception as error:

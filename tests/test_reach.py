@@ -1,0 +1,64 @@
+"""How far the trace reaches: configs of several parts, names with numbers in them, experts in lists, pictures, patterns.
+
+What a model stores or multiplies is torch's own count of it, or worked by hand in the comment.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from torch import nn
+
+import symformer as sf
+from symformer.language.errors import ConfigError
+
+Config = dict[str, Any]
+
+
+def written(config: Config, folder: Path) -> str:
+    place = folder / "config.json"
+    place.write_text(json.dumps(config))
+    return str(place)
+
+
+def stored(model: nn.Module) -> int:
+    return sum(each.numel() for each in model.parameters())
+
+
+# Llama 4 is text and images; its causal class is made from the text alone, as is the class that AutoModel takes for it.
+TEXT = {
+    "model_type": "llama4_text",
+    "vocab_size": 97,
+    "hidden_size": 40,
+    "intermediate_size": 26,
+    "intermediate_size_mlp": 34,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 12,
+    "num_local_experts": 3,
+    "pad_token_id": 0,
+}
+WHOLE = {"model_type": "llama4", "text_config": TEXT, "vision_config": {"model_type": "llama4_vision_model"}}
+
+
+def test_a_class_that_is_made_from_a_part_of_a_config_is_read_off_that_part(tmp_path: Path) -> None:
+    model = sf.model(written(WHOLE, tmp_path))
+    config = transformers.AutoConfig.for_model(**WHOLE)
+    with torch.device("meta"):
+        theirs = transformers.AutoModelForCausalLM.from_config(config)
+    assert type(theirs).__name__ == "Llama4ForCausalLM"
+    assert model.params.value() == stored(theirs) > 0
+    said = "no 'architectures': read as Llama4ForCausalLM, made from text_config"
+    assert said in model.provenance.assumed
+
+
+@pytest.mark.parametrize("text", [None, [40]])
+def test_a_part_that_is_missing_is_refused(text: object, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="read as Llama4ForCausalLM, which is made from its text_config, and "):
+        sf.trace(written({**WHOLE, "text_config": text}, tmp_path))
