@@ -1,4 +1,4 @@
-"""How far the trace reaches: configs of several parts, names with numbers in them, experts in lists, pictures, patterns.
+"""How far the trace reaches: parts of configs, numbers in names, experts in lists, pictures, patterns of layers.
 
 What a model stores or multiplies is torch's own count of it, or worked by hand in the comment.
 """
@@ -62,3 +62,18 @@ def test_a_class_that_is_made_from_a_part_of_a_config_is_read_off_that_part(tmp_
 def test_a_part_that_is_missing_is_refused(text: object, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="read as Llama4ForCausalLM, which is made from its text_config, and "):
         sf.trace(written({**WHOLE, "text_config": text}, tmp_path))
+
+
+class Video(nn.Module):
+    """A projection of patches in time and space, its sizes those of a model in use."""
+
+    def __init__(self, E: int, channels: int, frames: int, patch: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(E, channels, frames, patch, patch))
+
+
+def test_a_tensor_of_many_sizes_does_not_overflow() -> None:
+    found = sf.trace(Video, {"E": 1152, "channels": 3, "frames": 2, "patch": 16})
+    assert found.model.params.equals("E*channels*frames*patch**2")
+    assert not found.pinned
+    assert len(found.checked) == 3

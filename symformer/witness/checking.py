@@ -13,7 +13,7 @@ from sympy import Add, Expr, Integer, Mul, Symbol
 from ..catalogue.traced import Traced
 from ..language.errors import SizeError, WitnessError
 from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes
-from .drawing import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN
+from .drawing import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, UNSEEN_SMALL
 from .fitting import Point
 from .moving import Sizes
 from .points import frozen
@@ -32,6 +32,7 @@ NEAR = (512, 64, 8, 2, 1)  # lengths below all that are drawn, down to a single 
 MOST_TIMES, MOST_MORE = 64, 8
 BEYOND = (12, 60)  # by how much a size is larger where its bound is tried again
 REFUSES = "the code takes no more"
+OVERFLOW = "overflow"  # what torch says of a tensor whose elements or bytes no 64-bit integer counts
 BATCH = "B"
 
 
@@ -72,6 +73,8 @@ class Checking:
         for turn in range(FRESH * TRIES):
             # Values that played no part; heads and groups as before where the code refuses those.
             by = UNSEEN_RUN if self.samples.lengths else UNSEEN
+            if OVERFLOW in self.samples.last:
+                by = UNSEEN_SMALL
             if turn >= FRESH * TRIES // 2:
                 by = replace(by, groups=SETTLING.groups, heads=SETTLING.heads)
             drawn = self.samples.draw(self.samples.origin(first), widths, by)

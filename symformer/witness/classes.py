@@ -149,7 +149,7 @@ def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
 
 
 def _of_part(source: Source) -> Source:
-    """A class that is made from a part of its type's config, as the text of text and images, with the config of that."""
+    """A class made from a part of its type's config, as the text of text and images, with that part's config."""
     wanted, holds = source.model_class.config_class, source.config_class
     if wanted is None or issubclass(holds, wanted):
         return source
