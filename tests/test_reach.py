@@ -15,7 +15,7 @@ import transformers
 from torch import nn
 
 import symformer as sf
-from symformer.language.errors import ConfigError
+from symformer.language.errors import ConfigError, WitnessError
 
 Config = dict[str, Any]
 
@@ -77,3 +77,61 @@ def test_a_tensor_of_many_sizes_does_not_overflow() -> None:
     assert found.model.params.equals("E*channels*frames*patch**2")
     assert not found.pinned
     assert len(found.checked) == 3
+
+
+def recurrent(E: int, H: int, L: int) -> nn.Module:
+    return nn.LSTM(E, H, L)
+
+
+class Numbered(nn.Module):
+    """Layers that are told apart by a number inside their names, as torchvision does it."""
+
+    def __init__(self, E: int, H: int, L: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential()
+        for place in range(L):
+            self.layers.add_module(f"encoder_layer_{place}", nn.Sequential(nn.Linear(E, H), nn.Linear(H, E)))
+
+
+class Experts(nn.Module):
+    """A mixture whose experts are modules of their own: their number is a count, and the width of the router."""
+
+    def __init__(self, E: int, M: int, X: int, L: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.ModuleList([nn.Linear(E, X, bias=False), nn.ModuleList(nn.Linear(E, M) for _ in range(X))])
+            for _ in range(L)
+        )
+
+
+FACTORIES: dict[str, tuple[Any, dict[str, int], str]] = {
+    # four gates of H: from E in the first layer, from H in those above, from H before, and two biases; L - 1 above
+    "LSTM": (recurrent, {"E": 24, "H": 10, "L": 3}, "4*H*(E + H + 2) + (L - 1)*4*H*(2*H + 2)"),
+    "numbered": (Numbered, {"E": 24, "H": 10, "L": 3}, "L*(2*E*H + E + H)"),
+    "experts": (Experts, {"E": 24, "M": 10, "X": 5, "L": 3}, "L*(E*X + X*(E*M + M))"),
+}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_every_size_of_a_factory_is_a_symbol(name: str) -> None:
+    build, sizes, expected = FACTORIES[name]
+    found = sf.trace(build, sizes)
+    assert found.model.params.equals(expected), found.model.params
+    assert not found.pinned
+    assert found.symbols.keys() == sizes.keys()
+    assert found.model.params.value(sizes) == stored(build(**sizes)) > 0
+
+
+class Beside(nn.Module):
+    """Names that would be the same without their numbers."""
+
+    def __init__(self, E: int, L: int) -> None:
+        super().__init__()
+        for place in range(L):
+            self.add_module(f"layer_{place}", nn.Linear(E, E))
+            self.add_module(f"layer{place}", nn.Linear(E, 3 * E))
+
+
+def test_names_that_cannot_be_told_apart_without_numbers_are_refused() -> None:
+    with pytest.raises(WitnessError, match="two names that differ in more than the number of a copy"):
+        sf.trace(Beside, {"E": 24, "L": 3})
