@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from sympy import expand
 from torch import nn
 
 import symformer as sf
@@ -135,3 +136,16 @@ class Beside(nn.Module):
 def test_names_that_cannot_be_told_apart_without_numbers_are_refused() -> None:
     with pytest.raises(WitnessError, match="two names that differ in more than the number of a copy"):
         sf.trace(Beside, {"E": 24, "L": 3})
+
+
+@pytest.mark.parametrize("quantity", ["flops", "train-flops"])
+def test_a_model_that_reads_pictures_multiplies_what_the_composed_one_does(quantity: str) -> None:
+    theirs = sf.trace("hf:vit", head="image").of(quantity).model.formula(quantity)
+    ours = sf.architecture("vit", head="classifier").formula(quantity).partial(N_class=2)  # the config's default
+    assert expand(theirs.expr - ours.expr) == 0
+    assert theirs.expr != 0
+
+
+def test_a_model_that_reads_pictures_of_any_size_is_refused() -> None:
+    with pytest.raises(WitnessError, match="its config says no image_size, so how large its pictures are is not known"):
+        sf.trace("hf:resnet", head="image").of("flops")

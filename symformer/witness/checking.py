@@ -72,7 +72,7 @@ class Checking:
         checked: list[Point] = []
         for turn in range(FRESH * TRIES):
             # Values that played no part; heads and groups as before where the code refuses those.
-            by = UNSEEN_RUN if self.samples.lengths else UNSEEN
+            by = UNSEEN_RUN if self.samples.wanted.needs_run else UNSEEN
             if OVERFLOW in self.samples.last:
                 by = UNSEEN_SMALL
             if turn >= FRESH * TRIES // 2:

@@ -13,8 +13,8 @@ from ..catalogue.traced import STORED
 from ..language.errors import WitnessError
 from .drawing import SETTLING, Multiples
 from .fitting import Point
-from .points import Frozen, frozen
 from .numbering import Numbering
+from .points import Frozen, frozen
 from .raised import line_of, sentence
 from .results import OutOfTimeError, Tie
 from .watching import Rows

@@ -110,7 +110,7 @@ class Settling:
         for name, shape in self.samples.seen_rows(points[0]).items():
             dims = []
             for axis, size in enumerate(shape):
-                # A layer may be another where there are more; a matrix beside a list of experts is as wide as there are.
+                # A layer may be another where there are more; what stands beside a list of experts is as wide as it.
                 depths = [n for n in counts if "*" not in star(name) or not DEEP.search(n)]
                 depths = [n for n in depths if deeper[n].get(name, shape)[axis] != size]
                 column = [self._dim(point, name, axis) for point in shallow]

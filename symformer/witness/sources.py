@@ -34,7 +34,7 @@ from ..language.sizes import Equals, whole
 from ..language.symbols import SYMBOLS, name_size
 from ..language.target import HF, Kind, parse
 from ..models.provenance import Pinned
-from .calling import caller_for, caller_of_factory, lengths_of
+from .calling import PICTURES, caller_for, caller_of_factory, lengths_of
 from .classes import Source, assumed, ignored, known, near_type, of_config, of_head
 from .drawing import DEEP, ENTRY
 from .fitting import Point
@@ -79,7 +79,7 @@ def records(path: str, config: Mapping[str, Any]) -> Find:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         numbers = whole_numbers(source.config(fields))
-        stored = _counted(STORED, source.run_as, lambda point: source.build(fields), numbers)
+        stored = _counted(STORED, _called(source), lambda point: source.build(fields), numbers)
 
     def find(quantity: str) -> Record:
         found = traced.of(quantity)
@@ -155,12 +155,17 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
         return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
 
 
+def _called(source: Source) -> str:
+    """The head whose models a class is called as: one that reads pictures and no tokens is given these."""
+    return source.run_as if source.reads() != "pixel_values" else PICTURES
+
+
 def hf_runner(build: Build, start: Point, source: Source) -> Runner:
     """What runs a model of transformers."""
     refusal = ""
-    if (reads := source.reads()) != "input_ids":
-        refusal = f"{source.name} reads {reads}, and a trace runs models that read tokens"
-    head = source.run_as
+    if (reads := source.reads()) not in ("input_ids", "pixel_values"):
+        refusal = f"{source.name} reads {reads}, and a trace runs models that read tokens or pictures"
+    head = _called(source)
     return Runner(
         build,
         start,
@@ -301,7 +306,7 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            counted = _counted(quantity, source.run_as, lambda point: source.build(fields), numbers)
+            counted = _counted(quantity, _called(source), lambda point: source.build(fields), numbers)
     except Exception as error:
         raise ConfigError(f"{path} has no model that this formula could stand for: {sentence(error)}") from None
     if counted != value:
