@@ -149,3 +149,47 @@ def test_a_model_that_reads_pictures_multiplies_what_the_composed_one_does(quant
 def test_a_model_that_reads_pictures_of_any_size_is_refused() -> None:
     with pytest.raises(WitnessError, match="its config says no image_size, so how large its pictures are is not known"):
         sf.trace("hf:resnet", head="image").of("flops")
+
+
+class Patterned(nn.Module):
+    """The first two layers have a matrix, and then every third, from the third on, has a wider one instead."""
+
+    def __init__(self, E: int, H: int, L: int) -> None:
+        super().__init__()
+        wide = [place >= 2 and place % 3 == 2 for place in range(L)]
+        self.layers = nn.ModuleList(nn.Linear(E, H if each else E, bias=False) for each in wide)
+
+
+@pytest.mark.parametrize("depth", [7, 43])
+def test_layers_in_a_pattern_are_counted_at_any_depth(depth: int) -> None:
+    found = sf.trace(Patterned, {"E": 24, "H": 10, "L": depth})
+    # the layers 2, 5, 8, ... are the wide ones, one in three of those there are
+    assert found.model.params.equals("L*E**2 + floor(L/3)*(E*H - E**2)"), found.model.params
+    assert not found.conditions
+    for L in (5, 6, 7, 41):
+        sizes = {"E": 9, "H": 4, "L": L}
+        assert found.model.params.value(sizes) == stored(Patterned(**sizes))
+
+
+# Layers take turns, full attention after linear, and 43 of them are no whole number of pairs.
+TURNS: Config = {
+    "model_type": "minimax",
+    "architectures": ["MiniMaxForCausalLM"],
+    "vocab_size": 97,
+    "hidden_size": 24,
+    "intermediate_size": 26,
+    "num_hidden_layers": 7,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "num_local_experts": 5,
+    "head_dim": 4,
+}
+
+
+def test_a_config_whose_depth_is_no_multiple_of_its_pattern_is_read(tmp_path: Path) -> None:
+    model = sf.trace(written(TURNS, tmp_path)).model
+    for depth in (7, 10, 43):
+        fields = {name: value for name, value in {**TURNS, "num_hidden_layers": depth}.items() if name != "model_type"}
+        with torch.device("meta"):
+            theirs = stored(transformers.MiniMaxForCausalLM(transformers.MiniMaxConfig(**fields)))
+        assert model.params.value(V=97, E=24, H=26, L=depth, A=6, G=2, X=5, D=4) == theirs

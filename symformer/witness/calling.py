@@ -62,12 +62,13 @@ def caller_for(head: str, run: Run) -> Call:
 
 def picture(config: Any) -> tuple[int, int, int]:
     """The channels, the height and the width of the pictures that a config is for. Raises WitnessError."""
-    said = [each for each in (config, getattr(config, "vision_config", None)) if hasattr(each, "image_size")]
-    if not said:
+    both: list[Any] = [config, getattr(config, "vision_config", None)]
+    said = next((each for each in both if hasattr(each, "image_size")), None)
+    if said is None:
         raise WitnessError("its config says no image_size, so how large its pictures are is not known")
-    side = said[0].image_size
+    side = said.image_size
     height, width = side if isinstance(side, (list, tuple)) else (side, side)
-    return said[0].num_channels, height, width
+    return said.num_channels, height, width
 
 
 def _encoded(states: torch.Tensor) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import prod
 from time import process_time
 
-from sympy import Add, Expr, Integer, Mul, Symbol
+from sympy import Add, Expr, Integer, Mul, Symbol, floor
 
 from ..catalogue.traced import Traced
 from ..language.errors import SizeError, WitnessError
@@ -16,6 +16,7 @@ from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes
 from .drawing import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, UNSEEN_SMALL
 from .fitting import Point
 from .moving import Sizes
+from .patterns import ROW
 from .points import frozen
 from .results import FROM, UP_TO, Bound
 from .samples import Samples, suspects
@@ -69,6 +70,8 @@ class Checking:
         """Random points at which every row is as predicted. Raises WitnessError where one is not, or too few build."""
         widths, counts, first = self.sizes.widths, self.sizes.counts, self.first
         used = set(self.samples.seen)
+        floors = {each for often in component.counts.values() for count in often for each in count.atoms(floor)}
+        uneven = {name for name in counts if any(each.has(self.letters[name]) for each in floors)}
         checked: list[Point] = []
         for turn in range(FRESH * TRIES):
             # Values that played no part; heads and groups as before where the code refuses those.
@@ -85,7 +88,7 @@ class Checking:
                     if DEEP.search(name)
                     else self.samples.random.choice((0, 1))
                 )
-                point[name] = first[name] + more
+                point[name] = first[name] + more + (self.samples.random.choice(ROW) if name in uneven else 0)
             if (
                 self.samples.coincides(point, widths)
                 or frozen(point) in used

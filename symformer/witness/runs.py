@@ -128,7 +128,8 @@ class Runner:
         draws |= {name: list(CHUNKED) for name in self.start if BLOCK.search(name)}
         if run.cache:
             draws |= {name: list(WINDOWS) for name in self.start if "window" in name}
-        begin = {**self.start, **{name: each[0] for name, each in drawn.items()}, **({"B": batches[0]} if "B" in takes else {})}
+        begin = {**self.start, **{name: each[0] for name, each in drawn.items()}}
+        begin |= {"B": batches[0]} if "B" in takes else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             goes = Points(self.build, in_tables((self.unaided or self.calls)(run))).dispatched
