@@ -14,6 +14,7 @@ import torch
 import transformers
 from sympy import expand
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 import symformer as sf
 from symformer.language.errors import ConfigError, WitnessError
@@ -193,3 +194,38 @@ def test_a_config_whose_depth_is_no_multiple_of_its_pattern_is_read(tmp_path: Pa
         with torch.device("meta"):
             theirs = stored(transformers.MiniMaxForCausalLM(transformers.MiniMaxConfig(**fields)))
         assert model.params.value(V=97, E=24, H=26, L=depth, A=6, G=2, X=5, D=4) == theirs
+
+
+# DINOv2 reads 25 patches of 14 by 14 and a class token; no size is another.
+PICTURES: Config = {
+    "model_type": "dinov2",
+    "architectures": ["Dinov2Model"],
+    "hidden_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 6,
+    "mlp_ratio": 4,
+    "image_size": 70,
+    "patch_size": 14,
+    "num_channels": 3,
+}
+
+
+def test_a_config_of_a_model_that_reads_pictures_multiplies_what_torch_counts(tmp_path: Path) -> None:
+    model = sf.model(written(PICTURES, tmp_path))
+    fields = {name: value for name, value in PICTURES.items() if name != "model_type"}
+    theirs = transformers.Dinov2Model(transformers.Dinov2Config(**fields)).eval()
+    theirs.config._attn_implementation = "eager"
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        theirs(torch.zeros(5, 3, 70, 70))
+    assert model.formula("flops").value(B=5) == counter.get_total_flops() > 0
+
+
+def test_a_default_that_cannot_be_built_points_to_a_config_that_can(tmp_path: Path) -> None:
+    with pytest.raises(WitnessError, match=r"NemotronForCausalLM: .*; a published config\.json may give what its"):
+        sf.trace("hf:nemotron")
+    fields = {"vocab_size": 97, "hidden_size": 24, "intermediate_size": 57, "num_hidden_layers": 3, "head_dim": 10}
+    config = {**fields, "num_attention_heads": 6, "num_key_value_heads": 2}
+    found = sf.trace(written({"model_type": "nemotron", **config}, tmp_path))
+    with torch.device("meta"):
+        theirs = stored(transformers.NemotronForCausalLM(transformers.NemotronConfig(**config)))
+    assert found.model.params.value(V=97, E=24, H=57, L=3, A=6, G=2, D=10) == theirs > 0

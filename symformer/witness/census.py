@@ -245,7 +245,7 @@ def _lift(traced: Trace) -> Mapping[str, Any]:
     }
 
 
-def _untried(model_type: str, head: str) -> list[str]:
+def _untried(model_type: str, head: str = "") -> list[str]:
     """The usual sizes of a config that are lists, or stand where the trace does not look."""
     config = of_head(model_type, head).config_class()
     tried = {ENTRY.sub("", name) for name in whole_numbers(config)}

@@ -148,7 +148,8 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
         try:
             session(build, {}).model()
         except Exception as error:  # the class itself refuses its own default config
-            raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}") from None
+            more = "" if fields else "; a published config.json may give what its default leaves out"
+            raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}{more}") from None
         samples = Samples(weights_at(build), start)
         stem = f"{HF}{source.model_type}".replace(":", "-")
         traced = Tracer(samples, letters, stem=stem).trace(target, f"{source.name} of transformers, traced")
