@@ -10,12 +10,21 @@ import pytest
 from sympy import Integer, diff
 
 import symformer as sf
-from symformer.architectures import architecture, architecture_class, names, presets, presets_of, variants
+from symformer.architectures import (
+    architecture,
+    architecture_class,
+    names,
+    preset_on_hub,
+    presets,
+    presets_of,
+    variants,
+)
 from symformer.components import component_class
 from symformer.components import names as components
 from symformer.components.base import Component
 from symformer.language.registry import Registry
-from symformer.language.symbols import E, H, L, letter
+from symformer.language.symbols import E, H, L, letter, symbol
+from symformer.language.target import Kind, parse
 from symformer.papers import cited, papers
 
 # target, options, total, where the total comes from. "on meta": the sum of numel of what transformers' class makes at
@@ -363,10 +372,31 @@ def test_leading_terms() -> None:
 
 @pytest.mark.parametrize("name", presets())
 def test_every_preset_is_whole_and_has_a_source(name: str) -> None:
-    model = architecture(name)
+    model, facts = architecture(name), presets()[name]
+    assert facts.keys() <= {"architecture", "options", "sizes", "hub", "also", "source", "params"}
     assert model.params.value() > 0
-    assert len(presets()[name]["source"]) > 10
+    assert len(facts["source"]) > 10
     assert set(model.known) >= set(model.sizes) - {size for size in model.sizes if letter(size).run}
+    assert model.known.keys() >= set(map(symbol, facts["sizes"]))  # and none that these options have no use for
+    # What others printed, each with who did: llmfit lists what the safetensors files on the Hub store.
+    for counted_by, count in facts.get("params", {}).items():
+        assert model.params.value() == count, counted_by
+
+
+def test_many_published_models_have_a_name() -> None:
+    assert sum("hub" in facts for facts in presets().values()) >= 300
+    assert sum("params" in facts for facts in presets().values()) >= 200
+    assert all(parse(name).kind is Kind.NAME and name == name.lower() for name in presets())
+
+
+def test_a_repository_on_the_hub_has_one_preset() -> None:
+    ids = [each for facts in presets().values() for each in (facts.get("hub"), *facts.get("also", ())) if each]
+    assert all(parse(each).kind is Kind.HUB for each in ids)
+    assert len({each.lower() for each in ids}) == len(ids)
+    for name, facts in presets().items():
+        for each in (facts.get("hub"), *facts.get("also", ())):
+            assert each is None or preset_on_hub(each) == preset_on_hub(each.upper()) == name
+    assert preset_on_hub("somebody/something") is None
 
 
 @pytest.mark.parametrize("name", names())

@@ -143,7 +143,7 @@ REFUSED = [
     (["show", "gpt2", "tied=false"], ["unexpected argument 'tied=false'; write --option tied=false"]),
     (["trace", "torch.nn:Linear", "in_features=3"], ["write --size in_features=3"]),
     (["list", "gpt2"], ["unexpected argument 'gpt2'; see `symformer list --help`"]),
-    (["show", "."], [". is a folder; give the path of the config.json in it"]),
+    (["show", "."], [". is a folder that holds no config.json; give the path of one"]),
     (["show", "missing/config.json"], ["missing/config.json does not exist"]),
     (["show", "package:factory"], ["symformer trace reads it"]),
     (["derive", "gpt2", "-o", "nowhere/gpt2.pdf"], ["the folder nowhere does not exist"]),
@@ -219,6 +219,12 @@ def test_list() -> None:
     text = run("list").stdout
     for name in [*document["architectures"], *document["presets"], *document["components"], *document["quantities"]]:
         assert name in text
+    facts = json.loads(run("list", "--presets", "--json").stdout)
+    assert facts.keys() == document["presets"].keys()
+    assert facts["gpt2-xl"]["sizes"]["E"] == 1_600
+    rows = run("list", "--presets").stdout.splitlines()
+    assert len(rows) == 1 + len(facts)
+    assert any("qwen3-30b-a3b " in row and "Qwen/Qwen3-30B-A3B " in row for row in rows)
 
 
 def test_tree() -> None:
@@ -263,6 +269,8 @@ def test_verify_prints_its_certificate() -> None:
     assert verdict["exact"] is True
     assert verdict["certificate"]["seed"] == 7
     assert verdict["certificate"]["presets"]["gpt2-xl"] == 1_557_611_200
+    # another activation than any variant has: 12*10*768² + 13*10*768 + 50257*768 + 2048*768 + 2*768
+    assert verdict["certificate"]["presets"]["cerebras-gpt-111m"] == 111_050_496
     text = run("verify", "gpt2", "-q", "params", "--seed", "7").stdout
     assert text.count("exact") == 4
     assert "3 of 3 exact, with torch 2.13.0, transformers 5.23.0" in text

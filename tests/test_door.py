@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 import symformer as sf
 from symformer import witness
+from symformer.catalogue import shelf
 from symformer.commands.cli import cli
 from symformer.language.errors import ConfigError, UnknownNameError, UnreadError, WitnessError
 
@@ -29,6 +30,12 @@ ARCEE: dict[str, Any] = {
     "max_position_embeddings": 64,
     "tie_word_embeddings": True,
 }
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catalogue with nothing in it: what it has is tested in test_shelf.py."""
+    monkeypatch.setattr(shelf, "find", lambda config: None)
 
 
 @pytest.fixture
@@ -96,7 +103,7 @@ def test_without_torch_one_sentence_says_what_to_install(path: str, monkeypatch:
         raise WitnessError("torch is not installed, and this needs it: pip install 'symformer[torch]'")
 
     monkeypatch.setattr(witness, "torch_side", missing)
-    with pytest.raises(UnreadError, match=r"'arcee', which no architecture here reads; .* torch is not installed, and"):
+    with pytest.raises(UnreadError, match=r"'arcee', which no architecture here reads; .*torch is not installed, and"):
         sf.model(path)
 
 

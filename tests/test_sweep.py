@@ -1,9 +1,9 @@
 """Every target of ``list``, every quantity, each way to print it: answered, or refused in one sentence.
 
 The presets of one component have its formula and its documents, with other numbers in them. So each command runs for
-one target of a component, the last, which has numbers where any has; of the others the value is worked out. A
-derivation is long: of each target every few quantities have theirs, of its neighbours in the list the ones between;
-and so have trees.
+one target of a component, the last, which has numbers where any has; of the others the value is worked out, and where
+they are many, of each for some of the quantities. A derivation is long: of each target every few quantities have
+theirs, of its neighbours in the list the ones between; and so have trees.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def same() -> list[list[str]]:
 
 
 GROUPS = same()
+NEIGHBOURS = 8  # presets of one component whose value each quantity works out, of many; the next quantity takes others
 APART = 4  # of as many targets in a row, each quantity is derived of one, and its tree is printed of two
 
 
@@ -72,7 +73,8 @@ def test_answered_or_refused_in_a_sentence(place: int, group: list[str]) -> None
                 assert formula is not None, said
                 found = document(result.stdout) if command[0] == "derive" else shown(result.stdout, formula)
                 problems += [f"{said}: {problem}" for problem in found]
-        for preset in group[:-1]:
+        apart = max(1, len(group) // NEIGHBOURS)
+        for preset in group[turn % apart : -1 : apart]:
             model, _ = resolve(preset)
             formula = formula_of(model, quantity)
             if formula and {str(size) for size in formula.symbols} <= {*map(str, model.known), *RUN}:

@@ -15,8 +15,17 @@ from symformer.answers.targets import names, pairs, resolve
 from symformer.architectures import composed
 from symformer.components.base import Component
 from symformer.components.moe import MoE
-from symformer.language.errors import LISTED, OptionError, SizeError, TargetError, UnknownNameError, listed
-from symformer.language.symbols import E
+from symformer.language.errors import (
+    LISTED,
+    ConfigError,
+    FetchError,
+    OptionError,
+    SizeError,
+    TargetError,
+    UnknownNameError,
+    listed,
+)
+from symformer.language.symbols import E, L
 from symformer.language.target import Kind, parse
 from symformer.ledger.facts import Tensor
 from symformer.ledger.operations import Operations
@@ -40,8 +49,13 @@ KINDS = {
     "/models/x": (Kind.CONFIG, "/models/x"),
     "a/b/c": (Kind.CONFIG, "a/b/c"),
     "-": (Kind.CONFIG, "/dev/stdin"),
+    ".": (Kind.CONFIG, "."),
+    "..": (Kind.CONFIG, ".."),
     "openai-community/gpt2": (Kind.HUB, "openai-community/gpt2"),
     "meta-llama/Llama-3.2-1B": (Kind.HUB, "meta-llama/Llama-3.2-1B"),
+    "openai-community/gpt2@main": (Kind.HUB, "openai-community/gpt2"),
+    "openai-community/gpt2@refs/pr/3": (Kind.HUB, "openai-community/gpt2"),
+    "ada@home/gpt2": (Kind.CONFIG, "ada@home/gpt2"),
 }
 
 
@@ -61,6 +75,42 @@ def test_a_file_that_is_there_is_no_model_on_the_hub(tmp_path: Path, monkeypatch
     assert resolve("models/mine")[0].component == resolve("gpt2")[0].component
 
 
+@pytest.mark.parametrize("name", ["tiny", "./tiny", "tiny/", "models/tiny", ".", "absolute"])
+def test_a_folder_is_read_as_the_config_in_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("tiny", "models/tiny", "."):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "config.json").write_text(json.dumps({"model_type": "gpt2", "n_layer": 3}))
+    monkeypatch.chdir(tmp_path)
+    target = str(tmp_path / "tiny") if name == "absolute" else name
+    model, _ = resolve(target)
+    assert (model.target, model.known[L]) == (target, 3)
+    assert composed(target).component == model.component
+    assert architectures.from_config(target).known == model.known
+
+
+@pytest.mark.parametrize("name", ["tiny", "./tiny", ".", "models/tiny"])
+def test_a_folder_that_holds_no_config_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "models/tiny").mkdir(parents=True)
+    (tmp_path / "tiny").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for read in (resolve, trace):
+        with pytest.raises(
+            ConfigError, match=rf"^{name} is a folder that holds no config\.json; give the path of one$"
+        ):
+            read(name)
+    (tmp_path / "tiny/config.json").mkdir()
+    with pytest.raises(ConfigError, match=r"tiny/config\.json is a folder that holds no config\.json"):
+        resolve("tiny")
+
+
+def test_a_trace_reads_the_config_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tiny").mkdir()
+    Path("tiny/config.json").write_text(json.dumps({"model_type": "gpt2", "n_layer": 3}))
+    for target in ("tiny", "./tiny"):
+        assert trace(target).model.target == target
+
+
 def test_every_name_that_is_listed_opens() -> None:
     assert len(names()) > 60
     for name in names():
@@ -71,7 +121,11 @@ def test_every_name_that_is_listed_opens() -> None:
 
 REFUSED = {
     "openai-community/gpt2": ["download the config.json of openai-community/gpt2", "symformer show gpt2"],
-    "meta-llama/Llama-2-7b-hf": ["download the config.json", "llama-2-7b"],
+    "meta-llama/Llama-2-7b-hf": ["HF_HUB_OFFLINE is set", "download the config.json", "llama-2-7b"],
+    "meta-llama/Llama-2-7b-chat-hf": ["download the config.json", "its sizes are here as llama-2-7b: symformer show"],
+    "qwen/qwen3-30b-a3b-base": ["its sizes are here as qwen3-30b-a3b"],  # the Hub does not tell letters by their case
+    "somebody/qwen3-30b-a3b": ["qwen3-30b-a3b is here by that name"],
+    "qwen3-30b-a3": ["unknown target 'qwen3-30b-a3'; did you mean qwen3-30b-a3b"],
     "somebody/something": ["download the config.json of somebody/something"],
     "package:factory": ["symformer trace reads it"],
     "nonsense": ["unknown target 'nonsense'", "`symformer list` has them all"],
@@ -81,7 +135,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:20])
 def test_what_is_not_opened_is_pointed_to_what_works(text: str) -> None:
-    with pytest.raises((TargetError, UnknownNameError)) as refused:
+    with pytest.raises((FetchError, TargetError, UnknownNameError)) as refused:
         resolve(text)
     assert all(words in str(refused.value) for words in REFUSED[text])
     assert len(str(refused.value)) < LISTED + 300
@@ -93,7 +147,6 @@ def test_what_is_not_opened_is_pointed_to_what_works(text: str) -> None:
         ("gpt2", "hf:gpt2"),
         ("gpt2", "symformer show gpt2"),
         ("component:mlp", "symformer show component:mlp"),
-        ("openai-community/gpt2", "download the config.json"),
     ],
 )
 def test_what_is_not_traced_is_pointed_to_what_works(text: str, words: str) -> None:
@@ -111,7 +164,7 @@ def test_a_file_without_an_ending_is_named_by_its_path(tmp_path: Path, monkeypat
 def test_values_read_a_target_as_commands_do() -> None:
     gpt2 = architectures.architecture("gpt2").params
     assert gpt2.value("gpt2-xl") == 1_557_611_200
-    with pytest.raises(TargetError, match="download the config"):
+    with pytest.raises(FetchError, match="download the config"):
         gpt2.value("openai-community/gpt2")
     with pytest.raises(SizeError, match="'component:mlp' is a mlp, not a gpt2"):
         gpt2.value("component:mlp")

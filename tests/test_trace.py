@@ -260,9 +260,10 @@ def test_a_model_of_671_billion_parameters_takes_no_memory(tmp_path: Path) -> No
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"model_type": "deepseek_v3"}))
     script = (
-        "import resource; from symformer.commands.cli import cli\n"
+        "from pathlib import Path; from symformer.commands.cli import cli\n"
         f"cli(['trace', 'hf:deepseek_v3', '--at', {str(config)!r}], standalone_mode=False)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        # the most that this program had: what getrusage says counts the one that started it too
+        "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     *printed, kilobytes = done.stdout.splitlines()
@@ -913,7 +914,7 @@ def factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
             "the model cannot be run: SystemExit: 0",
         ),
         ("gpt2", "did you mean hf:gpt2?"),
-        ("openai-community/gpt2", "nothing is fetched from the Hub: download the config.json of openai-community/gpt2"),
+        ("openai-community/gpt2", "HF_HUB_OFFLINE is set, and its config.json is not in the cache of the Hub"),
     ],
 )
 def test_what_a_factory_does_to_us_is_one_sentence(arguments: str, sentence: str, factories: Path) -> None:

@@ -8,7 +8,7 @@ from ..components.base import Component
 from ..formulas.formula import Formula
 from ..language.errors import QUOTED, UnknownNameError
 from ..language.notation.latex import latex
-from ..language.target import COMPONENT
+from ..language.target import COMPONENT, Kind, parse
 from ..models.model import Model
 from ..papers import cited, escape, paper
 from ..quantities import quantities, quantity
@@ -31,10 +31,8 @@ def find(formula_id: str) -> tuple[Model, Formula, Formula]:
 
     An operation stands in a part, and any other formula in itself. Raises UnknownNameError.
     """
-    for target in sorted([*names(), *(name.removeprefix(COMPONENT) for name in names())], key=len, reverse=True):
-        if formula_id != target and not formula_id.startswith(target + "."):
-            continue
-        known = target if target in names() else COMPONENT + target
+    if target := _target(formula_id):
+        known = COMPONENT + target if COMPONENT + target in names() and target not in names() else target
         asked, _, part = formula_id[len(target) + 1 :].partition(".")
         model, _ = resolve(known)
         formula = model.formula(asked or "params")
@@ -43,6 +41,18 @@ def find(formula_id: str) -> tuple[Model, Formula, Formula]:
     examples = [f"{name}.{quantity}" for name in names() for quantity in quantities()]
     form = "an id is a target, a quantity and a part, such as gpt2.params.h.attn; `symformer list` has the targets"
     raise UnknownNameError("formula", formula_id, get_close_matches(formula_id[:QUOTED], examples, n=3), form)
+
+
+def _target(formula_id: str) -> str:
+    """The target that an id begins with: of those that have a name here the longest, or a config.json; "" for none."""
+    named = [*names(), *(name.removeprefix(COMPONENT) for name in names())]
+    for target in sorted(named, key=len, reverse=True):
+        if formula_id == target or formula_id.startswith(target + "."):
+            return target
+    words, known = formula_id.split("."), quantities()
+    ends = [place for place, word in enumerate(words) if place and word in known]
+    target = ".".join(words[: ends[0]] if ends else words)
+    return target if parse(target).kind in (Kind.CONFIG, Kind.HUB) else ""
 
 
 def continued(start: str) -> list[str]:

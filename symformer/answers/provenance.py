@@ -20,14 +20,17 @@ def provenance_lines(model: Model, formula: Formula) -> list[str]:
     else:
         reading = found.reading
         lines = [
-            f"read off the code of {model.title.removesuffix(', traced')}: the same, row by row, at {reading.points} "
-            f"fresh random configs ({_with(reading.versions)})"
+            f"{'from the catalogue: ' * (found.by == 'catalogue')}read off the code of "
+            f"{model.title.removesuffix(', traced')}: the same, row by row, at {reading.points} fresh random configs "
+            f"({_with(reading.versions)})"
         ]
         lines += [f"{each.name} is kept at {each.value:,}: {each.why}" for each in reading.pinned]
         lines += [f"{name} is {other}: the trace holds with no other" for name, other in reading.ties.items()]
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: nothing that the class stores depends on it")
-    return [*lines, *model.provenance.assumed]
+    read_at = model.provenance.read_at
+    fetched = [f"from the config.json of {model.target} on the Hub, {read_at}"] * bool(read_at)
+    return [*fetched, *lines, *model.provenance.assumed]
 
 
 def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
@@ -41,7 +44,7 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
         return {"by": "composed", **facts, "assumed": assumed}
     reading = found.reading
     return {
-        "by": "trace",
+        "by": found.by or "trace",
         "witness": model.title.removesuffix(", traced"),
         "points": reading.points,
         "versions": dict(reading.versions),

@@ -34,6 +34,7 @@ def show_json(model: Model, formula: Formula) -> dict[str, Any]:
     numbers = model.known
     return {
         "target": model.target,
+        **read_at(model),
         "architecture": model.id,
         "quantity": formula.measure.name,
         "unit": formula.measure.unit,
@@ -52,6 +53,11 @@ def show_json(model: Model, formula: Formula) -> dict[str, Any]:
             for row in formula.rows
         ],
     }
+
+
+def read_at(model: Model) -> dict[str, str]:
+    """The commit that the config of a model on the Hub was read at; a model of no repository has none."""
+    return {"commit": model.provenance.commit} if model.provenance.commit else {}
 
 
 def _exact(value: int | Fraction | None) -> int | str | None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from .. import architectures, components
-from ..configs.reading import read_config
+from ..configs.opening import open_config
 from ..language.errors import (
+    CatalogueError,
     ConfigError,
+    FetchError,
     OptionError,
-    TargetError,
     UnknownNameError,
     UnreadError,
     WitnessError,
@@ -97,14 +100,10 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
 
             return trace(target.text).model
         case Kind.CONFIG:
-            config = read_config(target.name)
-            try:
-                return architectures.of_config(target.name, config, **options)
-            except UnreadError as error:
-                return _read_off(target.name, config, options, error)
+            return _of_config(target, options)
         case Kind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
             if os.path.isdir(target.name):
-                raise TargetError(f"{target.name} is a folder; give the path of the config.json in it")
+                return _of_config(target, options)
             hint = (
                 "`symformer list` has them all; another model is read from its config.json, or traced as hf:MODEL_TYPE"
             )
@@ -112,26 +111,47 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
                 hint = f"to read the file write ./{target.name}"
             raise UnknownNameError("target", target.name, names(), hint)
         case Kind.HUB:
-            raise TargetError(target.refusal + _of_that_name(target))
+            try:
+                return _of_config(target, options)
+            except FetchError as error:
+                raise FetchError(f"{error}{_of_that_name(target)}") from None
     return architectures.composed(target.text, **options)
+
+
+def _of_config(target: Target, options: Mapping[str, Any]) -> Model:
+    """The model of a config: composed here, or read off the code of its class. Raises ConfigError, FetchError."""
+    path = target.text if target.kind is Kind.HUB else target.name
+    found = open_config(path)
+    try:
+        return architectures.of_config(path, found, **options)
+    except UnreadError as error:
+        model = _read_off(path, found.config, options, error)
+    return replace(model, provenance=replace(model.provenance, commit=found.commit, unasked=found.unasked))
 
 
 def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], unread: UnreadError) -> Model:
     """The model of a config that nothing composed here reads, off the code of its class. Raises ConfigError."""
+    from ..catalogue import shelf
     from ..catalogue.record import Find, Record, opened
-    from ..catalogue.store import Store
-    from ..witness import records
 
     if options:
         raise UnknownNameError("option", next(iter(options)), ())
-    store = Store(config)
+    shelved = shelf.find(config)
 
     @cache
     def live() -> Find:
+        from ..witness import records
+
         return records(path, config)
 
     @cache
     def find(quantity: str) -> Record:
+        if shelved is not None:
+            with suppress(CatalogueError):  # of a quantity that it knows nothing of
+                return shelved(quantity)
+        from ..catalogue.store import Store
+
+        store = Store(config)
         found = store.find(quantity)
         if found is None:
             found = live()(quantity)
@@ -146,9 +166,11 @@ def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], 
 
 
 def _of_that_name(target: Target) -> str:
-    """The preset or the architecture that is called as a repository of the Hub is."""
+    """The preset that has the sizes of a repository of the Hub, or is called as it is, or nearly so."""
     from difflib import get_close_matches
 
+    if preset := architectures.preset_on_hub(target.name):
+        return f"; its sizes are here as {preset}: symformer show {preset}"
     called = target.name.rpartition("/")[2].lower()
     near = get_close_matches(called, [*architectures.presets(), *architectures.names()], n=1, cutoff=0.75)
     if called in near:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -13,7 +14,7 @@ from sympy import Integer
 
 from .. import components
 from ..configs.finding import reader
-from ..configs.reading import read_config
+from ..configs.opening import Opened, open_config
 from ..language.errors import ConfigError, TargetError, UnknownNameError
 from ..language.registry import Registry
 from ..language.sizes import Numbers
@@ -48,7 +49,11 @@ def torch_classes(name: str) -> Iterable[str]:
 
 @cache
 def presets() -> dict[str, dict[str, Any]]:
-    """Every preset by its name: architecture, options, sizes and the source of the numbers."""
+    """Every preset by its name: architecture, options, sizes and the source of the numbers.
+
+    Where it is a model on the Hub, ``hub`` has its id there and ``also`` the ids of others of the same sizes that its
+    authors made of it; where somebody printed how many parameters it has, exactly, ``params`` has the number, by whom.
+    """
     loaded: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "presets.json").read_text("utf-8"))
     return loaded
 
@@ -56,6 +61,22 @@ def presets() -> dict[str, dict[str, Any]]:
 def presets_of(name: str) -> list[str]:
     """The presets of an architecture, in the order of the data file; the first is the one examples use."""
     return [preset for preset, facts in presets().items() if facts["architecture"] == name]
+
+
+@cache
+def _repositories() -> dict[str, str]:
+    """The preset of each repository on the Hub, by the lower case of its id, which the Hub does not tell apart."""
+    named = {preset: [facts.get("hub", ""), *facts.get("also", ())] for preset, facts in presets().items()}
+    return {repository.lower(): preset for preset, ids in named.items() for repository in ids if repository}
+
+
+def preset_on_hub(repository: str) -> str | None:
+    """The preset that has the sizes of a repository on the Hub; None where there is none.
+
+    >>> preset_on_hub("Qwen/Qwen3-30B-A3B"), preset_on_hub("meta-llama/Llama-2-70b-chat-hf")
+    ('qwen3-30b-a3b', 'llama-2-70b')
+    """
+    return _repositories().get(repository.lower())
 
 
 def architecture(name: str, /, **options: Any) -> Model:
@@ -79,12 +100,16 @@ def architecture(name: str, /, **options: Any) -> Model:
 
 
 def from_config(path: str, /, **options: Any) -> Model:
-    """The model that a Hugging Face ``config.json`` describes. Raises ConfigError, OptionError."""
-    return of_config(path, read_config(path), **options)
+    """The model that a ``config.json`` describes: its path, that of its folder, or the id of a model on the Hub.
+
+    Raises ConfigError, FetchError, OptionError; UnreadError where nothing composed here reads it.
+    """
+    return of_config(path, open_config(path), **options)
 
 
-def of_config(path: str, config: Mapping[str, Any], /, **options: Any) -> Model:
-    """The same of a config that was read from a path. Raises ConfigError, UnreadError, OptionError."""
+def of_config(path: str, found: Opened, /, **options: Any) -> Model:
+    """The same of a config that was opened by a path. Raises ConfigError, UnreadError, OptionError."""
+    config = found.config
     name, rests = reader(path, config, registry.files, model_types, torch_classes)
     base = architecture_class(name)
     try:
@@ -97,17 +122,20 @@ def of_config(path: str, config: Mapping[str, Any], /, **options: Any) -> Model:
         "" if config.get("architectures") else f"no 'architectures': read as {base.fields.class_for(own)}",
     ]
     model = _stated(_model(path, component, numbers), own.chosen)
-    return replace(model, provenance=replace(model.provenance, assumed=tuple(filter(None, assumed))))
+    known = replace(model.provenance, commit=found.commit, unasked=found.unasked, assumed=tuple(filter(None, assumed)))
+    return replace(model, provenance=known)
 
 
 def composed(target: str, /, **options: Any) -> Model:
     """What is composed here: an architecture, a preset, a component or a config.json. Raises TargetError."""
     named = parse(target)
     match named.kind:
-        case Kind.NAME:
+        case Kind.NAME if named.name in presets() or named.name in names() or not os.path.isdir(named.name):
             return architecture(named.name, **options)
-        case Kind.CONFIG:
+        case Kind.CONFIG | Kind.NAME:
             return from_config(named.name, **options)
+        case Kind.HUB:
+            return from_config(named.text, **options)
         case Kind.COMPONENT:
             part = components.component(named.name, **options)
             return Model(target=target, component=part, relations=dict(part.relations), read_numbers=composed)

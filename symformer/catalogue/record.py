@@ -27,6 +27,7 @@ class Record:
     lifted: Lifted | None = None
     config: Mapping[str, int] = field(default_factory=dict)  # every whole number of its config
     assumed: tuple[str, ...] = ()
+    by: str = "trace"  # who knew it
 
     @property
     def counted(self) -> Traced:
@@ -59,12 +60,12 @@ def opened(target: str, find: Find) -> Model:
     def read(quantity: str) -> Provenance:
         if quantity in MEASURED:
             record = find(quantity)
-            return Provenance(places=record.places, reading=record.reading)
+            return Provenance(places=record.places, reading=record.reading, by=record.by)
         record = find(OPERATIONS)
         component = replace(record.operations, asked=quantity)
         asks = {str(size) for size in Model(target=target, component=component).formula(quantity).asks}
         places = {letter: Place(name) for name, letter in record.letters.items() if letter in asks}
-        return Provenance(places=places, reading=record.reading)
+        return Provenance(places=places, reading=record.reading, by=record.by)
 
     provenance = replace(read(STORED), config=first.config, assumed=first.assumed, measured=read)
     return Model(target=target, component=measure(STORED), provenance=provenance).sized(STORED).checked()

@@ -77,7 +77,7 @@ def versions() -> dict[str, str]:
     found = {}
     for library in LIBRARIES:
         with suppress(PackageNotFoundError):
-            found[library] = version(library)
+            found[library] = version(library).partition("+")[0]
     return found
 
 

@@ -36,6 +36,11 @@ from .terminal import progress, put_json, say, tell
     metavar="SECONDS",
     help="A trace that takes longer is ended, and counts as one that failed. [default: 90; 600 for what a run tells]",
 )
+@click.option(
+    "--catalogue",
+    metavar="FOLDER",
+    help="Write each class into a folder of the catalogue instead, with every switch that changes it.",
+)
 @arguments.as_json
 def command(
     types: tuple[str, ...],
@@ -45,6 +50,7 @@ def command(
     lifts: bool,
     workers: int | None,
     limit: int | None,
+    catalogue: str | None,
     as_json: bool,
 ) -> None:
     """Trace every model type of transformers.
@@ -57,12 +63,24 @@ def command(
     from pathlib import Path
 
     from ..documents.census import page
-    from ..documents.files import check_output, write
+    from ..documents.files import check_folder, check_output, write
     from ..language.errors import OptionError
     from ..witness import torch_side
 
-    check_output(output, "a census", ["md"])
     made_by = torch_side("census")
+    if catalogue is not None:
+        jobs = made_by.pairs(list(dict.fromkeys(heads)) or made_by.USUAL_HEADS, types)
+        check_folder(catalogue)
+        with progress("traced", len(jobs)) as advance:
+            shelving, folder = torch_side("shelving"), Path(catalogue)
+            left = shelving.fill(jobs, folder, workers or os.cpu_count() or 1, limit or shelving.LIMIT, advance)
+        if as_json:
+            put_json({"left": left})
+            return
+        for name, why in left.items():
+            say(f"{name}: {why}")
+        return
+    check_output(output, "a census", ["md"])
     if lifts and quantity == "params":
         raise OptionError("--lifts reads what a run multiplies; ask for it with -q flops")
     torch_side("runs").answerable(quantity)

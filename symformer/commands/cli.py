@@ -12,7 +12,20 @@ from .shell import Program
 
 # In the order in which one comes to need them.
 COMMANDS = (
-    *("list", "show", "derive", "tree", "verify", "trace", "census", "compare", "cite", "papers", "gallery"),
+    *(
+        "list",
+        "show",
+        "derive",
+        "tree",
+        "verify",
+        "trace",
+        "census",
+        "compare",
+        "catalogue",
+        "cite",
+        "papers",
+        "gallery",
+    ),
     "completion",
 )
 
@@ -42,8 +55,9 @@ class Commands(Mapping[str, click.Command]):
 def cli() -> None:
     """Transformer architectures in closed form: formulas that are derived, printed and proved against torch.
 
-    A TARGET is an architecture (gpt2), a preset (gpt2-xl), a path to a config.json (- for standard input), or a part
-    (component:mlp); with torch, hf:MODEL_TYPE is traced from its own code.
+    A TARGET is an architecture (gpt2), a preset (gpt2-xl), a path to a config.json (- for standard input), the id of a
+    model on the Hub (openai-community/gpt2), or a part (component:mlp); with torch, hf:MODEL_TYPE is traced from its
+    own code.
 
     \b
     symformer show gpt2-xl             the formula, its value, row by row

@@ -36,11 +36,13 @@ def command(a: str, b: str, quantity: str, sets: tuple[str, ...], options: tuple
     both use with different numbers is two sizes: E_1 is the first model's, E_2 the second's.
     """
     from ..algebra.compare import compare as set_side_by_side
+    from ..answers.summary import read_at
 
     left, right, conventions = _pair(a, b, quantity, sets, options)
     found = set_side_by_side(left, right, quantity, **conventions)
     if as_json:
-        put_json(found.to_json())
+        commits = {side: read for side, model in (("left", left), ("right", right)) if (read := read_at(model))}
+        put_json({**found.to_json(), **({"read": commits} if commits else {})})
         return
     rows = []
     for role, *sides in found.rows:
@@ -48,7 +50,8 @@ def command(a: str, b: str, quantity: str, sets: tuple[str, ...], options: tuple
         rows.append([role, *(spell(side.expr) for side in sides), *values])
     below = found.lines(spell)  # all of it is reckoned before anything is printed
     table(["part", *(2 * [left.target, right.target])], rows, "lllrr", total=True)
-    for line in ["", *below]:
+    sources = [f"{each.target} is of {each.provenance.read_at}" for each in (left, right) if each.provenance.read_at]
+    for line in ["", *below, *dict.fromkeys(sources)]:
         say(line)
 
 

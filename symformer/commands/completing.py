@@ -68,7 +68,8 @@ def _named(ctx: click.Context) -> str:
     given = str(
         ctx.params.get("target") or ctx.params.get("a") or next(iter(ctx.params.get("targets") or ctx.args), "")
     )
-    return "" if parse(given).kind is Kind.HF else given  # a trace takes longer than one waits for a completion
+    # A trace takes longer than one waits for a completion, and who completes a word asks for nothing to be fetched.
+    return "" if parse(given).kind in (Kind.HF, Kind.HUB) else given
 
 
 def _starting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:

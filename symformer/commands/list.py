@@ -12,14 +12,22 @@ _BRIEF = 64  # characters of a formula in a list
 
 
 @click.command("list", cls=Command)
+@click.option("--presets", "only_presets", is_flag=True, help="The presets alone, each with its Hub id and its source.")
 @arguments.as_json
-def command(as_json: bool) -> None:
-    """List architectures, parts and quantities."""
+def command(only_presets: bool, as_json: bool) -> None:
+    """List architectures, presets, parts and quantities."""
     from .. import architectures, components
     from ..quantities import quantities
     from ..quantities.quantity import PLACEMENT
 
     presets = architectures.presets()
+    if only_presets:
+        if as_json:
+            put_json(presets)
+            return
+        rows = [[name, facts["architecture"], facts.get("hub", ""), facts["source"]] for name, facts in presets.items()]
+        table(["name", "architecture", "Hugging Face hub", "sizes from"], rows, "llll")
+        return
     if as_json:
         put_json(
             {
@@ -31,12 +39,15 @@ def command(as_json: bool) -> None:
             }
         )
         return
-    say("Architectures and their presets")
+    say("Architectures")
     rows = []
     for name in architectures.names():
         model = architectures.architecture(name)
-        rows.append([name, model.title, _brief(spell(model.params.written)), ", ".join(architectures.presets_of(name))])
-    table(["name", "title", "parameters", "presets"], rows, "llll")
+        rows.append([name, model.title, _brief(spell(model.params.written))])
+    table(["name", "title", "parameters"], rows, "lll")
+    say("\nPresets, which are published sizes of an architecture; --presets says where each is from")
+    rows = [[name, ", ".join(architectures.presets_of(name))] for name in architectures.names()]
+    table(["architecture", "presets"], rows, "ll")
     say("\nComponents")
     rows = []
     for name in components.names():

@@ -41,14 +41,15 @@ def command(
 ) -> None:
     """Derive a formula of a torch model from its own code.
 
-    TARGET is hf:MODEL_TYPE, a config.json, or package.module:factory. It runs the code it names. The formula is checked
-    row by row at fresh random sizes, FLOPs against torch's own counter too; without that nothing is shown.
+    TARGET is hf:MODEL_TYPE, a config.json (its path, its folder, or the id of a model on the Hub), or
+    package.module:factory. It runs the code it names. The formula is checked row by row at fresh random sizes, FLOPs
+    against torch's own counter too; without that nothing is shown.
 
     params, flops, train-flops, activations and kv-cache are counted as torch stores, multiplies and keeps. Where the
     rows are recognised as operations they also answer active-params, prefill-flops, decode-flops, generation-flops and
     inference-memory.
     """
-    from ..answers.summary import amount
+    from ..answers.summary import amount, read_at
     from ..answers.targets import pairs
     from ..language.arithmetic import size
     from ..language.errors import OptionError
@@ -59,7 +60,7 @@ def command(
 
     kind = parse(target).kind
     for option, given in (("--size", sizes), ("--inputs", (inputs,) if inputs else ())):
-        if given and kind in (Kind.HF, Kind.CONFIG):
+        if given and kind in (Kind.HF, Kind.CONFIG, Kind.HUB):
             raise OptionError(f"{option} {given[0]} is a factory's, and {target} has its sizes in its config")
     if sets and not configs:
         raise OptionError(f"--set {sets[0]} is for the configs to evaluate at; name one with --at")
@@ -72,6 +73,7 @@ def command(
         put_json(
             {
                 "target": target,
+                **read_at(model.model),
                 "quantity": quantity,
                 "conventions": dict(formula.conventions),
                 "formula": formula.code(),
@@ -92,6 +94,8 @@ def command(
         return
     say(f"{found.model.title}: {formula.measure.title}")
     say(f"{formula.measure.letter} = {spell(formula.written)}")
+    if model.model.provenance.read_at:
+        say(f"from the config.json of {target} on the Hub, {model.model.provenance.read_at}")
     say(f"exact, row by row, at {len(found.checked)} fresh random configs ({found.builds} builds)\n")
     table(["symbol", "field"], [[name, place] for name, place in found.symbols.items()], "ll")
     for name, other in found.ties.items():

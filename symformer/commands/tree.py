@@ -17,7 +17,7 @@ from .terminal import put_json, spell, table
 @arguments.as_json
 def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
     """Show the module tree, each line with its share."""
-    from ..answers.summary import module_tree, share, value_of
+    from ..answers.summary import module_tree, read_at, share, value_of
     from ..language.notation.text import code, percent, text
     from ..language.sizes import evaluate
 
@@ -33,7 +33,15 @@ def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
         guides.append(guide)
         facts.append({"module": guide[0] + node.title(text), "formula": code(node.total), "value": value})
     if as_json:
-        put_json({"target": model.target, "quantity": quantity, "unit": formula.measure.unit, "modules": facts})
+        put_json(
+            {
+                "target": model.target,
+                **read_at(model),
+                "quantity": quantity,
+                "unit": formula.measure.unit,
+                "modules": facts,
+            }
+        )
         return
     numbered = whole is not None
     head = ["module", formula.measure.title, *([formula.measure.unit, "share"] if numbered else [])]

@@ -34,19 +34,18 @@ def reader(
             case [str(named)] if model_type not in TYPES.read_text("utf-8").split():
                 if found := next((name for name in files if named in classes(name)), ""):
                     return found, f"model_type {shown(model_type)} is not known here, and the class {named} decides"
-    known = sorted(each for name in files for each in types(name))
     if model_type is None:
+        known = sorted(each for name in files for each in types(name))
         raise ConfigError(f"{path} has no 'model_type', which says whose sizes these are; known: {listed(known)}")
     raise UnreadError(
-        f"{path}: 'model_type' is {shown(model_type)}, which no architecture here reads; known: {listed(known)}"
+        f"{path}: 'model_type' is {shown(model_type)}, which no architecture here reads; see `symformer list`"
     )
 
 
 def _likely(model_type: str, files: Mapping[str, Path]) -> Iterator[str]:
-    """Every architecture, from the likeliest: the one that is called so, those whose code names the type, the rest."""
+    """The architecture that is called so, and those whose code names the type: no other reads it."""
     called = model_type.replace("_", "-")
     if called in files:
         yield called
     naming = {name for name, file in files.items() if f'"{model_type}"' in file.read_text("utf-8")} - {called}
     yield from sorted(naming)
-    yield from sorted(files.keys() - naming - {called})

@@ -11,12 +11,13 @@ from typing import Any
 
 from ..language.errors import ConfigError
 
+CONFIG = "config.json"
 MAX_BYTES = 16_000_000  # the lists of layers that a config leaves unquantised come to some 3 MB
 PATIENCE = 5.0  # seconds that a pipe may take for its next bytes
 
 
 def read_config(path: str) -> dict[str, Any]:
-    """The JSON object in a file or a pipe.
+    """The JSON object in a file or a pipe, or in the config.json of a folder.
 
     Raises ConfigError: missing, unreadable, empty, too large, not a file, not JSON, a key given twice, not an object.
     """
@@ -68,7 +69,7 @@ def _bytes(path: str) -> bytes:
     try:
         mode = os.fstat(place).st_mode
         if stat.S_ISDIR(mode):
-            raise ConfigError(f"{path} is a folder; give the path of the config.json in it")
+            return _bytes(_within(path))
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
             raise ConfigError(f"{path} is neither a file nor a pipe; give the path of a config.json")
         if stat.S_ISFIFO(mode):
@@ -82,6 +83,14 @@ def _bytes(path: str) -> bytes:
     finally:
         os.close(place)
     return b"".join(found)
+
+
+def _within(folder: str) -> str:
+    """The config.json that a folder holds."""
+    path = os.path.join(folder, CONFIG)
+    if os.path.basename(folder) == CONFIG or not os.path.lexists(path):
+        raise ConfigError(f"{folder} is a folder that holds no {CONFIG}; give the path of one")
+    return path
 
 
 def _await(path: str, place: int) -> None:

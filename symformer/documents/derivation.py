@@ -246,7 +246,8 @@ def _alphabet(subject: Subject, blocks: Sequence[Block]) -> list[Block]:
     head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [subject.column]]
     cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
     table = Table([head[i] for i in cols], [[row[i] for i in cols] for row in rows], "".join("cllr"[i] for i in cols))
-    return [table] if rows else []
+    read: list[Block] = [Paragraph(subject.read_at)] if 3 in cols and subject.read_at else []
+    return [table, *read] if rows else []
 
 
 def _place(size: Symbol, place: Place | None) -> Line:
@@ -459,10 +460,11 @@ def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]
 def _other_preset(shown: Model, formula: Formula) -> Model | None:
     """The largest other preset of the same form; the smallest, where the one shown is the largest."""
     same = [other for other in _presets_of(shown.id) if other.component == shown.component and _fits(formula, other)]
-    same.sort(key=lambda other: formula.value(_asked(formula, other.known)))
     if len(same) < 2:
         return None
-    return same[0] if same[-1].known == shown.known else same[-1]
+    values = [formula.value(_asked(formula, other.known)) for other in same]
+    largest = same[values.index(max(values))]  # of several as large, the first
+    return same[values.index(min(values))] if largest.known == shown.known else largest
 
 
 def _numbers(formula: Formula, subject: Subject) -> list[Block]:
@@ -506,13 +508,16 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
     if not isinstance(model.component, Architecture):
         return blocks
     rows: list[Sequence[Line]] = []
-    for preset in _presets_of(model.id):
-        if preset.component == model.component and _fits(formula, preset):
-            value = formula.value(_asked(formula, preset.known))
-            rows.append([[Code(preset.target)], _integer(value), sentence(presets()[preset.target]["source"])])
+    known = [each for each in _presets_of(model.id) if each.component == model.component and _fits(formula, each)]
+    for preset in known[:_LISTED]:
+        value = formula.value(_asked(formula, preset.known))
+        rows.append([[Code(preset.target)], _integer(value), sentence(presets()[preset.target]["source"])])
     if rows:
         head: list[Line] = [["Preset"], [_capital(formula.measure.unit)], ["Sizes from"]]
         blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw")]
+    if more := len(known) - len(rows):
+        said = f"{more} more presets have" if more > 1 else "One more preset has"
+        blocks.append(Paragraph([f"{said} this formula: ", Code("symformer list --presets"), "."]))
     shown = subject.model
     others: list[Sequence[Line]] = []
     for options in model.component.variants:
@@ -642,7 +647,8 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
         ("Digest", [Code(certificate.digest)]),
     ]
     if certificate.presets:
-        facts.insert(4, ("Full size", [", ".join(certificate.presets)]))
+        named, more = list(certificate.presets)[:_LISTED], len(certificate.presets) - _LISTED
+        facts.insert(4, ("Full size", [", ".join(named), *_maybe(more > 0, f", and {more} more presets")]))
     if certificate.rests:
         facts.append(("Rests on", ["the first variant, whose formula has the digest ", Code(certificate.rests)]))
     return [
@@ -670,6 +676,7 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
 _DEPTHS = {name for name, each in LETTERS.items() if each.unit == "layers"}
 
 
+_LISTED = 14  # presets that a page names, of those that have its formula: of an architecture there are up to a hundred
 _MANY = 4  # places that are easier to read one by one than as all that some values give together
 
 

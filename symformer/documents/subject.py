@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -12,6 +13,7 @@ from ..components.base import spell_option
 from ..formulas.formula import Formula
 from ..language.notation.text import text
 from ..language.symbols import RANK, letter
+from ..language.target import Kind, parse
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import PLACEMENT
@@ -20,15 +22,18 @@ from .sentences import listed
 
 
 def name_of(target: str) -> str:
-    """A target's name without the folders of the machine it lies on; a config.json goes by the folder it lies in.
+    """A target's name without the folders of the machine it lies on; a config.json goes by the folder it lies in, and a
+    model on the Hub by its id.
 
     >>> name_of("gpt2"), name_of("/home/ada/models/tiny/config.json"), name_of("./small.json")
     ('gpt2', 'tiny/config.json', 'small.json')
+    >>> name_of("openai-community/gpt2"), name_of("../")
+    ('openai-community/gpt2', 'config.json')
     """
-    if not target.endswith(".json") and "/" not in target:
+    if parse(target).kind is not Kind.CONFIG:
         return target
-    path = PurePath(target)
-    beside = path.parent.name if path.name == "config.json" else ""
+    path = PurePath(target, *(["config.json"] if os.path.isdir(target) else []))
+    beside = path.parent.name.strip(".") if path.name == "config.json" else ""
     return "/".join(filter(None, (beside, path.name)))
 
 
@@ -77,6 +82,15 @@ class Subject:
     def name(self) -> str:
         """The target's own name."""
         return name_of(self.model.target)
+
+    @property
+    def read_at(self) -> Line:
+        """Which state of a repository on the Hub its sizes are of, as a sentence; nothing for what is in none."""
+        commit = self.model.provenance.commit
+        if not commit:
+            return []
+        file = Code("config.json")
+        return ["The sizes of ", Code(self.name), " are those of its ", file, " at commit ", Code(commit), "."]
 
     @property
     def line(self) -> Line:

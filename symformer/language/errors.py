@@ -40,6 +40,10 @@ class UnreadError(ConfigError):
     """A sound ``config.json`` that says something whose meaning is not known here: a type, a field or one's value."""
 
 
+class FetchError(ConfigError):
+    """A ``config.json`` that the Hub does not give."""
+
+
 class CatalogueError(SymformerError):
     """A formula on file that is damaged, or one that cannot be kept as it is."""
 

@@ -10,7 +10,7 @@ from enum import Enum
 COMPONENT, HF = "component:", "hf:"
 CONFIG = ".json"
 
-_HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+_HUB = re.compile(r"([A-Za-z0-9][\w.-]*/[\w.-]+)(?:@(.+))?", re.ASCII)
 _SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 
 
@@ -32,6 +32,7 @@ class Target:
     text: str
     kind: Kind
     name: str  # the text without what tells the kind
+    revision: str = ""  # of a model on the Hub: a branch, a tag or a commit
 
     def __str__(self) -> str:
         return self.text
@@ -40,11 +41,6 @@ class Target:
     def refusal(self) -> str:
         """Why nothing here opens it, and what works instead; for the kinds that a command does not take."""
         match self.kind:
-            case Kind.HUB:
-                return (
-                    f"{self.text} is no file here, and nothing is fetched from the Hub: download the config.json of "
-                    f"{self.text} and name that file, or name a preset (symformer list)"
-                )
             case Kind.FACTORY:
                 return f"{self.text!r} is a factory; symformer trace reads it, with a --size for each argument"
             case Kind.HF:
@@ -56,7 +52,7 @@ class Target:
                     f"trace reads torch code: write hf:{self.text} if {self.text} is a model type of transformers; "
                     f"what is composed here by that name: symformer show {self.text}"
                 )
-            case Kind.CONFIG:
+            case Kind.CONFIG | Kind.HUB:
                 return f"{self.text} is {self.kind.value}, which symformer show reads"
 
 
@@ -65,14 +61,16 @@ def parse(text: str) -> Target:
 
     >>> parse("component:mlp").kind, parse("hf:gpt2").name, parse("torch.nn:Linear").kind.value
     (<Kind.COMPONENT: 'a component'>, 'gpt2', 'a factory')
+    >>> parse("openai/gpt2@main")
+    Target(text='openai/gpt2@main', kind=<Kind.HUB: 'a model on the Hub'>, name='openai/gpt2', revision='main')
     """
     for prefix, kind in ((COMPONENT, Kind.COMPONENT), (HF, Kind.HF)):
         if text.startswith(prefix):
             return Target(text, kind, text.removeprefix(prefix))
     if text == "-":
         return Target(text, Kind.CONFIG, "/dev/stdin")
-    if _HUB.fullmatch(text) and not text.endswith(CONFIG) and not os.path.lexists(text):
-        return Target(text, Kind.HUB, text)
-    if text.endswith(CONFIG) or any(separator in text for separator in _SEPARATORS):
+    if (named := _HUB.fullmatch(text)) and not text.endswith(CONFIG) and not os.path.lexists(text):
+        return Target(text, Kind.HUB, named[1], named[2] or "")
+    if text in (os.curdir, os.pardir) or text.endswith(CONFIG) or any(separator in text for separator in _SEPARATORS):
         return Target(text, Kind.CONFIG, text)
     return Target(text, Kind.FACTORY if ":" in text else Kind.NAME, text)

@@ -52,10 +52,19 @@ class Provenance:
     numbers: Numbers = field(default_factory=dict)  # the sizes that the target has by its name or its file
     relations: Relations = field(default_factory=dict)  # and the relations between them
     options: Mapping[str, str] = field(default_factory=dict)  # and its options, where they are not the usual ones
+    by: str = ""  # who knew it: the catalogue, or a trace; "" for a model composed from parts
     assumed: tuple[str, ...] = ()  # what its file does not say, and how it was read then
+    commit: str = ""  # of the repository on the Hub that its config was read from
+    unasked: str = ""  # why the cache answered, and not the Hub, where there may be a later one
     reading: Reading | None = None  # None for a model composed from parts, which certificates speak for
     config: Mapping[str, int] = field(default_factory=dict)  # every whole number of the config that it was read off
     measured: Callable[[str], Provenance] | None = field(default=None, compare=False)  # by quantity, where each is read
+
+    @property
+    def read_at(self) -> str:
+        """Which commit its config is of, for a sentence; "" for a model whose config is no file of the Hub's."""
+        asked = f", as the cache has it: {self.unasked}" if self.unasked else ""
+        return f"commit {self.commit}{asked}" if self.commit else ""
 
     def of(self, quantity: str) -> Provenance:
         """Where the formula of one quantity comes from."""

@@ -11,6 +11,7 @@ from multiprocessing import get_context
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from ..configs.hub import build_offline
 from ..language.errors import OptionError, WitnessError
 from ..models.model import Model
 
@@ -23,6 +24,8 @@ Task = tuple[Model, str, Mapping[str, str]]  # a model, a quantity, and the way 
 
 INSTALL = "pip install torch transformers"  # which works wherever symformer itself comes from
 FEW = 20  # checks that are done before another process would have started
+
+build_offline()  # a model is built from its code alone
 
 
 def verify(
@@ -72,7 +75,8 @@ def trace(
     head: str = "",
     inputs: Callable[..., Any] | str = "",
 ) -> Trace:
-    """The closed forms of ``build(**sizes)``, an ``nn.Module``, or of hf:MODEL_TYPE, a config.json, package:factory.
+    """The closed forms of ``build(**sizes)``, an ``nn.Module``, or of hf:MODEL_TYPE, a config.json here or on the Hub,
+    package:factory.
 
     It runs the code it is given. ``inputs`` makes what a factory's model is called with, from the sizes that it names,
     B and S among them. ``.model.params`` is there at once; other quantities are traced when they are asked for, and

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
 
-from ..architectures import architecture, presets_of
+from sympy import Symbol
+
+from ..architectures import architecture, presets_of, variants
 from ..architectures.base import Architecture
 from ..certificates import Certificate
 from ..formulas.formula import Formula
@@ -307,17 +309,27 @@ def counted_by(quantity: str, way: Way) -> dict[str, str]:
 
 
 def _presets(model: Model) -> tuple[dict[str, int], list[Mismatch]]:
-    """Every preset that has this model's options, and the model itself if it has numbers, built at full size."""
+    """Every preset that has this model's options, and the model itself if it has numbers, built at full size.
+
+    A preset with options that no variant has is held beside those of the first: its formula is compared, not this one.
+    """
     presets = {name: architecture(name) for name in presets_of(model.id)}
+    others = [variant.component for variant in variants(model)]
+    first = bool(others) and model.component == others[0]
     if model.target not in presets and set(model.params.symbols) <= model.known.keys():
         presets[model.target] = model
     checked: dict[str, int] = {}
+    built: dict[tuple[str, frozenset[tuple[Symbol, int]]], int] = {}  # many presets are of the same sizes
     for name, preset in presets.items():
         component = preset.component
-        if component != model.component or not isinstance(component, Architecture):
+        ours = component == model.component or (first and component not in others)
+        if not ours or not isinstance(component, Architecture):
             continue
-        rows = stored_rows(component, build(component, preset.known), preset.known)
-        if differences := compare_rows(preset, preset.params, preset.known, rows):
-            return checked, differences
-        checked[name] = sum(prod(row.shape) for row in rows)
+        same = (repr(component), frozenset(preset.known.items()))
+        if same not in built:
+            rows = stored_rows(component, build(component, preset.known), preset.known)
+            if differences := compare_rows(preset, preset.params, preset.known, rows):
+                return checked, differences
+            built[same] = sum(prod(row.shape) for row in rows)
+        checked[name] = built[same]
     return checked, []

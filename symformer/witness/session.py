@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from typing import Any, cast
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")  # a model is built from its code alone
-
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode

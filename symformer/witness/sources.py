@@ -19,8 +19,6 @@ from math import prod
 from pathlib import Path
 from typing import Any, cast
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-
 from sympy import Symbol
 from torch import nn
 
@@ -28,7 +26,7 @@ from ..catalogue.lifted import Lifted
 from ..catalogue.record import Find, Record, opened
 from ..catalogue.traced import STORED, Traced
 from ..configs.known import check_unquantised
-from ..configs.reading import read_config
+from ..configs.opening import open_config
 from ..language.errors import ConfigError, OptionError, SizeError, TargetError, WitnessError
 from ..language.sizes import Equals, whole
 from ..language.symbols import SYMBOLS, name_size
@@ -65,17 +63,23 @@ def trace_type(model_type: str, head: str = "") -> Trace:
 
 def trace_config(path: str, head: str = "") -> Trace:
     """The trace of the class that a config.json names, with that file's own switches. Raises ConfigError."""
-    config = read_config(path)
-    source = of_config(config, path, head)
-    fields = _fields(config, path, source)
-    return trace_source(source, fields, path, ignored(source, fields))
+    found = open_config(path)
+    source = of_config(found.config, path, head)
+    fields = _fields(found.config, path, source)
+    traced = trace_source(source, fields, path, ignored(source, fields))
+    known = replace(traced.model.provenance, commit=found.commit, unasked=found.unasked)
+    return replace(traced, model=replace(traced.model, provenance=known))
 
 
 def records(path: str, config: Mapping[str, Any]) -> Find:
     """What is read off the code of the class that a config names, by quantity. Raises as ``trace_config``."""
     source = of_config(config, path)
-    fields = _fields(config, path, source)
-    traced = trace_source(source, fields, path, ignored(source, fields))
+    return records_of(source, _fields(config, path, source), path, assumed(config, source))
+
+
+def records_of(source: Source, fields: Mapping[str, Any], target: str, said: tuple[str, ...] = ()) -> Find:
+    """What is read off the code of a class around a config with some fields, by quantity. Raises WitnessError."""
+    traced = trace_source(source, fields, target, ignored(source, fields))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         numbers = whole_numbers(source.config(fields))
@@ -89,9 +93,8 @@ def records(path: str, config: Mapping[str, Any]) -> Find:
             return replace(kept, lifted=component)
         return replace(kept, traced=replace(cast(Traced, component), measure=None, lifted=None))
 
-    said = assumed(config, source)
-    if (value := opened(path, find).params.value()) != stored:
-        raise WitnessError(f"{source.name} stores {stored:,} parameters at {path}, and the formula gives {value:,}")
+    if (value := opened(target, find).params.value()) != stored:
+        raise WitnessError(f"{source.name} stores {stored:,} parameters at {target}, and the formula gives {value:,}")
     return find
 
 
@@ -245,7 +248,7 @@ def _same(start: Point) -> str:
 
 
 def trace_target(target: str, sizes: Mapping[str, int], head: str = "", inputs: str | Callable[..., Any] = "") -> Trace:
-    """The trace of what a target names: hf:MODEL_TYPE, a config.json, or package.module:factory."""
+    """The trace of what a target names: hf:MODEL_TYPE, a config.json here or on the Hub, or package.module:factory."""
     named = parse(target)
     factory = named.kind is Kind.FACTORY
     if factory and head:
@@ -261,6 +264,10 @@ def trace_target(target: str, sizes: Mapping[str, int], head: str = "", inputs: 
         case Kind.HF:
             return trace_type(named.name, head)
         case Kind.CONFIG:
+            return trace_config(named.name, head)
+        case Kind.HUB:
+            return trace_config(named.text, head)
+        case Kind.NAME if os.path.isdir(named.name):
             return trace_config(named.name, head)
         case Kind.FACTORY:
             made = _imported(inputs) if isinstance(inputs, str) and inputs else inputs
@@ -326,7 +333,7 @@ def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
     source = traced.source
     if not isinstance(source, Source):
         raise ConfigError(f"{traced.model.target} is a factory, and a config is read for models of transformers")
-    config = read_config(path)
+    config = open_config(path).config
     if (named := config.get("model_type")) != source.model_type and (not isinstance(named, str) or known(named)):
         raise ConfigError(f"{path} has model_type={named!r}, and the formula is for {source.model_type!r}")
     named_here = of_config(config, path) if config.get("architectures") is not None else source

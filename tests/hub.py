@@ -1,0 +1,116 @@
+"""A server on 127.0.0.1 that speaks as much of the Hub's API as one file needs, and as badly as it is told to."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from hashlib import sha1
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+FIRST, SECOND = "1f" * 20, "2e" * 20  # two commits
+
+
+@dataclass
+class Answer:
+    """What is said to one method: a status, headers beside the usual ones, and a body."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    without: tuple[str, ...] = ()  # of the usual headers
+    drip: float = 0  # seconds before each byte
+    silent: bool = False  # no answer at all, for as long as anybody waits
+
+
+@dataclass
+class Hub:
+    """Files by repository and revision; answers instead of files by repository and method."""
+
+    files: dict[tuple[str, str], tuple[str, bytes]] = field(default_factory=dict)
+    answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    address: str = ""
+
+    def put(self, name: str, config: Any, commit: str = FIRST, *revisions: str) -> None:
+        """A config.json under a commit, and under main or what else stands for it."""
+        body = config if isinstance(config, bytes) else json.dumps(config).encode()
+        for revision in (commit, *(revisions or ("main",))):
+            self.files[name, revision] = commit, body
+
+    def say(self, name: str, answer: Answer, *methods: str) -> None:
+        for method in methods or ("HEAD", "GET"):
+            self.answers[name, method] = answer
+
+
+class _Handler(BaseHTTPRequestHandler):
+    hub: Hub
+    stop: threading.Event
+
+    def log_message(self, *_: object) -> None: ...
+
+    def do_HEAD(self) -> None:
+        self._answer("HEAD")
+
+    def do_GET(self) -> None:
+        self._answer("GET")
+
+    def _answer(self, method: str) -> None:
+        self.hub.asked.append((method, self.path))
+        found = re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/config\.json", self.path)
+        name, revision = (found[1], found[2]) if found else (self.path, "")
+        commit, body = self.hub.files.get((name, revision.replace("%2F", "/")), ("", b""))
+        answer = self.hub.answers.get((name, method))
+        if answer is None:
+            answer = Answer(200, body) if commit else Answer(404, headers={"X-Error-Code": "RepoNotFound"})
+        usual = {
+            "Content-Type": "text/plain; charset=utf-8",
+            "Content-Length": str(len(answer.body or body)),
+            "ETag": f'"{sha1(answer.body or body).hexdigest()}"',  # noqa: S324 (as git does)
+            "X-Repo-Commit": commit or FIRST,
+        }
+        if answer.silent:
+            self.stop.wait(30)
+            return
+        self.send_response(answer.status)
+        for key, value in {**(usual if answer.status < 400 else {}), **answer.headers}.items():
+            if key not in answer.without:
+                self.send_header(key, value)
+        self.end_headers()
+        with suppress(OSError):  # who asked has gone
+            if method == "GET" and answer.drip:
+                for byte in answer.body or body:
+                    time.sleep(answer.drip)
+                    self.wfile.write(bytes([byte]))
+                    self.wfile.flush()
+            elif method == "GET":
+                self.wfile.write(answer.body or body)
+
+
+@contextmanager
+def serving() -> Iterator[Hub]:
+    """A server of its own, for as long as this lasts."""
+    hub, stop = Hub(), threading.Event()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"hub": hub, "stop": stop}))
+    server.daemon_threads = True
+    hub.address = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield hub
+    finally:
+        stop.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def bomb(size: int) -> bytes:
+    """Some bytes that are many when they are unpacked."""
+    return gzip.compress(b"[" + b"1," * (size // 2))

@@ -1,0 +1,358 @@
+"""A model on the Hub by its id: its config.json and nothing else, from a server on 127.0.0.1 that may be hostile."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner, Result
+
+import symformer as sf
+from symformer.answers.targets import resolve
+from symformer.commands.cli import cli
+from symformer.configs import hub as client
+from symformer.configs.fetching import near
+from symformer.language.errors import FetchError
+
+from .hub import FIRST, SECOND, Answer, Hub, bomb, serving
+
+NAME = "ada/tiny"
+TINY = {
+    "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"],
+    "vocab_size": 11, "n_positions": 7, "n_embd": 6, "n_head": 2, "n_layer": 3,
+}  # fmt: skip
+COUNT = 12 * 3 * 36 + 13 * 3 * 6 + 11 * 6 + 7 * 6 + 2 * 6  # 12LE² + 13LE + VE + PE + 2E, by hand
+DEEPER = {**TINY, "n_layer": 5}
+COUNT_DEEPER = 12 * 5 * 36 + 13 * 5 * 6 + 11 * 6 + 7 * 6 + 2 * 6
+HTML = b"<!doctype html><title>Log in</title>" * 9
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    monkeypatch.chdir(tmp_path)
+    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", client.OURS, "HF_HUB_CACHE", "HF_TOKEN", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with serving() as found:
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+        monkeypatch.setenv("HF_ENDPOINT", found.address)
+        found.put(NAME, TINY)
+        found.put(NAME, DEEPER, SECOND, "v2", "feature/deeper")
+        yield found
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments, prog_name="symformer")
+
+
+def refused(*arguments: str) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("symformer: ")
+    assert result.stderr.count("\n") == 1
+    assert len(result.stderr) < 500
+    return result.stderr
+
+
+def kept(home: Path) -> list[Path]:
+    """What is in the cache and could answer: files, names of files, and what a revision stands for."""
+    return [path for path in home.rglob("*") if not path.is_dir() and {"blobs", "snapshots", "refs"} & {*path.parts}]
+
+
+def test_show_reads_a_model_on_the_hub_and_says_at_which_commit(hub: Hub) -> None:
+    result = run("show", NAME)
+    assert result.exit_code == 0, result.output
+    assert f"from the config.json of {NAME} on the Hub, commit {FIRST}\n" in result.stdout
+    assert f"= {COUNT:,}" in result.stdout
+    assert hub.asked  # nothing but this file
+    assert {path for _, path in hub.asked} == {f"/{NAME}/resolve/main/config.json"}
+    document = json.loads(run("show", NAME, "--json").stdout)
+    assert (document["target"], document["commit"], document["value"]) == (NAME, FIRST, COUNT)
+
+
+@pytest.mark.parametrize("revision", ["v2", "feature/deeper", SECOND])
+def test_a_revision_is_a_branch_a_tag_or_a_commit(hub: Hub, revision: str) -> None:
+    model, _ = resolve(f"{NAME}@{revision}")
+    assert model.params.value() == COUNT_DEEPER
+    assert model.target == f"{NAME}@{revision}"
+    assert model.provenance.commit == SECOND
+    hub.asked.clear()
+    assert resolve(f"{NAME}@{SECOND}")[0].params.value() == COUNT_DEEPER
+    assert hub.asked == []  # a commit never changes
+
+
+def test_every_door_takes_it(hub: Hub, tmp_path: Path) -> None:
+    assert sf.from_config(NAME).params.value() == COUNT
+    assert sf.architecture("gpt2").params.value(NAME) == COUNT
+    tree = json.loads(run("tree", NAME, "--json").stdout)
+    assert (tree["modules"][0]["value"], tree["commit"]) == (COUNT, FIRST)
+    both = run("compare", NAME, f"{NAME}@v2").stdout
+    assert f"{COUNT_DEEPER - COUNT:,}" in both
+    assert f"{NAME}@v2 is of commit {SECOND}" in both
+    assert run("cite", f"{NAME}.params.h.attn").stdout.startswith("@misc{gpt2.params.h.attn,")
+    assert run("cite", NAME).stdout.startswith("@misc{gpt2.params,")
+    written = tmp_path / "tiny.md"
+    assert run("derive", NAME, "-o", str(written)).exit_code == 0
+    assert f"The sizes of `{NAME}` are those of its `config.json` at commit `{FIRST}`." in written.read_text()
+    model, _ = resolve(NAME)
+    assert model.set({"L": 4}).provenance.commit == FIRST
+
+
+def test_what_was_fetched_answers_without_the_network(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.fetch(NAME)
+    hub.say(NAME, Answer(503))
+    model, _ = resolve(NAME)
+    assert model.params.value() == COUNT
+    host = hub.address.removeprefix("http://")
+    assert model.provenance.read_at == f"commit {FIRST}, as the cache has it: {host} answers 503"
+    hub.asked.clear()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    model, _ = resolve(NAME)
+    assert model.params.value() == COUNT
+    assert model.provenance.read_at == f"commit {FIRST}, as the cache has it: HF_HUB_OFFLINE is set"
+    assert "HF_HUB_OFFLINE is set, and" in refused("show", "ada/other")
+    assert hub.asked == []
+
+
+def test_the_switch_that_builds_models_offline_is_no_users(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turned by ourselves it stops no fetch, neither here nor in a process below; turned by the user it does."""
+    client.build_offline()
+    assert os.environ["HF_HUB_OFFLINE"] == "1"
+    try:
+        assert client.fetch(NAME).commit == FIRST
+    finally:
+        monkeypatch.delenv(client.OURS)
+    with pytest.raises(FetchError, match="HF_HUB_OFFLINE is set"):
+        client.fetch("ada/other")
+    client.build_offline()
+    assert client.OURS not in os.environ
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+
+
+def test_a_trace_fetches_the_config_and_nothing_else(hub: Hub) -> None:
+    """As the user has it, without any switch: what is traced is built offline, whatever its config names."""
+    hub.put(NAME, {**TINY, "_name_or_path": "ada/elsewhere", "auto_map": {"AutoConfig": "ada/code--config.Config"}})
+    code = (
+        "import sys; from symformer.commands.cli import cli\n"
+        f"cli(['trace', {NAME!r}, '--at', {NAME + '@v2'!r}], standalone_mode=False)\n"
+        "import huggingface_hub; print('offline', huggingface_hub.is_offline_mode())"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    assert f"from the config.json of {NAME} on the Hub, commit {FIRST}\n" in told.stdout
+    assert f"{NAME}@v2: {COUNT_DEEPER:,}" in told.stdout
+    assert "offline True" in told.stdout
+    assert {path for _, path in hub.asked} == {f"/{NAME}/resolve/{at}/config.json" for at in ("main", "v2")}
+
+
+def _elsewhere(hub: Hub, name: str, *methods: str) -> None:
+    hub.say(name, Answer(302, headers={"Location": "http://127.0.0.2:9/config.json"}), *methods)
+
+
+def _short(hub: Hub, name: str) -> None:
+    body = json.dumps({**TINY, "n_layer": 9}).encode()
+    hub.say(name, Answer(200, body, {"Content-Length": str(2 * len(body))}))
+
+
+def _large(hub: Hub, name: str) -> None:
+    hub.say(name, Answer(200, headers={"Content-Length": str(20_000_000)}))
+
+
+def _endless(hub: Hub, name: str) -> None:
+    hub.say(name, Answer(200, b"[" + b"1," * 20_000_000, without=("Content-Length",)), "GET")
+
+
+def _bomb(hub: Hub, name: str) -> None:
+    hub.say(name, Answer(200, bomb(60_000_000), {"Content-Encoding": "gzip"}), "GET")
+    hub.say(name, Answer(200, without=("Content-Length",)), "HEAD")
+
+
+def _called(hub: Hub, name: str, **headers: str) -> None:
+    hub.say(name, Answer(200, headers={key.replace("_", "-"): value for key, value in headers.items()}))
+
+
+HOSTILE: dict[str, tuple[Any, str]] = {
+    "missing": (lambda hub, name: hub.say(name, Answer(404)), "shows no such model (404)"),
+    "private": (lambda hub, name: hub.say(name, Answer(401)), "(401): see how it is spelt, or, if it is private"),
+    "gated": (
+        lambda hub, name: hub.say(name, Answer(403, headers={"X-Error-Code": "GatedRepo"})),
+        "is gated: accept its terms",
+    ),
+    "bare": (
+        lambda hub, name: hub.say(name, Answer(404, headers={"X-Error-Code": "EntryNotFound", "X-Repo-Commit": FIRST})),
+        "has no config.json at its main branch",
+    ),
+    "undated": (
+        lambda hub, name: hub.say(name, Answer(404, headers={"X-Error-Code": "RevisionNotFound"})),
+        "has no revision",
+    ),
+    "teapot": (lambda hub, name: hub.say(name, Answer(418)), "answers 418"),
+    "broken": (lambda hub, name: hub.say(name, Answer(500)), "answers 500, and the config.json"),
+    "broken-later": (lambda hub, name: hub.say(name, Answer(500), "GET"), "answers 500 when asked"),
+    "half": (_short, "breaks off"),
+    "differs": (lambda hub, name: hub.say(name, Answer(200, b'{"model_type":'), "GET"), "breaks off"),
+    "login": (
+        lambda hub, name: hub.say(name, Answer(200, HTML, without=("X-Repo-Commit", "ETag"))),
+        "such as the page of a login",
+    ),
+    "login-named": (
+        lambda hub, name: hub.say(name, Answer(200, HTML, {"Content-Type": "text/html"})),
+        "such as the page of a login",
+    ),
+    "login-disguised": (lambda hub, name: hub.say(name, Answer(200, HTML)), "is not JSON"),
+    "login-later": (
+        lambda hub, name: hub.say(name, Answer(200, HTML, {"Content-Type": "text/html"}), "GET"),
+        "such as the page of a login",
+    ),
+    "list": (lambda hub, name: hub.put(name, [1, 2]), "holds a list"),
+    "large": (_large, "has 20,000,000 bytes"),
+    "endless": (_endless, "more than 16,000,000 bytes"),
+    "bomb": (_bomb, "more than 16,000,000 bytes"),
+    "elsewhere": (_elsewhere, "sends on to '127.0.0.2:9'"),
+    "elsewhere-later": (lambda hub, name: _elsewhere(hub, name, "GET"), "sends on to '127.0.0.2:9'"),
+    "round": (
+        lambda hub, name: hub.say(name, Answer(302, headers={"Location": f"/{name}/resolve/main/config.json"})),
+        "cannot be reached (TooManyRedirects",
+    ),
+    "up": (lambda hub, name: _called(hub, name, ETag='"../../../up"'), "calls a commit or a file '\"../../../up\"'"),
+    "up-linked": (lambda hub, name: _called(hub, name, X_Linked_ETag='"../../up"'), "calls a commit or a file"),
+    "up-commit": (lambda hub, name: _called(hub, name, X_Repo_Commit="../../../up"), "calls a commit or a file"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_server_gets_one_sentence_and_leaves_nothing(hub: Hub, kind: str, tmp_path: Path) -> None:
+    name, (make, words) = f"ada/{kind}", HOSTILE[kind]
+    hub.put(name, TINY)
+    make(hub, name)
+    assert words in refused("show", name)
+    assert kept(tmp_path / "home") == []
+    assert [path.name for path in tmp_path.iterdir() if path.name != "home"] == []
+    assert {path.partition("/resolve/")[0] for _, path in hub.asked} == {f"/{name}"}
+    assert len(hub.asked) < 24
+
+
+@pytest.mark.parametrize("kind", ["half", "login-disguised", "broken-later"])
+def test_what_was_refused_once_is_read_when_the_server_is_well(
+    hub: Hub, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what was there before is there still: the revision as it stood, and the files of others."""
+    before, beside = client.fetch(NAME), tmp_path / "home/hub/models--ada--tiny/snapshots" / FIRST / "model.safetensors"
+    beside.write_text("weights")
+    hub.put(NAME, DEEPER, SECOND, "main")
+    HOSTILE[kind][0](hub, NAME)
+    with pytest.raises(FetchError):
+        client.fetch(NAME)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert client.fetch(NAME).path == before.path
+    assert resolve(NAME)[0].params.value() == COUNT
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    hub.answers.clear()
+    assert resolve(NAME)[0].params.value() == COUNT_DEEPER
+    assert beside.read_text() == "weights"
+
+
+@pytest.mark.parametrize(("answer", "methods"), [(Answer(silent=True), ("HEAD",)), (Answer(drip=0.5), ("GET",))])
+def test_a_slow_server_is_given_up(
+    hub: Hub, answer: Answer, methods: tuple[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "PATIENCE", 3.0)
+    hub.say(NAME, answer, *methods)
+    assert "has not given the config.json of ada/tiny within 3 s" in refused("show", NAME)
+    assert kept(tmp_path / "home") == []
+
+
+def test_a_process_that_does_not_end_is_ended(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_START", "import time; time.sleep(60)")
+    monkeypatch.setattr(client, "PATIENCE", 0.2)
+    monkeypatch.setattr(client, "GRACE", 0.2)
+    assert "within 0.2 s" in refused("show", NAME)
+    monkeypatch.setattr(client, "_START", "raise SystemExit(7)")
+    assert "ended with 7" in refused("show", NAME)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ada/..", "a..b/c", "ada/x--y", "ada/repo.git", "ada/tiny.", "ada/" + "x" * 97,
+     "ada/tiny@..", "ada/tiny@../../up", "ada/tiny@a//b", "ada/tiny@-x", "ada/tiny@a b", "ada/tiny@main/",
+     "a/b@" + "x" * 300],
+)  # fmt: skip
+def test_an_id_that_is_none_is_asked_of_nobody(hub: Hub, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_asked", lambda *_: pytest.fail("asked"))
+    assert "is no " in refused("show", text)
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"__init__": "raise ImportError"}, "is not installed: pip install huggingface_hub, or download"),
+        ({"__init__": "__version__ = '0.36.2'", "errors": "", "constants": ""}, "0.36.2 is too old to fetch ada/tiny"),
+        ({"__init__": "__version__ = '1.30.0rc1'", "errors": "", "constants": ""}, "which takes 1.31: pip install"),
+    ],
+)
+def test_without_the_package_a_sentence_says_what_to_install(
+    hub: Hub, files: dict[str, str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "first/huggingface_hub"
+    package.mkdir(parents=True)
+    for name, text in files.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(package.parent))
+    assert words in refused("show", NAME)
+
+
+def test_a_module_in_the_working_directory_is_not_run(hub: Hub, tmp_path: Path) -> None:
+    for name in ("json", "huggingface_hub", "symformer"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(9)")
+    assert client.fetch(NAME).commit == FIRST
+
+
+def test_a_refusal_names_the_preset_that_is_called_so(hub: Hub) -> None:
+    assert "symformer show gpt2" in refused("show", "openai-community/gpt2")
+
+
+def test_a_cache_that_cannot_be_written_is_named(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "file"))
+    assert "huggingface_hub cannot use" in refused("show", NAME)
+
+
+def test_a_completion_fetches_nothing(hub: Hub) -> None:
+    assert ShellComplete(cli, {}, "symformer", "").get_completions(["show", NAME, "--set"], "E")
+    assert hub.asked == []
+
+
+def test_what_fetches_nothing_imports_nothing_for_it() -> None:
+    code = (
+        "import sys; from symformer.commands.cli import cli\n"
+        "cli(['show', 'gpt2', '--json'], standalone_mode=False)\n"
+        "names = ('huggingface_hub', 'httpx', 'httpx2', 'symformer.configs.hub')\n"
+        "print([name for name in names if name in sys.modules], file=sys.stderr)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("url", "goes"),
+    [
+        ("https://mirror.example/a/b", True),
+        ("https://huggingface.co/a/b", True),  # a mirror sends on to what it mirrors
+        ("https://cas-bridge.xethub.hf.co/xet", True),  # where the Hub keeps files
+        ("http://huggingface.co/a/b", False),  # in clear
+        ("http://mirror.example/a/b", False),
+        ("https://mirror.example:8443/a/b", False),
+        ("https://huggingface.co.example/a/b", False),
+        ("https://ada@evil.example/huggingface.co", False),
+        ("https://ahf.co/a/b", False),
+        ("file:///etc/passwd", False),
+    ],
+)
+def test_where_a_fetch_goes(url: str, goes: bool) -> None:
+    assert near(url, "https://mirror.example") is goes
