@@ -16,6 +16,8 @@ from .fitting import Point
 from .points import Call
 from .runs import Run
 
+PICTURES = "image"  # what a model is run as that reads pictures and nothing else
+
 
 def caller_for(head: str, run: Run) -> Call:
     """What runs a model with a head, its attention and its experts written out; on one token after another pass."""
@@ -31,6 +33,8 @@ def caller_for(head: str, run: Run) -> Call:
                 each._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
         takes = inspect.signature(model.forward).parameters
         device = next(model.parameters()).device
+        if head == PICTURES:
+            return model(pixel_values=torch.zeros(point["B"], *picture(config), device=device))
 
         def tokens(batch: int = point["B"], length: str = run.length) -> torch.Tensor:
             return torch.zeros(batch, point[length] if after is None else 1, dtype=torch.long, device=device)
@@ -54,6 +58,17 @@ def caller_for(head: str, run: Run) -> Call:
             return model(**given)
 
     return call
+
+
+def picture(config: Any) -> tuple[int, int, int]:
+    """The channels, the height and the width of the pictures that a config is for. Raises WitnessError."""
+    both: list[Any] = [config, getattr(config, "vision_config", None)]
+    said = next((each for each in both if hasattr(each, "image_size")), None)
+    if said is None:
+        raise WitnessError("its config says no image_size, so how large its pictures are is not known")
+    side = said.image_size
+    height, width = side if isinstance(side, (list, tuple)) else (side, side)
+    return said.num_channels, height, width
 
 
 def _encoded(states: torch.Tensor) -> Any:
@@ -98,6 +113,8 @@ def _last(model: Any, given: dict[str, Any]) -> Iterator[None]:
 
 def lengths_of(head: str, run: Run) -> tuple[str, ...]:
     """The letters of the batch and the lengths that a model with a head is run with, what it reads first."""
+    if head == PICTURES:
+        return ("B",)  # a picture has as many tokens as patches, which its config says
     return ("B", "S_enc", run.length) if head == "seq2seq" else ("B", run.length)
 
 

@@ -24,7 +24,7 @@ from ..formulas.account import Measure
 from ..language.errors import DocumentError, UnknownNameError, WitnessError
 from ..ledger.facts import Kind
 from ..quantities import quantity as find_quantity
-from .classes import config_class, of_head, types
+from .classes import of_head, types
 from .crew import Lost, crew
 from .drawing import ENTRY, usual
 from .raised import sentence
@@ -216,7 +216,7 @@ def survey(model_type: str, head: str, quantity: str = "params", lifts: bool = F
         pinned=[asdict(each) for each in found.pinned],
         ties={name: str(tie) for name, tie in found.ties.items()},
         conditions=found.conditions,
-        untried=_untried(model_type),
+        untried=_untried(model_type, head),
         checked=len(found.checked),
         lift=_lift(traced) if lifts else {},
         seconds=seconds,
@@ -245,9 +245,9 @@ def _lift(traced: Trace) -> Mapping[str, Any]:
     }
 
 
-def _untried(model_type: str) -> list[str]:
+def _untried(model_type: str, head: str = "") -> list[str]:
     """The usual sizes of a config that are lists, or stand where the trace does not look."""
-    config = config_class(model_type)()
+    config = of_head(model_type, head).config_class()
     tried = {ENTRY.sub("", name) for name in whole_numbers(config)}
 
     def sizes(config: Any) -> Iterator[str]:

@@ -8,14 +8,15 @@ from dataclasses import replace
 from math import prod
 from time import process_time
 
-from sympy import Add, Expr, Integer, Mul, Symbol
+from sympy import Add, Expr, Integer, Mul, Symbol, floor
 
 from ..catalogue.traced import Traced
 from ..language.errors import SizeError, WitnessError
 from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes
-from .drawing import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN
+from .drawing import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, UNSEEN_SMALL
 from .fitting import Point
 from .moving import Sizes
+from .patterns import ROW
 from .points import frozen
 from .results import FROM, UP_TO, Bound
 from .samples import Samples, suspects
@@ -32,6 +33,7 @@ NEAR = (512, 64, 8, 2, 1)  # lengths below all that are drawn, down to a single 
 MOST_TIMES, MOST_MORE = 64, 8
 BEYOND = (12, 60)  # by how much a size is larger where its bound is tried again
 REFUSES = "the code takes no more"
+OVERFLOW = "overflow"  # what torch says of a tensor whose elements or bytes no 64-bit integer counts
 BATCH = "B"
 
 
@@ -68,10 +70,14 @@ class Checking:
         """Random points at which every row is as predicted. Raises WitnessError where one is not, or too few build."""
         widths, counts, first = self.sizes.widths, self.sizes.counts, self.first
         used = set(self.samples.seen)
+        floors = {each for often in component.counts.values() for count in often for each in count.atoms(floor)}
+        uneven = {name for name in counts if any(each.has(self.letters[name]) for each in floors)}
         checked: list[Point] = []
         for turn in range(FRESH * TRIES):
             # Values that played no part; heads and groups as before where the code refuses those.
-            by = UNSEEN_RUN if self.samples.lengths else UNSEEN
+            by = UNSEEN_RUN if self.samples.wanted.needs_run else UNSEEN
+            if OVERFLOW in self.samples.last:
+                by = UNSEEN_SMALL
             if turn >= FRESH * TRIES // 2:
                 by = replace(by, groups=SETTLING.groups, heads=SETTLING.heads)
             drawn = self.samples.draw(self.samples.origin(first), widths, by)
@@ -82,7 +88,7 @@ class Checking:
                     if DEEP.search(name)
                     else self.samples.random.choice((0, 1))
                 )
-                point[name] = first[name] + more
+                point[name] = first[name] + more + (self.samples.random.choice(ROW) if name in uneven else 0)
             if (
                 self.samples.coincides(point, widths)
                 or frozen(point) in used

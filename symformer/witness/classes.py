@@ -6,7 +6,7 @@ import importlib
 import inspect
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, cast
 
@@ -39,6 +39,7 @@ class Source:
     config_class: Any
     model_class: Any
     run_as: str
+    part: str = ""  # of a config that holds several, the one that the class is made from
 
     @property
     def name(self) -> str:
@@ -53,6 +54,14 @@ class Source:
     def build(self, fields: Mapping[str, Any]) -> nn.Module:
         """The model of a config with these fields."""
         return cast(nn.Module, self.model_class(self.config(fields)))
+
+    def own(self, fields: Mapping[str, Any], path: str) -> dict[str, Any]:
+        """Of the fields of a config those that the class is made from. Raises ConfigError."""
+        found = fields.get(self.part) if self.part else fields
+        if not isinstance(found, Mapping):
+            said = "gives none" if found is None else f"has {self.part}={str(found)[:80]}"
+            raise ConfigError(f"{path} is read as {self.name}, which is made from its {self.part}, and {said}")
+        return dict(found)
 
     def reads(self) -> str:
         """What a run gives it: input_ids, or the first that its forward has instead."""
@@ -106,7 +115,7 @@ def of_head(model_type: str, head: str = "") -> Source:
     made = found[0] if isinstance(found, tuple) else found
     # Of those that transformers files under sequence to sequence some have no decoder of their own tokens.
     run_as = _run_as(made, model_type) if head == "seq2seq" else head
-    return Source(model_type, made_by, made, run_as)
+    return _of_part(Source(model_type, made_by, made, run_as))
 
 
 def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
@@ -128,15 +137,24 @@ def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
             found.config_class.model_type, found.config_class, found, _run_as(found, found.config_class.model_type)
         )
     made_by = config_class(model_type)
-    if not issubclass(made_by, found.config_class):
+    source = _of_part(Source(model_type, made_by, found, _run_as(found, model_type)))
+    if not issubclass(source.config_class, found.config_class):
         raise ConfigError(
             f"{path} names {named[0]}, which is made from a {found.config_class.__name__}, and the model_type "
             f"{model_type!r}, which is a {made_by.__name__}"
         )
-    source = Source(model_type, made_by, found, _run_as(found, model_type))
     if head and (asked := of_head(model_type, head)).model_class is not found:
         raise ConfigError(f"{path} names {source.name}, and the {head} model of {model_type} is {asked.name}")
     return source
+
+
+def _of_part(source: Source) -> Source:
+    """A class made from a part of its type's config, as the text of text and images, with that part's config."""
+    wanted, holds = source.model_class.config_class, source.config_class
+    if wanted is None or issubclass(holds, wanted):
+        return source
+    part = next((name for name, each in holds.sub_configs.items() if each is wanted), "")
+    return replace(source, config_class=wanted, part=part) if part else source
 
 
 def _class(name: str, path: str) -> Any:
@@ -169,7 +187,8 @@ def assumed(config: Mapping[str, Any], source: Source) -> tuple[str, ...]:
     found = [f"model_type {model_type!r} is not known here, and the class {source.name} decides"] * (
         not known(model_type)
     )
-    return (*found, *[f"no 'architectures': read as {source.name}"] * (config.get("architectures") is None))
+    said = f"no 'architectures': read as {source.name}" + (f", made from {source.part}" if source.part else "")
+    return (*found, *[said] * (config.get("architectures") is None))
 
 
 def ignored(source: Source, fields: Mapping[str, Any]) -> tuple[str, ...]:

@@ -164,6 +164,10 @@ def _bases(moves: Sequence[Factor], sample: Sequence[Point], measure: Number) ->
         yield [(), *ones]
         for powers in product((1, -1, 2, -2), repeat=len(moves) if len(moves) < 4 else 0):
             yield [(), tuple(zip(moves, powers, strict=False))]
+        for over in moves if len(moves) < 4 else ():  # a batch of one token and so many patches
+            rest = [each for each in moves if each != over]
+            for powers in product((1, -1, 2, -2), repeat=len(rest)):
+                yield [((over, 1),), ((over, 1), *zip(rest, powers, strict=True))]
         for over in moves:
             yield [each for each in below if (over, -1) in each]
         yield [(), *ones, *pairs]

@@ -54,7 +54,10 @@ class Moving:
         counts: list[str] = []
         pinned = list(self.held.values())
         still = self._still(base, self.idle, OTHERS)
-        alone = {name: self.samples.rows({**base, name: 2 * base[name]}) for name in base if name not in still}
+        doubled = {name: {**base, name: 2 * value} for name, value in base.items() if name not in still}
+        if self.samples.numbering.learn(rows, filter(None, map(self.samples.rows, doubled.values()))):
+            rows = self.samples.seen_rows(base)
+        alone = {name: self.samples.rows(point) for name, point in doubled.items()}
         still |= self._still(base, [name for name, other in alone.items() if other == rows], OTHERS[1:])
         for name, value in base.items():
             if name in self.samples.ties or name in self.held or name in still - {*self.samples.lengths}:

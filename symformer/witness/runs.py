@@ -122,12 +122,14 @@ class Runner:
         tokens = [name for name in takes if name != "B"]
         drawn = {name: [each + place for each in lengths] for place, name in enumerate(tokens)}
         draws = {name: each[1:] for name, each in drawn.items()}
+        batches = BATCHES if drawn else BATCHES[1:]  # pictures are of two classes, where no config says otherwise
         if "B" in takes:
-            draws["B"] = list(BATCHES)
+            draws["B"] = list(batches)
         draws |= {name: list(CHUNKED) for name in self.start if BLOCK.search(name)}
         if run.cache:
             draws |= {name: list(WINDOWS) for name in self.start if "window" in name}
-        begin = {**self.start, **{name: each[0] for name, each in drawn.items()}, **({"B": 2} if "B" in takes else {})}
+        begin = {**self.start, **{name: each[0] for name, each in drawn.items()}}
+        begin |= {"B": batches[0]} if "B" in takes else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             goes = Points(self.build, in_tables((self.unaided or self.calls)(run))).dispatched

@@ -13,6 +13,7 @@ from ..catalogue.traced import STORED
 from ..language.errors import WitnessError
 from .drawing import SETTLING, Multiples
 from .fitting import Point
+from .numbering import Numbering
 from .points import Frozen, frozen
 from .raised import line_of, sentence
 from .results import OutOfTimeError, Tie
@@ -76,15 +77,18 @@ class Samples:
         self.seen: dict[Frozen, Rows] = {}
         self.weighed: dict[Frozen, Decided] = {}
         self.refused: dict[Frozen, tuple[str, str]] = {}
+        self.numbering = Numbering(last=not wanted.tallied)
         self.last = self.line = ""  # what the code raised when it last refused, and where
 
     def rows(self, point: Point) -> Rows | None:
         """The rows at a point; None where the model's code refuses it."""
-        return self._asked(self.measure, self.seen, point)
+        rows = self._asked(self.measure, self.seen, point)
+        return rows and self.numbering.rows(rows)
 
     def decided(self, point: Point) -> Decided | None:
         """The rows of a run made for nothing else, and what torch says of their sum; None where the code refuses."""
-        return self._asked(self.decides, self.weighed, point)
+        decided = self._asked(self.decides, self.weighed, point)
+        return decided and (self.numbering.rows(decided[0]), decided[1])
 
     def really(self, point: Point) -> Rows | None:
         """The rows of a run made for nothing else."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
 
-from sympy import Expr, Integer, Symbol
+from sympy import Expr, Integer, Symbol, fraction, together
 
 from ..catalogue.traced import Class
 from ..language.errors import WitnessError
@@ -16,8 +16,9 @@ from ..models.provenance import Pinned
 from .drawing import BLOCK, DEEP
 from .fitting import SPARE, Point, UnfitError, fit
 from .moving import Sizes
+from .patterns import ROW, in_pattern
 from .points import frozen
-from .results import MeetingError, UncountedError
+from .results import MeetingError, OutOfTimeError, UncountedError
 from .samples import Samples
 
 STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone: up first, as most code takes that
@@ -83,7 +84,7 @@ class Settling:
 
     def shapes(self) -> dict[str, tuple[Expr, ...]]:
         """Each dimension of each row; outside the layers, how many there are may be in it as well."""
-        points, widths, counts, letters = self.points, self.sizes.widths, self.sizes.counts, self.letters
+        points, widths, counts = self.points, self.sizes.widths, self.sizes.counts
         alone = dict(zip(widths, points[1:], strict=True))
         deeper = {name: self.samples.rows({**points[0], name: 2 * points[0][name]}) or {} for name in counts}
         shallow, outside = [*points], [*points]
@@ -110,25 +111,44 @@ class Settling:
         for name, shape in self.samples.seen_rows(points[0]).items():
             dims = []
             for axis, size in enumerate(shape):
-                depths = [n for n in counts if "*" not in star(name) and deeper[n].get(name, shape)[axis] != size]
+                depths = [n for n in counts if deeper[n].get(name, shape)[axis : axis + 1] != (size,)]
+                if "*" in star(name):  # where there are more layers, the one at its place may be another
+                    depths = [n for n in depths if not DEEP.search(n)]
                 column = [self._dim(point, name, axis) for point in shallow]
                 key = (*depths, *column[: len(points) + SPARE])
                 if key not in known:
                     moves = [w for w in widths if self._dim(alone[w], name, axis) != size]
-                    sample = outside if depths else shallow
-                    known[key] = fit(
-                        f"axis {axis} of {name}",
-                        [*moves, *depths],
-                        sample,
-                        letters,
-                        partial(self._dim, name=name, axis=axis),
-                        more=partial(more, sample),
-                        lengths=self.samples.lengths,
-                        blocks=[name for name in self.samples.draws if BLOCK.search(name)],
-                    )
+                    axed = partial(self._axis, name, axis)
+                    try:
+                        sample = outside if depths else shallow
+                        known[key] = axed([*moves, *depths], sample, partial(more, sample))
+                    except WitnessError as error:
+                        if not depths or "*" not in star(name) or isinstance(error, OutOfTimeError):
+                            raise
+                        known[key] = axed(moves, shallow, partial(more, shallow))  # it was another after all
                 dims.append(known[key])
             found[name] = tuple(dims)
         return found
+
+    def _axis(
+        self,
+        name: str,
+        axis: int,
+        moves: Sequence[str],
+        sample: list[dict[str, int]],
+        more: Callable[[int, Sequence[str]], None],
+    ) -> Expr:
+        """One dimension of a row, which these sizes move."""
+        return fit(
+            f"axis {axis} of {name}",
+            moves,
+            sample,
+            self.letters,
+            partial(self._dim, name=name, axis=axis),
+            more=more,
+            lengths=self.samples.lengths,
+            blocks=[name for name in self.samples.draws if BLOCK.search(name)],
+        )
 
     def _dim(self, point: Point, name: str, axis: int) -> int | None:
         rows = self.samples.seen_rows(point)
@@ -177,12 +197,18 @@ class Settling:
             for place in range(row[0].split(".").count("*")):
 
                 def measure(at: Point, row: Class = row, place: int = place) -> int:
+                    if frozen(at) not in tallies:
+                        tallies[frozen(at)] = self._tally(at, order)
                     return tallies[frozen(at)][row][place]
 
                 moves = [] if len({measure(at) for at in sample}) == 1 else counts
                 try:
-                    fitted.append(fit(f"the number of {row[0]}", moves, sample, self.letters, measure))
+                    every = fit(f"the number of {row[0]}", moves, sample, self.letters, measure)
+                    fitted.append(every if self._whole(every) else self._pattern(counts, sample, measure) or every)
                 except UnfitError as error:
+                    if (pattern := self._pattern(counts, sample, measure)) is not None:
+                        fitted.append(pattern)
+                        continue
                     other = [name for name in counts if name not in deep]
                     if not other:
                         raise UncountedError(f"the number of {row[0]}", error.moves) from None
@@ -191,6 +217,26 @@ class Settling:
                     return self.counts(classes)
             found[row] = tuple(fitted)
         return found
+
+    def _whole(self, count: Expr) -> bool:
+        """Whether a number of layers is whole at the depth that the model itself has."""
+        start = {self.letters[name]: Integer(self.samples.start[name]) for name in self.sizes.counts}
+        return any(bool(fraction(together(each))[1] == 1) for each in (count, count.xreplace(start)))
+
+    def _pattern(self, depths: Iterable[str], sample: Sequence[Point], measure: Callable[[Point], int]) -> Expr | None:
+        """A number of layers that come in a pattern, for any depth; None where that is not what it is."""
+        point = self.points[0]
+        for name in depths:
+            row = [{**point, name: point[name] + more} for more in ROW]
+            try:
+                found = in_pattern([measure(at) for at in row], point[name], self.letters[name])
+            except WitnessError:  # a size that the code refuses, or a shape that is none of those
+                continue
+            if found is not None and all(
+                found.xreplace({self.letters[name]: Integer(at[name])}) == measure(at) for at in sample
+            ):
+                return found
+        return None
 
     def _tally(self, point: Point, order: Iterable[Class]) -> dict[Class, tuple[int, ...]]:
         """How many of each class there are at a point, up to each star of its path."""

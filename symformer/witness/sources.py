@@ -32,7 +32,7 @@ from ..language.sizes import Equals, whole
 from ..language.symbols import SYMBOLS, name_size
 from ..language.target import HF, Kind, parse
 from ..models.provenance import Pinned
-from .calling import caller_for, caller_of_factory, lengths_of
+from .calling import PICTURES, caller_for, caller_of_factory, lengths_of
 from .classes import Source, assumed, ignored, known, near_type, of_config, of_head
 from .drawing import DEEP, ENTRY
 from .fitting import Point
@@ -65,7 +65,7 @@ def trace_config(path: str, head: str = "") -> Trace:
     """The trace of the class that a config.json names, with that file's own switches. Raises ConfigError."""
     found = open_config(path)
     source = of_config(found.config, path, head)
-    fields = _fields(found.config, path)
+    fields = _fields(found.config, path, source)
     traced = trace_source(source, fields, path, ignored(source, fields))
     known = replace(traced.model.provenance, commit=found.commit, unasked=found.unasked)
     return replace(traced, model=replace(traced.model, provenance=known))
@@ -74,7 +74,7 @@ def trace_config(path: str, head: str = "") -> Trace:
 def records(path: str, config: Mapping[str, Any]) -> Find:
     """What is read off the code of the class that a config names, by quantity. Raises as ``trace_config``."""
     source = of_config(config, path)
-    return records_of(source, _fields(config, path), path, assumed(config, source))
+    return records_of(source, _fields(config, path, source), path, assumed(config, source))
 
 
 def records_of(source: Source, fields: Mapping[str, Any], target: str, said: tuple[str, ...] = ()) -> Find:
@@ -83,7 +83,7 @@ def records_of(source: Source, fields: Mapping[str, Any], target: str, said: tup
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         numbers = whole_numbers(source.config(fields))
-        stored = _counted(STORED, source.run_as, lambda point: source.build(fields), numbers)
+        stored = _counted(STORED, _called(source), lambda point: source.build(fields), numbers)
 
     def find(quantity: str) -> Record:
         found = traced.of(quantity)
@@ -98,13 +98,14 @@ def records_of(source: Source, fields: Mapping[str, Any], target: str, said: tup
     return find
 
 
-def _fields(config: Mapping[str, Any], path: str) -> dict[str, Any]:
+def _fields(config: Mapping[str, Any], path: str, source: Source) -> dict[str, Any]:
     """What a config class is given: not the class that it is for, nor code from elsewhere. Raises ConfigError."""
     try:
         check_unquantised(config)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
-    return {name: value for name, value in config.items() if name not in ("auto_map", "architectures")}
+    own = source.own(config, path)
+    return {name: value for name, value in own.items() if name not in ("auto_map", "architectures")}
 
 
 def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: tuple[str, ...] = ()) -> Trace:
@@ -150,19 +151,25 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
         try:
             session(build, {}).model()
         except Exception as error:  # the class itself refuses its own default config
-            raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}") from None
+            more = "" if fields else "; a published config.json may give what its default leaves out"
+            raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}{more}") from None
         samples = Samples(weights_at(build), start)
         stem = f"{HF}{source.model_type}".replace(":", "-")
         traced = Tracer(samples, letters, stem=stem).trace(target, f"{source.name} of transformers, traced")
         return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
 
 
+def _called(source: Source) -> str:
+    """The head whose models a class is called as: one that reads pictures and no tokens is given these."""
+    return source.run_as if source.reads() != "pixel_values" else PICTURES
+
+
 def hf_runner(build: Build, start: Point, source: Source) -> Runner:
     """What runs a model of transformers."""
     refusal = ""
-    if (reads := source.reads()) != "input_ids":
-        refusal = f"{source.name} reads {reads}, and a trace runs models that read tokens"
-    head = source.run_as
+    if (reads := source.reads()) not in ("input_ids", "pixel_values"):
+        refusal = f"{source.name} reads {reads}, and a trace runs models that read tokens or pictures"
+    head = _called(source)
     return Runner(
         build,
         start,
@@ -307,7 +314,7 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            counted = _counted(quantity, source.run_as, lambda point: source.build(fields), numbers)
+            counted = _counted(quantity, _called(source), lambda point: source.build(fields), numbers)
     except Exception as error:
         raise ConfigError(f"{path} has no model that this formula could stand for: {sentence(error)}") from None
     if counted != value:
@@ -332,7 +339,7 @@ def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
     named_here = of_config(config, path) if config.get("architectures") is not None else source
     if named_here.model_class is not source.model_class:
         raise ConfigError(f"{path} names the class {named_here.name}, and the formula is for {source.name}")
-    fields = _fields(config, path)
+    fields = _fields(config, path, source)
     try:
         return source, fields, source.config(fields)
     except Exception as error:

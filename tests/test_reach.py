@@ -1,0 +1,231 @@
+"""How far the trace reaches: parts of configs, numbers in names, experts in lists, pictures, patterns of layers.
+
+What a model stores or multiplies is torch's own count of it, or worked by hand in the comment.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from sympy import expand
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+import symformer as sf
+from symformer.language.errors import ConfigError, WitnessError
+
+Config = dict[str, Any]
+
+
+def written(config: Config, folder: Path) -> str:
+    place = folder / "config.json"
+    place.write_text(json.dumps(config))
+    return str(place)
+
+
+def stored(model: nn.Module) -> int:
+    return sum(each.numel() for each in model.parameters())
+
+
+# Llama 4 is text and images; its causal class is made from the text alone, as is the class that AutoModel takes for it.
+TEXT = {
+    "model_type": "llama4_text",
+    "vocab_size": 97,
+    "hidden_size": 40,
+    "intermediate_size": 26,
+    "intermediate_size_mlp": 34,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 12,
+    "num_local_experts": 3,
+    "pad_token_id": 0,
+}
+WHOLE = {"model_type": "llama4", "text_config": TEXT, "vision_config": {"model_type": "llama4_vision_model"}}
+
+
+def test_a_class_that_is_made_from_a_part_of_a_config_is_read_off_that_part(tmp_path: Path) -> None:
+    model = sf.model(written(WHOLE, tmp_path))
+    config = transformers.AutoConfig.for_model(**WHOLE)
+    with torch.device("meta"):
+        theirs = transformers.AutoModelForCausalLM.from_config(config)
+    assert type(theirs).__name__ == "Llama4ForCausalLM"
+    assert model.params.value() == stored(theirs) > 0
+    said = "no 'architectures': read as Llama4ForCausalLM, made from text_config"
+    assert said in model.provenance.assumed
+
+
+@pytest.mark.parametrize("text", [None, [40]])
+def test_a_part_that_is_missing_is_refused(text: object, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="read as Llama4ForCausalLM, which is made from its text_config, and "):
+        sf.trace(written({**WHOLE, "text_config": text}, tmp_path))
+
+
+class Video(nn.Module):
+    """A projection of patches in time and space, its sizes those of a model in use."""
+
+    def __init__(self, E: int, channels: int, frames: int, patch: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(E, channels, frames, patch, patch))
+
+
+def test_a_tensor_of_many_sizes_does_not_overflow() -> None:
+    found = sf.trace(Video, {"E": 1152, "channels": 3, "frames": 2, "patch": 16})
+    assert found.model.params.equals("E*channels*frames*patch**2")
+    assert not found.pinned
+    assert len(found.checked) == 3
+
+
+def recurrent(E: int, H: int, L: int) -> nn.Module:
+    return nn.LSTM(E, H, L)
+
+
+class Numbered(nn.Module):
+    """Layers that are told apart by a number inside their names, as torchvision does it."""
+
+    def __init__(self, E: int, H: int, L: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential()
+        for place in range(L):
+            self.layers.add_module(f"encoder_layer_{place}", nn.Sequential(nn.Linear(E, H), nn.Linear(H, E)))
+
+
+class Experts(nn.Module):
+    """A mixture whose experts are modules of their own: their number is a count, and the width of the router."""
+
+    def __init__(self, E: int, M: int, X: int, L: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.ModuleList([nn.Linear(E, X, bias=False), nn.ModuleList(nn.Linear(E, M) for _ in range(X))])
+            for _ in range(L)
+        )
+
+
+FACTORIES: dict[str, tuple[Any, dict[str, int], str]] = {
+    # four gates of H: from E in the first layer, from H in those above, from H before, and two biases; L - 1 above
+    "LSTM": (recurrent, {"E": 24, "H": 10, "L": 3}, "4*H*(E + H + 2) + (L - 1)*4*H*(2*H + 2)"),
+    "numbered": (Numbered, {"E": 24, "H": 10, "L": 3}, "L*(2*E*H + E + H)"),
+    "experts": (Experts, {"E": 24, "M": 10, "X": 5, "L": 3}, "L*(E*X + X*(E*M + M))"),
+}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_every_size_of_a_factory_is_a_symbol(name: str) -> None:
+    build, sizes, expected = FACTORIES[name]
+    found = sf.trace(build, sizes)
+    assert found.model.params.equals(expected), found.model.params
+    assert not found.pinned
+    assert found.symbols.keys() == sizes.keys()
+    assert found.model.params.value(sizes) == stored(build(**sizes)) > 0
+
+
+class Beside(nn.Module):
+    """Names that would be the same without their numbers."""
+
+    def __init__(self, E: int, L: int) -> None:
+        super().__init__()
+        for place in range(L):
+            self.add_module(f"layer_{place}", nn.Linear(E, E))
+            self.add_module(f"layer{place}", nn.Linear(E, 3 * E))
+
+
+def test_names_that_cannot_be_told_apart_without_numbers_are_refused() -> None:
+    with pytest.raises(WitnessError, match="two names that differ in more than the number of a copy"):
+        sf.trace(Beside, {"E": 24, "L": 3})
+
+
+@pytest.mark.parametrize("quantity", ["flops", "train-flops"])
+def test_a_model_that_reads_pictures_multiplies_what_the_composed_one_does(quantity: str) -> None:
+    theirs = sf.trace("hf:vit", head="image").of(quantity).model.formula(quantity)
+    ours = sf.architecture("vit", head="classifier").formula(quantity).partial(N_class=2)  # the config's default
+    assert expand(theirs.expr - ours.expr) == 0
+    assert theirs.expr != 0
+
+
+def test_a_model_that_reads_pictures_of_any_size_is_refused() -> None:
+    with pytest.raises(WitnessError, match="its config says no image_size, so how large its pictures are is not known"):
+        sf.trace("hf:resnet", head="image").of("flops")
+
+
+class Patterned(nn.Module):
+    """The first two layers have a matrix, and then every third, from the third on, has a wider one instead."""
+
+    def __init__(self, E: int, H: int, L: int) -> None:
+        super().__init__()
+        wide = [place >= 2 and place % 3 == 2 for place in range(L)]
+        self.layers = nn.ModuleList(nn.Linear(E, H if each else E, bias=False) for each in wide)
+
+
+@pytest.mark.parametrize("depth", [7, 43])
+def test_layers_in_a_pattern_are_counted_at_any_depth(depth: int) -> None:
+    found = sf.trace(Patterned, {"E": 24, "H": 10, "L": depth})
+    # the layers 2, 5, 8, ... are the wide ones, one in three of those there are
+    assert found.model.params.equals("L*E**2 + floor(L/3)*(E*H - E**2)"), found.model.params
+    assert not found.conditions
+    for L in (5, 6, 7, 41):
+        sizes = {"E": 9, "H": 4, "L": L}
+        assert found.model.params.value(sizes) == stored(Patterned(**sizes))
+
+
+# Layers take turns, full attention after linear, and 43 of them are no whole number of pairs.
+TURNS: Config = {
+    "model_type": "minimax",
+    "architectures": ["MiniMaxForCausalLM"],
+    "vocab_size": 97,
+    "hidden_size": 24,
+    "intermediate_size": 26,
+    "num_hidden_layers": 7,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "num_local_experts": 5,
+    "head_dim": 4,
+}
+
+
+def test_a_config_whose_depth_is_no_multiple_of_its_pattern_is_read(tmp_path: Path) -> None:
+    model = sf.trace(written(TURNS, tmp_path)).model
+    for depth in (7, 10, 43):
+        fields = {name: value for name, value in {**TURNS, "num_hidden_layers": depth}.items() if name != "model_type"}
+        with torch.device("meta"):
+            theirs = stored(transformers.MiniMaxForCausalLM(transformers.MiniMaxConfig(**fields)))
+        assert model.params.value(V=97, E=24, H=26, L=depth, A=6, G=2, X=5, D=4) == theirs
+
+
+# DINOv2 reads 25 patches of 14 by 14 and a class token; no size is another.
+PICTURES: Config = {
+    "model_type": "dinov2",
+    "architectures": ["Dinov2Model"],
+    "hidden_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 6,
+    "mlp_ratio": 4,
+    "image_size": 70,
+    "patch_size": 14,
+    "num_channels": 3,
+}
+
+
+def test_a_config_of_a_model_that_reads_pictures_multiplies_what_torch_counts(tmp_path: Path) -> None:
+    model = sf.model(written(PICTURES, tmp_path))
+    fields = {name: value for name, value in PICTURES.items() if name != "model_type"}
+    theirs = transformers.Dinov2Model(transformers.Dinov2Config(**fields)).eval()
+    theirs.config._attn_implementation = "eager"
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        theirs(torch.zeros(5, 3, 70, 70))
+    assert model.formula("flops").value(B=5) == counter.get_total_flops() > 0
+
+
+def test_a_default_that_cannot_be_built_points_to_a_config_that_can(tmp_path: Path) -> None:
+    with pytest.raises(WitnessError, match=r"NemotronForCausalLM: .*; a published config\.json may give what its"):
+        sf.trace("hf:nemotron")
+    fields = {"vocab_size": 97, "hidden_size": 24, "intermediate_size": 57, "num_hidden_layers": 3, "head_dim": 10}
+    config = {**fields, "num_attention_heads": 6, "num_key_value_heads": 2}
+    found = sf.trace(written({"model_type": "nemotron", **config}, tmp_path))
+    with torch.device("meta"):
+        theirs = stored(transformers.NemotronForCausalLM(transformers.NemotronConfig(**config)))
+    assert found.model.params.value(V=97, E=24, H=57, L=3, A=6, G=2, D=10) == theirs > 0
