@@ -239,7 +239,7 @@ BAD: list[tuple[Any, str]] = [
     ({"model_type": 7}, "'model_type' is 7"),
     (
         {"model_type": "rings"},
-        "'model_type' is 'rings', which no architecture here reads; see `symformer list`",
+        "'model_type' is 'rings', which no architecture here reads",
     ),
     ({**GPT2, "n_embd": "12"}, "'n_embd' is '12', which is not a whole number"),
     ({**GPT2, "n_embd": 12.0}, "'n_embd' is 12.0, which is not a whole number"),

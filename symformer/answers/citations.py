@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 
 from ..components.base import Component
@@ -44,7 +45,7 @@ def find(formula_id: str) -> tuple[Model, Formula, Formula]:
 
 
 def _target(formula_id: str) -> str:
-    """The target that an id begins with: of those that have a name here the longest, or a config.json; "" for none."""
+    """The target that an id begins with: of those that have a name here the longest, or what is read; "" for none."""
     named = [*names(), *(name.removeprefix(COMPONENT) for name in names())]
     for target in sorted(named, key=len, reverse=True):
         if formula_id == target or formula_id.startswith(target + "."):
@@ -52,7 +53,8 @@ def _target(formula_id: str) -> str:
     words, known = formula_id.split("."), quantities()
     ends = [place for place, word in enumerate(words) if place and word in known]
     target = ".".join(words[: ends[0]] if ends else words)
-    return target if parse(target).kind in (Kind.CONFIG, Kind.HUB) else ""
+    kind = parse(target).kind
+    return target if kind in (Kind.CONFIG, Kind.HUB, Kind.HF) or (kind is Kind.NAME and os.path.isdir(target)) else ""
 
 
 def continued(start: str) -> list[str]:

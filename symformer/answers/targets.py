@@ -16,6 +16,7 @@ from ..language.errors import (
     ConfigError,
     FetchError,
     OptionError,
+    SizeError,
     UnknownNameError,
     UnreadError,
     WitnessError,
@@ -160,6 +161,8 @@ def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], 
 
     try:
         return opened(path, find)
+    except SizeError as error:
+        raise ConfigError(f"{path}: {error}") from None
     except (ConfigError, WitnessError) as error:
         why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
         raise UnreadError(f"{unread}; nor can it be read off its torch code: {why}") from None

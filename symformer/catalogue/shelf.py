@@ -18,7 +18,7 @@ from sympy import Expr, Integer
 
 from ..configs.known import INERT, check_unquantised
 from ..configs.rotary import ROPES, check_rotary
-from ..language.errors import CatalogueError, ConfigError, SizeError
+from ..language.errors import CatalogueError, ConfigError, SizeError, SymformerError
 from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
 from ..ledger.facts import Activation
@@ -29,6 +29,7 @@ from .traced import STORED
 FOLDER = Path(__file__).parent / "shelf"
 TYPES = "_types.json"  # beside the classes, which of them each model type is read as
 BESIDE = ("architectures", "model_type")  # fields that say which class it is, and not which structure
+LONGEST = 100  # characters of a class's name, which is that of its file
 EACH = "each layer"  # of a list with one kind of layers, that kind
 
 
@@ -71,13 +72,20 @@ class Shelved:
 def on_shelf(name: str) -> tuple[tuple[Shelved, Mapping[str, Any]], ...]:
     """The entries of a class, each with what its other fields say. Raises CatalogueError for a file that is damaged."""
     place = FOLDER / f"{name}.json"
-    if not name.isidentifier() or not name[0].isupper() or not place.is_file():
+    if not name.isidentifier() or not name[0].isupper() or len(name) > LONGEST or not place.is_file():
         return ()
     found = []
-    for each in json.loads(place.read_text("utf-8")):
-        for record in each["entry"].get("records", {}).values():
-            with_letters(record["letters"])
-        found.append((from_data(Shelved, each["entry"]), each["switches"]))
+    try:
+        for each in json.loads(place.read_text("utf-8")):
+            for record in each["entry"]["records"].values():
+                with_letters(record["letters"])
+            found.append((from_data(Shelved, each["entry"]), dict(each["switches"])))
+            _ = found[-1][0].records[STORED]  # without which nothing is known of it
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, SymformerError) as error:
+        why = " ".join(str(error).split())[:80]
+        raise CatalogueError(
+            f"the catalogue's file of {name} is damaged ({type(error).__name__}: {why}); install symformer again"
+        ) from None
     return tuple(found)
 
 

@@ -37,9 +37,7 @@ def reader(
     if model_type is None:
         known = sorted(each for name in files for each in types(name))
         raise ConfigError(f"{path} has no 'model_type', which says whose sizes these are; known: {listed(known)}")
-    raise UnreadError(
-        f"{path}: 'model_type' is {shown(model_type)}, which no architecture here reads; see `symformer list`"
-    )
+    raise UnreadError(f"{path}: 'model_type' is {shown(model_type)}, which no architecture here reads")
 
 
 def _likely(model_type: str, files: Mapping[str, Path]) -> Iterator[str]:

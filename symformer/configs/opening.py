@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
+from ..language.errors import ConfigError
+from ..language.sizes import shown
+from ..language.symbols import E, L, V, letter
 from ..language.target import Kind, parse
+from .known import Config
+from .places import whole_number
 from .reading import read_config
+
+_TYPE = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)  # what is called so, and no path
+NEEDED = tuple(name for size in (V, E, L) for name in letter(size).config)  # none of these is ever a switch
 
 
 @dataclass(frozen=True)
@@ -22,8 +31,40 @@ def open_config(target: str) -> Opened:
     """The config that a path or an id on the Hub names. Raises ConfigError; FetchError where the Hub gives none."""
     named = parse(target)
     if named.kind is not Kind.HUB:
-        return Opened(read_config(target))
+        return Opened(_sound(target, read_config(target)))
     from .hub import fetch
 
     found = fetch(named.name, named.revision)
-    return Opened(read_config(found.path), found.commit, found.unasked)
+    return Opened(_sound(target, read_config(found.path)), found.commit, found.unasked)
+
+
+def _sound(target: str, config: dict[str, Any]) -> dict[str, Any]:
+    """A config whose class and whose first sizes can be what they say, whoever reads it. Raises ConfigError."""
+    try:
+        _hold(config)
+    except ConfigError as error:
+        raise ConfigError(f"{target}: {error}") from None
+    return config
+
+
+def _hold(config: Config) -> None:
+    match config.get("model_type"):
+        case None:
+            pass  # whoever reads it says which types there are
+        case str(name) if _TYPE.fullmatch(name):
+            pass
+        case other:
+            raise ConfigError(
+                f"'model_type' is {shown(other)} in the config; it should be the name of a model type, such as 'gpt2'"
+            )
+    match config.get("architectures"):
+        case None:
+            pass
+        case [str(name)]:
+            if not name.isidentifier():
+                raise ConfigError(f"'architectures' names {shown(name)}, which is no name of a class")
+        case other:
+            raise ConfigError(f"'architectures' is {shown(other)} in the config; it should be a list of one class name")
+    for name in NEEDED:
+        if isinstance(config.get(name), int | float | str):  # null, and a list of stages, are for whoever reads them
+            whole_number(name, config[name])

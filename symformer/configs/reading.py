@@ -31,14 +31,20 @@ def read_config(path: str) -> dict[str, Any]:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:  # a path with a zero byte
         raise ConfigError(f"{path!r} is no path: {error}") from None
+    if text.startswith("\ufeff"):
+        raise ConfigError(f"{path} begins with a byte order mark; save it as UTF-8 without one")
     if not text.strip():
         raise ConfigError(f"{path} is empty; a config.json holds one JSON object")
     try:
         config = json.loads(text, object_pairs_hook=_once)
     except _TwiceError as error:
         raise ConfigError(f"{path} has the key {error.key!r} twice in one object; keep one") from None
-    except (ValueError, RecursionError) as error:
+    except json.JSONDecodeError as error:
         raise ConfigError(f"{path} is not JSON: {str(error)[:120]}") from None
+    except RecursionError:
+        raise ConfigError(f"{path} has lists or objects inside each other, deeper than any config.json") from None
+    except ValueError:  # Python's own limit, which says how a program raises it
+        raise ConfigError(f"{path} has a number of some thousand digits, which is no size") from None
     if not isinstance(config, dict):
         kind = {"list": "a list", "NoneType": "null", "str": "a string"}.get(type(config).__name__, "a single value")
         raise ConfigError(f"{path} holds {kind}; a config.json holds one JSON object")

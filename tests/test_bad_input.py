@@ -1,0 +1,166 @@
+"""What is no config, or says what no model could be, or was damaged: one sentence, status 2, nothing is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from symformer.catalogue import shelf
+from symformer.commands.cli import cli
+from symformer.configs.opening import open_config
+from symformer.language.errors import CatalogueError, ConfigError
+
+from .test_door import ARCEE
+
+GPT2 = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_embd": 12, "n_head": 3}
+NO_TYPE = "it should be the name of a model type, such as 'gpt2'"
+ONE_CLASS = "it should be a list of one class name"
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SYMFORMER_CACHE", str(tmp_path / "store"))
+    return tmp_path / "store"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments, prog_name="symformer")
+
+
+def refused(store: Path, *arguments: str) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("symformer: ")
+    assert result.stderr.count("\n") == 1
+    assert not store.exists()
+    return result.stderr
+
+
+# Whoever reads it: what is composed, what is in the catalogue, and what only its code tells.
+BASES = [GPT2, ARCEE, {"model_type": "ctrl", "architectures": ["CTRLLMHeadModel"], "n_embd": 12, "n_head": 3}]
+ODD: list[tuple[dict[str, Any], str]] = [
+    *[({"model_type": odd}, NO_TYPE) for odd in ("../../etc", "/etc/passwd", "", "gpt2\n", "\ud800", "x" * 5000)],
+    *[({"model_type": odd}, NO_TYPE) for odd in (5, 1.5, True, [], ["gpt2"], {"gpt2": 1})],
+    *[({"architectures": odd}, ONE_CLASS) for odd in ([], ["A", "B"], "GPT2Model", {}, 5, [None], [["GPT2Model"]])],
+    *[({"architectures": [odd]}, "which is no name of a class") for odd in ("../x", "no such", "", "\ud800")],
+    *[
+        ({size: 0}, f"'{size}' is 0; a size is a whole number from 1")
+        for size in ("hidden_size", "n_embd", "vocab_size")
+    ],
+    ({"num_hidden_layers": -5}, "'num_hidden_layers' is -5; a size"),
+    ({"vocab_size": 10**30}, "'vocab_size' is a number of 31 digits; a size"),
+    *[({"vocab_size": odd}, "which is not a whole number") for odd in ("24", "", 24.0, float("nan"), True)],
+]
+
+
+@pytest.mark.parametrize("base", BASES, ids=lambda config: config["model_type"])
+@pytest.mark.parametrize(("fields", "sentence"), ODD, ids=lambda value: repr(value)[:40])
+def test_what_no_model_says_of_itself(
+    base: dict[str, Any], fields: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "config.json"
+    place.write_text(json.dumps({**base, **fields}))
+    with pytest.raises(ConfigError, match=r"config\.json: ") as caught:
+        open_config(str(place))
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("command", ["show", "tree", "trace", "cite"])
+def test_every_command_refuses_it_in_one_sentence(command: str, tmp_path: Path, store: Path) -> None:
+    place = tmp_path / "config.json"
+    for fields, sentence in ODD[:: len(ODD) // 6]:
+        place.write_text(json.dumps({**ARCEE, **fields}))
+        assert sentence in refused(store, command, str(place))
+    page = tmp_path / "page.md"
+    assert sentence in refused(store, "derive", str(place), "-o", str(page))
+    assert not page.exists()
+
+
+@pytest.mark.parametrize("name", ["GPT2Config", "Path", "__class__", "PreTrainedModel", "X" * 300])
+def test_a_class_that_is_no_model(name: str, tmp_path: Path, store: Path) -> None:
+    place = tmp_path / "config.json"
+    for base in BASES:
+        place.write_text(json.dumps({**base, "architectures": [name]}))
+        assert f"names the class '{name[:80]}', and transformers has no model" in refused(store, "show", str(place))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[" * 100_000 + "]" * 100_000, "lists or objects inside each other, deeper than any config.json"),
+        ('{"a":' * 100_000, "lists or objects inside each other, deeper than any config.json"),
+        ("\ufeff" + json.dumps(GPT2), "begins with a byte order mark; save it as UTF-8 without one"),
+        ('{"n_embd": 1' + "0" * 5000 + "}", "has a number of some thousand digits, which is no size"),
+        (json.dumps(GPT2)[:-5], "is not JSON"),
+        ("// mine\n" + json.dumps(GPT2), "is not JSON"),
+    ],
+    ids=["lists", "objects", "mark", "digits", "half", "comment"],
+)
+def test_what_is_no_json(text: str, sentence: str, tmp_path: Path, store: Path) -> None:
+    place = tmp_path / "config.json"
+    place.write_text(text, "utf-8")
+    assert sentence in refused(store, "show", str(place))
+
+
+def test_a_size_that_no_formula_takes_is_named_with_its_file(tmp_path: Path, store: Path) -> None:
+    place = tmp_path / "config.json"
+    place.write_text(json.dumps({**ARCEE, "head_dim": 10**20}))
+    assert "config.json: D is 1" in refused(store, "show", str(place))
+
+
+# A disk that errs: the catalogue's own files
+
+
+@pytest.fixture
+def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A catalogue of one class, for a test to damage."""
+    name = "ArceeForCausalLM.json"
+    folder = tmp_path / "shelf"
+    folder.mkdir()
+    (folder / name).write_bytes((shelf.FOLDER / name).read_bytes())
+    monkeypatch.setattr(shelf, "FOLDER", folder)
+    shelf.on_shelf.cache_clear()
+    yield folder / name
+    shelf.on_shelf.cache_clear()
+
+
+DAMAGE: dict[str, Any] = {
+    "empty": lambda whole: b"",
+    "null": lambda whole: b"null",
+    "nulls": lambda whole: b"[null]",
+    "half": lambda whole: whole[: len(whole) // 2],
+    "zeros": lambda whole: whole[:512] + bytes(512) + whole[1024:],
+    "bytes": lambda whole: b"\xff\xfe" + whole,
+    "deep": lambda whole: b"[" * 100_000,
+    "without records": lambda whole: whole.replace(b'"records"', b'"record"'),
+    "without switches": lambda whole: whole.replace(b'"switches"', b'"switch"'),
+    "another kind": lambda whole: whole.replace(b'"linear"', b'"linea"'),
+    "a formula": lambda whole: whole.replace(b'"E/A"', b'"E/"'),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_damaged_file_of_the_catalogue(how: str, damaged: Path, tmp_path: Path, store: Path) -> None:
+    whole = damaged.read_bytes()
+    damaged.write_bytes(DAMAGE[how](whole))
+    assert damaged.read_bytes() != whole
+    place = tmp_path / "config.json"
+    place.write_text(json.dumps(ARCEE))
+    sentence = "the catalogue's file of ArceeForCausalLM is damaged ("
+    assert sentence in refused(store, "show", str(place))
+    with pytest.raises(CatalogueError, match="install symformer again"):
+        shelf.on_shelf("ArceeForCausalLM")
+    assert sentence in refused(store, "catalogue")
+
+
+def test_what_is_read_off_code_is_cited(store: Path) -> None:
+    entry = run("cite", "hf:gpt2.params.transformer.h").stdout
+    assert entry.startswith("@misc{hf-gpt2.params.transformer.h,")
+    assert "$12 E^{2} + 13 E$" in entry  # 4E² + 4E of attention, 8E² + 5E of the MLP, 4E of two norms, by hand
