@@ -97,6 +97,13 @@ def test_what_is_damaged_is_as_if_it_were_not_there(damage: Any, kept: Store, tm
     assert kept.find("params") is not None
 
 
+def test_what_is_no_file_is_not_waited_for(kept: Store, tmp_path: Path) -> None:
+    place = file_of(tmp_path)
+    place.unlink()
+    os.mkfifo(place)
+    assert kept.find("params") is None
+
+
 def test_a_record_of_another_sort_is_none(kept: Store, tmp_path: Path) -> None:
     place = file_of(tmp_path)
     place.rename(place.with_name(place.name.replace(".params.", f".{OPERATIONS}.")))

@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..language.errors import CatalogueError
+from ..language.errors import CatalogueError, SymformerError
 from .codec import from_data, to_data
 from .record import OPERATIONS, Record, with_letters
 
@@ -37,7 +37,7 @@ class Store:
         """The record of a quantity; None where there is none that can be read."""
         place = self._place(quantity)
         try:
-            if place is None or place.stat().st_size > MOST:
+            if place is None or not place.is_file() or place.stat().st_size > MOST:  # a pipe would be waited for
                 return None
             said = json.loads(place.read_text("utf-8"))
             if not isinstance(said, dict) or said.get("key") != self.key or said.get("digest") != _of(said["record"]):
@@ -45,7 +45,7 @@ class Store:
             with_letters(said["record"]["letters"])
             found: Record = from_data(Record, said["record"])
             _ = found.operations if quantity == OPERATIONS else found.counted
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, CatalogueError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, SymformerError):
             return None
         return found
 
