@@ -127,7 +127,10 @@ def test_layers_that_look_back_on_all_and_on_a_window(
     [
         ({"num_hidden_layers": 1}, "no layer of the kind 'full_attention'"),
         ({"layer_types": "all"}, "'layer_types' is not a list of sliding_attention and full_attention"),
-        ({"layer_types": [LOCAL, "linear"]}, "'layer_types' is not a list of sliding_attention and full_attention"),
+        (
+            {"layer_types": [LOCAL, "linear"]},
+            "'layer_types' has a layer 'linear' in the config; only sliding_attention",
+        ),
         (
             {"layer_types": [LOCAL, GLOBAL], "num_hidden_layers": 3},
             "has 2 layers in the config and 'num_hidden_layers'",

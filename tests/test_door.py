@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+import transformers
 from click.testing import CliRunner, Result
 
 import symformer as sf
@@ -91,6 +93,28 @@ def test_a_size_that_is_none_is_refused(fields: dict[str, Any], tmp_path: Path) 
     place = tmp_path / "config.json"
     place.write_text(json.dumps({**ARCEE, **fields}))
     assert run("show", str(place)).exit_code == 2
+
+
+SMALL = {"vocab_size": 97, "hidden_size": 24, "num_attention_heads": 6}
+# What no architecture reads, and the class does: a null, a list left out, layers of another kind.
+OTHER: list[dict[str, Any]] = [
+    {"model_type": "falcon", "architectures": ["FalconForCausalLM"], **SMALL, "num_hidden_layers": 3, "bias": None},
+    {"model_type": "llama", "architectures": ["LlamaForCausalLM"], **SMALL, "attention_dropout": None},
+    {"model_type": "nemotron_h", "architectures": ["NemotronHForCausalLM"], **SMALL, "layers_block_type": None},
+    {"model_type": "deepseek_v2", "architectures": ["DeepseekV2ForCausalLM"], **SMALL, "num_experts_per_tok": None},
+]
+
+
+@pytest.mark.parametrize("config", OTHER, ids=lambda config: config["model_type"])
+def test_what_nothing_composed_reads_is_asked_of_the_code(config: dict[str, Any], tmp_path: Path) -> None:
+    """Held to the elements of the class that transformers makes of the same file."""
+    place = tmp_path / "config.json"
+    place.write_text(json.dumps(config))
+    with torch.device("meta"):
+        made = getattr(transformers, config["architectures"][0])(transformers.AutoConfig.from_pretrained(tmp_path))
+    document = json.loads(run("show", str(place), "--json").stdout)
+    assert document["provenance"]["by"] == "trace"
+    assert document["value"] == sum(each.numel() for each in made.parameters())
 
 
 def test_an_option_is_of_what_is_composed(path: str) -> None:

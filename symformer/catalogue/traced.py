@@ -120,11 +120,15 @@ class Traced(Component):
             # A list of bare parameters is repeated itself: its star stands last, and no module is between.
             owner = path if path.endswith("*") else path.rpartition(".")[0]
             modules[owner, counts].append(Weight(path, shape))
+        owners = {module for module, _ in modules}
         for (module, counts), weights in modules.items():
+            words = module.split(".")
+            if any(other.startswith(f"{module}.") for other in owners):
+                words.append("")  # it holds modules, and its own weights stand among them
             nowhere = Tensor(module or "weights", ())
             held = tuple(weights)
             entry = Entry(Kind.OBSERVED, nowhere.name, (), nowhere, weights=held, measured=self.quantity, module=True)
-            tree.scope(module.split("."), counts).items.append(entry)
+            tree.scope(words, counts).items.append(entry)
         return Ledger(tree.root, None)
 
 

@@ -35,8 +35,12 @@ class Layers:
             counts = {
                 kind: whole_times * self.pattern.count(kind) + self.pattern[:rest].count(kind) for kind in self.sizes
             }
-        elif not isinstance(listed, list) or not all(isinstance(kind, str) and kind in self.sizes for kind in listed):
+        elif not isinstance(listed, list) or not all(isinstance(kind, str) for kind in listed):
             raise ConfigError(f"{self.name!r} is not a list of {' and '.join(self.sizes)} in the config")
+        elif odd := [kind for kind in listed if kind not in self.sizes]:
+            raise UnreadError(
+                f"{self.name!r} has a layer {shown(odd[0])} in the config; only {' and '.join(self.sizes)} are known"
+            )
         else:
             counts = {kind: listed.count(kind) for kind in self.sizes}
             if len(listed) != depth:
@@ -85,7 +89,8 @@ class Spelt(Layers):
         if listed is None and isinstance(word := config.get(self.word), str):
             return [self.letters.get(each, each) for each in word]
         if not isinstance(listed, list):
-            raise ConfigError(f"{self.name!r} is {shown(listed)} in the config, or left out; it is a list of kinds")
+            refused = UnreadError if listed is None else ConfigError
+            raise refused(f"{self.name!r} is {shown(listed)} in the config, or left out; it is a list of kinds")
         return listed
 
     def deep(self, config: Config, listed: Any) -> int:

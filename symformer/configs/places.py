@@ -50,8 +50,8 @@ class Field:
         found = {name: config[name] for name in self.names if name in config}
         found = {name: value for name, value in found.items() if not (self.auto and value == "auto")}
         for name in [name for name, value in found.items() if value is None]:
-            if not self.null:
-                raise ConfigError(
+            if not self.null:  # some classes take it, and do what nothing composed does
+                raise UnreadError(
                     f"{name!r} is null in the config, and {size} ({letter(size).meaning}) is a whole number; give one, "
                     "or leave the field out"
                 )
@@ -59,7 +59,7 @@ class Field:
         if not found:
             if self.default is None:
                 names = " or ".join(map(repr, self.names))
-                raise ConfigError(f"the config has no {names}, and {size} ({letter(size).meaning}) has no default")
+                raise UnreadError(f"the config has no {names}, and {size} ({letter(size).meaning}) has no default")
             return self.default
         numbers = {name: whole_number(name, value) for name, value in found.items()}
         if len(set(numbers.values())) > 1:
@@ -188,7 +188,8 @@ class Switch:
         """The option. Raises ConfigError."""
         value = config.get(self.name, self.default)
         if not isinstance(value, bool):
-            raise ConfigError(f"{self.name!r} is {shown(value)} in the config, which is not true or false")
+            refused = UnreadError if value is None else ConfigError
+            raise refused(f"{self.name!r} is {shown(value)} in the config, which is not true or false")
         return value
 
     def write(self, option: Any) -> Any:
@@ -232,7 +233,8 @@ class Chance:
         """Whether there is anything to drop. Raises ConfigError."""
         value = config.get(self.name, self.default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
-            raise ConfigError(
+            refused = UnreadError if value is None else ConfigError
+            raise refused(
                 f"{self.name!r} is {shown(value)} in the config; a probability of dropout is from 0 to less than 1"
             )
         return value > 0

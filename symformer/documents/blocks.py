@@ -11,7 +11,8 @@ from sympy import Expr
 
 from ..formulas.derivation import Chain
 from ..language.notation.text import text
-from ..language.notation.tree import Cross, Minus, Sum, Tree, terms_tree, tree
+from ..language.notation.tree import Cross, Minus, Sum, Tree, sizes_of, terms_tree, tree
+from ..language.symbols import letter
 from ..ledger.facts import ONE
 
 
@@ -147,6 +148,12 @@ class Table:
         return len(self.rows) > _FEW or lines > _ROWS
 
     @property
+    def tall(self) -> bool:
+        """Whether a cell has a fraction, which is taller than a line."""
+        cells = [cell for row in (self.head, *self.rows) for cell in row]
+        return any("/" in text(piece.shown) for cell in cells for piece in cell if isinstance(piece, Math))
+
+    @property
     def _longest(self) -> list[int]:
         return [
             max(sum(map(_length, cell)) for cell in column) for column in zip(*(self.rows or [self.head]), strict=True)
@@ -230,12 +237,19 @@ def _carried(piece: Tree) -> tuple[str, Tree]:
 
 
 def _breadth(shown: Tree) -> int:
-    """The room of mathematics in characters of prose: capitals are wide, subscripts small, and no dot is printed."""
+    """The room of mathematics in characters of prose: capitals are wide, subscripts small, and no dot is printed but
+    beside a size that goes by a whole name, which is as wide as it is long.
+    """
     spelt = text(shown)
+    words = sorted({letter(size).name for size in sizes_of(shown) if letter(size).word}, key=len, reverse=True)
+    for word in words:
+        spelt = re.sub(rf"(?<![A-Za-z_]){re.escape(word)}(?![A-Za-z_])", "\N{BLACK SQUARE}" * len(word), spelt)
+    dotted = [term for term in re.split(" [+-] ", spelt) if "\N{BLACK SQUARE}" in term]
+    dots = 2 * sum(len(re.findall(r"(?<! )·", term)) for term in dotted)  # with the room around each
     capitals = sum(character.isupper() for character in spelt)
     digits = sum(character.isdigit() for character in spelt)
     small = sum(len(word) for word in re.findall(r"_([a-z]+)", spelt))
-    return len(spelt) - spelt.count("·") + (3 * capitals - digits - 5 * small) // 10
+    return len(spelt) - spelt.count("·") + dots + (3 * capitals - digits - 5 * small) // 10
 
 
 def _length(piece: Piece) -> int:

@@ -44,3 +44,12 @@ def listed(*notes: Line) -> list[Piece]:
     for index, note in enumerate(notes):
         joined += [" and " if index and index == len(notes) - 1 else ", " if index else "", *note]
     return joined
+
+
+def maybe(said: object, *pieces: Piece) -> Line:
+    """Pieces of a line that stand there only where there is something to say."""
+    return pieces if said else ()
+
+
+def capital(words: str) -> str:
+    return words[0].upper() + words[1:]

@@ -93,6 +93,12 @@ class Subject:
         return ["The sizes of ", Code(self.name), " are those of its ", file, " at commit ", Code(commit), "."]
 
     @property
+    def assumed(self) -> Line:
+        """What its config does not say, and how it was read then, as a sentence; nothing where it says all."""
+        said = self.model.provenance.assumed
+        return ["Of its ", Code("config.json"), f": {'; '.join(said)}."] if said else []
+
+    @property
     def line(self) -> Line:
         """Its name in a sentence, with all that was set: gpt2 with E = 1,024, one rank of llama-2-70b with N_tp = 8."""
         pieces: list[Piece] = ["one rank of " if self.placed else "", Code(self.name)]

@@ -1,0 +1,176 @@
+"""The parts of a model in a chapter: where each stands, what it holds, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from sympy import Expr, Mul, Symbol, expand
+
+from ..architectures.base import Architecture
+from ..components.base import Component
+from ..formulas.account import Line as AccountLine
+from ..formulas.derivation import Section
+from ..formulas.formula import Formula
+from ..language.notation.tree import Label
+from ..language.shapes import shape_line
+from ..language.symbols import letter
+from ..models.model import Model
+from ..quantities import quantity as find_quantity
+from .blocks import Block, Code, Equation, Heading, Line, Math, Paragraph, Piece, Table
+from .sentences import capital, listed, maybe, sentence
+
+
+def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
+    """What a part is, with the sizes that it has where it stands for those that its class has by itself."""
+    if not isinstance(line.part, Component) or line.among is not None:
+        return []
+    part = line.part.under(formula.simplified)
+    sizes: dict[Symbol, Expr] = {}
+    for each in fields(part):
+        if isinstance(each.default, Symbol):
+            sizes.setdefault(each.default, getattr(part, each.name))
+    reads = next((entry.inputs[0].shape for below in line.walk() if (entry := below.entry) and entry.inputs), ())
+    takes = shape_line(part.shapes).inputs
+    width = takes[0].dims[-1] if takes and takes[0].dims else None
+    if isinstance(width, Symbol) and reads and not letter(width).run:
+        sizes.setdefault(width, reads[-1])
+    return sentence(part.about, sizes)
+
+
+def parts(model: Model, formula: Formula) -> list[Block]:
+    question = find_quantity(formula.measure.name)
+    sections = list(formula.derivation)
+    blocks: list[Block] = []
+    for section in sections[:-1]:
+        if not section.composite and section.chain is not None:
+            blocks += _part(formula, section, question.columns)
+    blocks += _silent(formula)
+    blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
+    composites = [section for section in sections[:-1] if section.composite]
+    for section in composites:
+        if section.chain is None:
+            continue
+        title = _title(section)
+        shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) else title
+        blocks.append(Heading(1, ["The ", shown], f"{formula.id}.{section.line.key}"))
+        blocks += [*_places(section, formula), Equation(section.chain)]
+    whole = sections[-1]
+    if whole.chain is None:
+        return blocks
+    reading = model.provenance.of(formula.measure.name).reading
+    part = reading is None and not isinstance(model.component, Architecture)
+    blocks.append(Heading(1, ["The whole" if part else "The model"], formula.id))
+    if not whole.composite and whole.terms:
+        blocks.append(_term_table(whole, question.columns, formula))
+    return [*blocks, Equation(whole.chain)]
+
+
+def _title(section: Section) -> Piece:
+    """What a section is called: a part by its title, a module that nobody composed as its result is."""
+    line = section.line
+    if isinstance(line.part, Component):
+        return line.part.title if line.among is None else Code(line.name)
+    label = section.chain.labels[0] if section.chain else None
+    return Code(label.name if isinstance(label, Label) else line.name)
+
+
+def _part(formula: Formula, section: Section, columns: tuple[str, str]) -> list[Block]:
+    blocks: list[Block] = [Heading(2, [_title(section)], f"{formula.id}.{section.line.key}")]
+    blocks += _places(section, formula)
+    blocks.append(_term_table(section, columns, formula))
+    if section.chain:
+        blocks.append(Equation(section.chain))
+    return blocks
+
+
+def _places(section: Section, formula: Formula) -> list[Block]:
+    """Every place where a part stands and what it is there: one paragraph for those of which the same is true."""
+    said: list[tuple[list[Piece], list[AccountLine]]] = []
+    for line in section.lines:
+        about = about_part(line, formula)
+        same = next((lines for other, lines in said if other == about), None)
+        if same is None:
+            said.append((about, [line]))
+        else:
+            same.append(line)
+    blocks: list[Block] = []
+    for about, lines in said:
+        where: list[Piece] = []
+        for line in lines:
+            one = _layers(line, formula, first=not where)
+            path = Code(line.path or line.name)
+            some = line.count == 1 and _elsewhere(line, formula)
+            where += [*maybe(where, "; " if some or line.count != 1 else ", "), *maybe(line.count != 1, *one)]
+            where += [*maybe(some, "what not every " if where else "What not every "), path, *maybe(some, " has")]
+            if not isinstance(line.part, Component) and (apart := _apart(line, formula)):
+                where += [" without ", *listed(*([Code(other)] for other in apart))]
+        blocks.append(Paragraph([*where, *([". ", *about] if about else [":"])]))
+    return blocks
+
+
+def _layers(line: AccountLine, formula: Formula, first: bool) -> Line:
+    """Which layers these are: all of one kind, or what those of several kinds share, or what some have beside that."""
+    if line.among is not None:
+        count, among = Math.of(line.count), Math.of(line.among)
+        return ["What " if first else "what ", count, " of the ", among, " layers have of their own, "]
+    if line.count in formula.totals:
+        return ["What all " if first else "what all ", Math.of(line.count), " layers have, "]
+    return ["One of " if first else "one of ", Math.of(line.count), " equal layers, "]
+
+
+def _elsewhere(line: AccountLine, formula: Formula) -> bool:
+    """Whether more stands at the same path: of a list of modules that are not alike, each kind is counted by itself."""
+    if isinstance(line.part, Component) or not line.path.endswith("*"):
+        return False
+    return any(other.path == line.path and other is not line for other in formula.root.parts())
+
+
+def _apart(line: AccountLine, formula: Formula) -> list[str]:
+    """What a module has inside it that is counted beside it, as a trace counts a list of layers."""
+    if not line.path or _elsewhere(line, formula):
+        return []
+    inside = {id(below) for below in line.walk()}
+    paths = dict.fromkeys(
+        other.path
+        for other in formula.root.parts()
+        if other.each != 0 and other.path.startswith(f"{line.path}.") and id(other) not in inside
+    )
+    return [path for path in paths if not any(path.startswith(f"{other}.") for other in paths)]
+
+
+def named(path: str, formula: Formula) -> Code:
+    """The name of a row; one that is the whole of what was asked about goes by the name of that."""
+    return Code(path if path.strip(" ") == path != "" else formula.id.rpartition(".")[0] + path)
+
+
+def _term_table(section: Section, columns: tuple[str, str], formula: Formula) -> Table:
+    rows: list[Sequence[Line]] = []
+    prefix = f"{section.line.path}." if section.line.path else ""
+    for _, term in section.terms:
+        name = term.label.removeprefix(prefix)
+        rows.append([[named(name, formula)], [Math.shape(term.factors)], [Math.of(expand(Mul(*term.factors)))]])
+    head: list[Line] = [[columns[0].capitalize()], [columns[1].capitalize()], [capital(formula.measure.unit)]]
+    return Table(head, rows, "lll")
+
+
+def _silent(formula: Formula) -> list[Block]:
+    """The modules that add nothing, in themselves or below, and why a tied one does not."""
+    counting = [line.path for line in formula.root.walk() if line.each != 0]
+    names = [
+        row.path
+        for row in formula.rows
+        if row.each == 0 and not any(path == row.path or path.startswith(f"{row.path}.") for path in counting)
+    ]
+    if not names:
+        return []
+    line: list[Piece] = ["These add nothing: "]
+    for index, name in enumerate(names):
+        line += [", " if index else "", named(name, formula)]
+    line.append(".")
+    for _, account in formula.root.leaves():
+        entry = account.entry
+        if account.each == 0 and entry and entry.shared and entry.module:
+            line += [" ", Code(entry.path), " reads ", Code(entry.shared[0].path)]
+            line += [", which is counted where it is stored." if formula.measure.name == "params" else "."]
+    return [Paragraph(line)]

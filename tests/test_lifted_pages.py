@@ -1,0 +1,92 @@
+"""The pages of a model that was read off its code: what stands where, what is told apart, and who answered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from symformer.catalogue.record import Record, opened
+from symformer.catalogue.traced import Traced
+from symformer.documents.blocks import Equation, Heading, Table
+from symformer.documents.derivation import document
+from symformer.documents.formats import render
+from symformer.language.notation.text import text
+from symformer.language.symbols import SYMBOLS, E, H, L, V, name_size
+from symformer.ledger.facts import ONE
+from symformer.models.provenance import Place, Reading
+
+LETTERS = {"vocab": "V", "width": "E", "depth": "L", "inner": "H", "heads": "num_heads", "each": "d_kv"}
+HEADS, WIDTH = (name_size(LETTERS[name]) for name in ("heads", "each"))
+NUMBERS = {"vocab": 97, "width": 24, "depth": 3, "inner": 57, "heads": 5, "each": 7}
+
+
+def page(counts: Any, **known: Any) -> tuple[str, Any]:
+    """A model that stores what these say, as Markdown and as blocks."""
+    traced = Traced(title="Rings", stem="rings", counts=counts)
+    read = Reading(points=3, builds=40, seed=1, versions={"torch": "2"})
+    places = {letter: Place(name) for name, letter in LETTERS.items()}
+    made = Record(letters=LETTERS, places=places, reading=read, traced=traced, config=NUMBERS)
+    whole = document(opened("rings", lambda _: replace(made, **known)), ["params"], "0")
+    return render(whole, "md", "typst").decode(), whole
+
+
+def test_a_list_of_modules_that_are_not_alike() -> None:
+    """As T5's: each block has attention, and not every one a table of distances."""
+    blocks = {
+        ("encoder.block.*.attention.query", (E, E)): (L,),
+        ("encoder.block.*.attention.distances", (H, E)): (ONE,),
+        ("encoder.norm", (E,)): (),
+        ("decoder.block.*.attention.query", (E, E)): (L,),
+        ("decoder.block.*.attention.key", (E, E)): (L,),
+        ("decoder.norm", (E,)): (),
+    }
+    counts = {(f"{path}.weight", shape): several for (path, shape), several in blocks.items()}
+    written, whole = page(counts)
+    assert "One of $`L`$ equal layers, `encoder.block.*`:" in written
+    assert "What not every `encoder.block.*` has:" in written
+    assert "`encoder` without `encoder.block.*`, `decoder` without `decoder.block.*`:" in written
+    named = [text_of(block) for block in whole.blocks if isinstance(block, Heading)]
+    assert len(named) == len(set(named))
+
+
+def text_of(block: Heading) -> str:
+    return "".join(piece if isinstance(piece, str) else getattr(piece, "text", "") for piece in block.line)
+
+
+def test_the_weights_of_a_module_that_holds_modules_are_its_own() -> None:
+    """As BERT's head: a bias beside the module that makes what it is added to. E² + E + V, by hand."""
+    counts = {
+        ("cls.predictions.bias", (V,)): (),
+        ("cls.predictions.transform.weight", (E, E)): (),
+        ("cls.predictions.transform.bias", (E,)): (),
+    }
+    written, _ = page(counts)
+    assert r"N_{\mathrm{cls.predictions}}" in written or r"N_{\mathrm{predictions}}" in written
+    first = next(line for line in written.splitlines() if line.startswith(r"N_{\mathrm{predictions}} &="))
+    assert "V" in first
+    model = opened("rings", lambda _: Record(letters=LETTERS, traced=Traced(stem="rings", counts=counts)))
+    assert model.params.part("cls.predictions").code() == "E**2 + V + E"
+
+
+def test_sizes_that_go_by_their_names_are_as_wide_as_these() -> None:
+    counts = {(f"part_{place}.weight", (SYMBOLS[letter], HEADS, WIDTH)): () for place, letter in enumerate("EHVL")}
+    _, whole = page(counts)
+    shown = next(block for block in whole.blocks if isinstance(block, Equation) and block.key)
+    # E·num_heads·d_kv: 14 letters and two dots with room around them, so of four such terms three fill a line
+    assert [text(row).count("num_heads") for _, row in shown.rows] == [3, 1]
+
+
+def test_a_row_with_a_fraction_is_taller() -> None:
+    _, whole = page({("part.weight", (E * H / L, E)): (), ("other.weight", (V,)): ()})
+    assert any(block.tall for block in whole.blocks if isinstance(block, Table))
+    _, whole = page({("part.weight", (L, E)): (), ("other.weight", (V,)): ()})
+    assert not any(block.tall for block in whole.blocks if isinstance(block, Table))
+
+
+def test_a_page_says_who_answered_and_what_was_assumed() -> None:
+    counts = {("part.weight", (L, E)): ()}
+    written, _ = page(counts)
+    assert "catalogue" not in written
+    written, _ = page(counts, by="catalogue", assumed=("no 'architectures': read as RingsForCausalLM",))
+    assert "This formula is from the catalogue of symformer" in written
+    assert "Of its `config.json`: no 'architectures': read as RingsForCausalLM." in written
