@@ -25,14 +25,14 @@ ROPE_TAKES = (
     *("beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor", "mscale", "mscale_all_dim", "truncate"),
     *("short_factor", "long_factor"),
 )
+DIVIDED_BY = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
 PARTLY = "partial_rotary_factor"  # which part of a head turns, as rotary positions have it
 
 
 def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) -> None:
     """Raise ConfigError for rotary positions that are not known to leave the shape of their angles as it is."""
     if name == "rope_theta":
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be a number above 0")
+        _above_nothing(name, value)
         return
     if value is None:
         return
@@ -47,9 +47,17 @@ def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) ->
         if value.get(each) is None:
             raise ConfigError(f"{name!r} is of the type {kind!r} in the config, which asks for {each!r}")
     for each, given in value.items():
+        if each == "rope_theta" or (each in DIVIDED_BY and given is not None):
+            _above_nothing(f"{name}.{each}", given)
         known_part = each == PARTLY and (partly or given in (1, None))
         if each not in ROPE_TAKES and not known_part:
             raise UnreadError(
                 f"{name!r} has {each!r} = {shown(given)} in the config, which is not known here; remove it if it "
                 "changes nothing"
             )
+
+
+def _above_nothing(name: str, value: Any) -> None:
+    """Raise ConfigError for what is no number above 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be a number above 0")
