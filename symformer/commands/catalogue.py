@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from . import arguments
 from .shell import Command
 from .terminal import put_json, say, table
+
+if TYPE_CHECKING:
+    from ..catalogue.shelf import Kept
 
 
 @click.command("catalogue", cls=Command)
@@ -16,26 +21,24 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     """List the classes in the catalogue.
 
     A config.json of one of them is answered without torch. With WORDS, those whose class or model type has one of
-    them. Structures are told apart by the switches that change what a class stores or does.
+    them. A class is known with each of its switches turned, where these change what it stores or does.
     """
+    from ..catalogue.record import OPERATIONS
     from ..catalogue.shelf import classes, on_shelf
     from ..language.errors import UnknownNameError
 
-    facts = []
+    facts: list[dict[str, Any]] = []
     for name in classes():
-        entries = [entry for entry, _ in on_shelf(name)]
-        types = list(dict.fromkeys(each for entry in entries for each in entry.model_types))
-        if words and not any(word.lower() in text.lower() for word in words for text in (name, *types)):
+        kept = on_shelf(name)
+        if kept is None or (words and not any(word.lower() in text.lower() for word in words for text in _names(kept))):
             continue
-        versions = dict.fromkeys(", ".join(f"{each} {v}" for each, v in entry.versions.items()) for entry in entries)
-        operations = sum("operations" in entry.records for entry in entries)
         facts.append(
             {
                 "class": name,
-                "types": types,
-                "structures": len(entries),
-                "with operations": operations,
-                "read with": list(versions),
+                "types": list(kept.entry.model_types),
+                "switches": sorted({field for turn in kept.turns for field in turn.fields}),
+                "operations": OPERATIONS in kept.records,
+                "read with": ", ".join(f"{each} {version}" for each, version in kept.entry.versions.items()),
             }
         )
     if words and not facts:
@@ -43,7 +46,11 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         put_json(facts)
         return
-    rows = [[str(each["class"]), ", ".join(each["types"]), str(each["structures"])] for each in facts]  # type: ignore[arg-type]
-    table(["class", "model types", "structures"], rows, "llr")
-    for versions in dict.fromkeys(one for each in facts for one in each["read with"]):  # type: ignore[attr-defined]
+    rows = [[each["class"], ", ".join(each["types"]), ", ".join(each["switches"])] for each in facts]
+    table(["class", "model types", "switches it may have turned"], rows, "lll")
+    for versions in dict.fromkeys(each["read with"] for each in facts):
         say(f"read off their code with {versions}, and held to it at random configs")
+
+
+def _names(kept: Kept) -> tuple[str, ...]:
+    return (kept.entry.name, *kept.entry.model_types)

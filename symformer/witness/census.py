@@ -27,9 +27,10 @@ from ..quantities import quantity as find_quantity
 from .classes import of_head, types
 from .crew import Lost, crew
 from .drawing import ENTRY, usual
+from .placing import PLACES, whole_numbers
 from .raised import sentence
 from .results import Trace, UnbuiltError
-from .sources import PLACES, trace_type, whole_numbers
+from .sources import trace_type
 
 OURS = json.dumps(
     {"kept by": "symformer census", "until": "all its results are there"}
