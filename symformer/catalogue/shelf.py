@@ -8,6 +8,7 @@ never passed over. Where no entry is of a config's structure, nothing here answe
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -30,7 +31,8 @@ from .traced import STORED
 FOLDER = Path(__file__).parent / "shelf"
 TYPES = "_types.json"  # beside the classes, which of them each model type is read as
 BESIDE = ("architectures", "model_type")  # fields that say which class it is, and not which structure
-EACH = "each layer"  # of a list with one kind of layers, that kind
+TYPE = re.compile("[a-z0-9][a-z0-9_-]*", re.IGNORECASE)
+EACH = "layers"  # of a list of layers that repeats a pattern at any depth, that pattern
 
 
 def _rotary(value: Any) -> bool:
@@ -57,7 +59,7 @@ class Shelved:
     """One class: which fields of its configs say what. A field of a part is written text_config.hidden_size."""
 
     name: str  # of the class
-    model_types: tuple[str, ...]  # whose configs are read as this class where they name none
+    model_type: str  # whose configs are read as this class
     versions: Mapping[str, str]
     part: str = ""  # of a config that holds several, the one that the class is made from
     parts: tuple[str, ...] = ()  # fields that hold configs themselves
@@ -65,6 +67,7 @@ class Shelved:
     sizes: Mapping[str, int]  # fields that are sizes -> what the class takes where a config leaves one out
     follows: Mapping[str, Expr] = field(default_factory=dict)  # and those that then follow from others
     nulls: tuple[str, ...] = ()  # of these, the fields in which null is as good as nothing
+    asked: tuple[str, ...] = ()  # fields that a config has to give, those of a part where it gives that part
     depth: str = ""  # the field that says how long a list of layers is
     idle: Mapping[str, str] = field(default_factory=dict)  # fields that change nothing -> what they hold, of HOLDS
     apart: bool = False  # whether its switches are known only one at a time
@@ -72,7 +75,10 @@ class Shelved:
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """Switches that are not as the class has them by default, and its records where just these are turned."""
+    """Switches that are not as the class has them by default, and its records where just these are turned.
+
+    Without records what these change is not known, and not what each of them changes.
+    """
 
     fields: Mapping[str, Any]
     said: Mapping[str, Any] = field(default_factory=dict)  # other fields that are then by default something else
@@ -98,10 +104,10 @@ class Matched:
 
 
 @cache
-def on_shelf(name: str) -> Kept | None:
-    """What is kept of a class, if anything. Raises CatalogueError for a file that is damaged."""
-    place = FOLDER / f"{name}.json"
-    if not name.isidentifier() or not name[0].isupper() or not place.is_file():
+def on_shelf(name: str, model_type: str) -> Kept | None:
+    """What is kept of a class for configs of a type, if anything. Raises CatalogueError where it is damaged."""
+    place = FOLDER / f"{name}.{model_type}.json"
+    if not name.isidentifier() or not TYPE.fullmatch(model_type) or not place.is_file():
         return None
     return read(json.loads(place.read_text("utf-8")))
 
@@ -116,15 +122,16 @@ def read(data: Mapping[str, Any]) -> Kept:
     )
 
 
-def classes() -> list[str]:
-    """The classes that have an entry."""
-    return sorted(place.stem for place in FOLDER.glob("*.json") if place.name != TYPES)
+def classes() -> list[tuple[str, str]]:
+    """The classes that have an entry, each with the model type whose configs are read as it."""
+    found = (place.stem.partition(".") for place in FOLDER.glob("*.json") if place.name != TYPES)
+    return sorted((name, model_type) for name, _, model_type in found)
 
 
 def find(config: Mapping[str, Any]) -> Find | None:
     """What the catalogue knows of a config, by quantity; None where it holds nothing of this structure."""
-    for name in _classes(config):
-        if (kept := on_shelf(name)) is not None and (at := matched(kept, config)) is not None:
+    for name, model_type in _classes(config):
+        if (kept := on_shelf(name, model_type)) is not None and (at := matched(kept, config)) is not None:
             assumed = (f"no 'architectures': read as {name}",) * (config.get("architectures") is None)
             return finder(kept, at, assumed)
     return None
@@ -183,10 +190,15 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
                 return None
         elif name not in kept.switches and name not in BESIDE and last(name) not in (*INERT, "architectures"):
             return None
+    given = {name.partition(".")[0] for name in fields}
+    if any(name not in fields and ("." not in name or name.partition(".")[0] in given) for name in entry.asked):
+        return None
     left = [name for name in entry.sizes if name not in numbers]
     numbers |= {name: entry.sizes[name] for name in left if name not in entry.follows}
     try:
         if not _followed(kept, numbers, [name for name in left if name in entry.follows]):
+            return None
+        if _deep(kept, fields, numbers):
             return None
         turned = _turned(kept, fields, numbers.get(entry.depth, 0))
         if turned is None or STORED not in (known := records(kept, turned)) or _broken(known[STORED], numbers):
@@ -208,7 +220,7 @@ def _fields(entry: Shelved, config: Mapping[str, Any]) -> dict[str, Any] | None:
     except ConfigError:
         return None
     own = config.get(entry.part) if entry.part else config
-    if config.get("model_type") not in entry.model_types or not isinstance(own, Mapping):
+    if config.get("model_type") != entry.model_type or not isinstance(own, Mapping):
         return None
     found: dict[str, Any] = {}
     for name, value in own.items():
@@ -225,6 +237,13 @@ def _fields(entry: Shelved, config: Mapping[str, Any]) -> dict[str, Any] | None:
                 return None
             found |= {f"{name}[{place}]": each for place, each in enumerate(value)}
     return found
+
+
+def _deep(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> bool:
+    """Whether a config lists the layers of a depth that is not its own, in no pattern that is known at any depth."""
+    usual = kept.entry.sizes.get(kept.entry.depth, 0)
+    lists = (name for name, value in kept.switches.items() if isinstance(value, list) and len(value) == usual > 0)
+    return numbers.get(kept.entry.depth, 0) != usual and any(name in fields for name in lists)
 
 
 def _turned(kept: Kept, fields: Mapping[str, Any], depth: int) -> tuple[int, ...] | None:
@@ -300,20 +319,19 @@ def letters_of(kept: Kept) -> Mapping[str, str]:
 
 
 def same(ours: Any, theirs: Any, depth: int) -> bool:
-    """Whether two values of a field are the same, true and 1 apart; a list of one kind of layers, at any depth."""
+    """Whether two values of a field are the same, true and 1 apart; a list of layers in a pattern, at any depth."""
     if isinstance(ours, dict) and [*ours] == [EACH]:
-        return isinstance(theirs, list) and theirs == [ours[EACH]] * depth
+        ours = [ours[EACH][layer % len(ours[EACH])] for layer in range(depth)]
     return json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True)
 
 
-def _classes(config: Mapping[str, Any]) -> Iterator[str]:
-    """The class that a config names, or the one that its type is read as."""
-    match config.get("architectures"):
-        case [str(name)]:
-            yield name
-        case None if isinstance(model_type := config.get("model_type"), str):
-            if name := _index().get(model_type, ""):
-                yield name
+def _classes(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The class that a config names, or the one that its type is read as, and the type."""
+    match config.get("architectures"), config.get("model_type"):
+        case [str(name)], str(model_type):
+            yield name, model_type
+        case None, str(model_type) if name := _index().get(model_type, ""):
+            yield name, model_type
 
 
 @cache

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from . import arguments
 from .shell import Command
 from .terminal import put_json, say, table
-
-if TYPE_CHECKING:
-    from ..catalogue.shelf import Kept
 
 
 @click.command("catalogue", cls=Command)
@@ -28,29 +25,27 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     from ..language.errors import UnknownNameError
 
     facts: list[dict[str, Any]] = []
-    for name in classes():
-        kept = on_shelf(name)
-        if kept is None or (words and not any(word.lower() in text.lower() for word in words for text in _names(kept))):
+    for name, model_type in classes():
+        kept = on_shelf(name, model_type)
+        if kept is None or (words and not any(word.lower() in f"{name} {model_type}".lower() for word in words)):
             continue
         facts.append(
             {
                 "class": name,
-                "types": list(kept.entry.model_types),
+                "type": model_type,
                 "switches": sorted({field for turn in kept.turns for field in turn.fields}),
                 "operations": OPERATIONS in kept.records,
                 "read with": ", ".join(f"{each} {version}" for each, version in kept.entry.versions.items()),
             }
         )
     if words and not facts:
-        raise UnknownNameError("class or model type", " ".join(words), classes(), "symformer catalogue has them all")
+        raise UnknownNameError(
+            "class or model type", " ".join(words), dict(classes()), "symformer catalogue has them all"
+        )
     if as_json:
         put_json(facts)
         return
-    rows = [[each["class"], ", ".join(each["types"]), ", ".join(each["switches"])] for each in facts]
-    table(["class", "model types", "switches it may have turned"], rows, "lll")
+    rows = [[each["class"], each["type"], ", ".join(each["switches"])] for each in facts]
+    table(["class", "model type", "switches it may have turned"], rows, "lll")
     for versions in dict.fromkeys(each["read with"] for each in facts):
         say(f"read off their code with {versions}, and held to it at random configs")
-
-
-def _names(kept: Kept) -> tuple[str, ...]:
-    return (kept.entry.name, *kept.entry.model_types)

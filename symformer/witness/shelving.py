@@ -42,6 +42,8 @@ from .trying import OLDER, TOKENS, Trials, holds, lists, others
 
 LIMIT = 1800  # seconds for a class
 DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
+FEW = 6  # layers of a trial: more tell no more of a field whose own value is tried from 1 up
+DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # at which a list of layers shows whether it repeats a pattern
 TRIALS = 4  # draws of all sizes, in which a size that follows from others shows which
 TIMES = (2, 3, 4, 6)  # what each size is then multiplied by: quotients stay whole
 MOST = 8  # switches that meet in pairs are read in pairs, so many of these at most
@@ -55,7 +57,7 @@ class Shelving:
     def __init__(self, source: Source, target: str) -> None:
         self.source, self.target = source, target
         self.trials = Trials(source)
-        self.usual = self.trials.said({})
+        self.usual = self.trials.usual
         self.numbers = whole_numbers(self.trials.default)
         self.depth = ""  # the field that says how many layers there are, where that is a size
         self.left: dict[str, str] = {}  # what was left out, and why
@@ -85,7 +87,7 @@ class Shelving:
 
     def _records(self, turned: Mapping[str, Any]) -> dict[str, Record]:
         """What a structure stores, and its operations where they are recognised. Raises WitnessError."""
-        find = records_of(self.source, self.trials.fields(turned), self.target)
+        find = records_of(self.source, self.trials.fields(self.trials.filled(turned)), self.target)
         found = {STORED: find(STORED)}
         with suppress(SymformerError):
             found[OPERATIONS] = find(OPERATIONS)
@@ -96,14 +98,14 @@ class Shelving:
         before = self.trials.told({})
         for name, value in self.usual.items():
             switch = isinstance(value, bool) and last(name) not in INERT
-            if switch and self.trials.told({name: not value}) not in (None, before):
+            if switch and self.trials.told(self.trials.filled({name: not value})) not in (None, before):
                 yield name
 
     def _turn(self, fields: Mapping[str, Any], known: Mapping[str, Any]) -> Structure | None:
         """The records with some switches turned; None where they cannot be kept beside the usual ones, and why."""
         why = ", ".join([self.source.name, *(f"{name}={value}" for name, value in fields.items())])
         try:
-            config = self.trials.config(fields)
+            config = self.trials.config(self.trials.filled(fields))
             if whole_numbers(config) != self.numbers:
                 raise WitnessError("it changes what other sizes are where a config leaves them out")
             found = self._records(fields)
@@ -116,22 +118,30 @@ class Shelving:
 
     def _short(self, turn: Structure, usual: Mapping[str, Any]) -> dict[str, Any]:
         fields, records = turn
-        said = self.trials.said(fields)
+        said = self.trials.said(self.trials.filled(fields))
         return {
             "fields": fields,
             "said": {
-                name: self._switch(value)
+                name: self._switch(name, value)
                 for name, value in said.items()
                 if name not in fields and value != self.usual.get(name) and last(name) not in INERT
             },
             "records": {name: short(to_data(each), usual[name]) for name, each in records.items()},
         }
 
-    def _switch(self, value: Any) -> Any:
-        """What a field says, where a list of one kind of layers says that kind."""
-        if isinstance(value, list) and len(value) == self.numbers.get(self.depth) and len(set(map(str, value))) == 1:
-            return {EACH: value[0]}
-        return value
+    def _switch(self, name: str, value: Any) -> Any:
+        """What a field says, where a list of layers repeats a pattern at any depth that pattern."""
+        layers = self.numbers.get(self.depth, 0)
+        if not isinstance(value, list) or len(value) != layers:
+            return value
+        period = next(n for n in range(1, layers + 1) if value[n:] == value[: layers - n])
+        held = 2 * period <= layers
+        for depth in (*DEPTHS, 2 * layers, layers + 1):
+            given = None
+            with suppress(Exception):  # whatever somebody's config raises of a depth
+                given = self.trials.said({self.depth: depth}).get(name)
+            held = held and given == [value[layer % period] for layer in range(depth)]
+        return {EACH: value[:period]} if held else value
 
     def _entry(self, known: Mapping[str, Record], turns: Sequence[Structure]) -> dict[str, Any]:
         """The entry as data: which fields are sizes, which change nothing, and what all others say."""
@@ -143,7 +153,8 @@ class Shelving:
         self.depth = next((name for name in sizes if DEEP.search(name)), "")
         usual = {name: to_data(each) for name, each in known.items()}
         data: dict[str, Any] = {"records": usual, "turns": [self._short(turn, usual) for turn in turns]}
-        follows = dict(self._follows(sizes, letters_of(read(data | {"entry": _NOBODY, "switches": {}}))))
+        found = dict(self._follows(sizes, letters_of(read(data | {"entry": _NOBODY, "switches": {}}))))
+        follows = {name: expr for name, expr in found.items() if expr is not None}
         names = {name for fields, _ in turns for name in fields}
         beside = {
             name: value
@@ -153,10 +164,10 @@ class Shelving:
         tokens = {name: "token" for name in beside if name.endswith("_token_id")}
         idle = self._idle({name: value for name, value in beside.items() if name not in (*names, *tokens)}, turns)
         others = {name: value for name, value in beside.items() if name not in (*idle, *tokens)}
-        switches = {name: self._switch(value) for name, value in others.items()}
+        switches = {name: self._switch(name, value) for name, value in others.items()}
         entry = Shelved(
             name=self.source.name,
-            model_types=(self.source.model_type,),
+            model_type=self.source.model_type,
             versions=versions(),
             part=self.source.part,
             parts=tuple(self.trials.parts()),
@@ -164,28 +175,43 @@ class Shelving:
             sizes=sizes,
             follows=follows,
             nulls=tuple(name for name in follows if self._null(name)),
+            asked=(*(name for name in found if name not in follows), *self._asked((*sizes, *switches))),
             depth=self.depth,
             idle=idle | tokens,
         )
         return data | {"entry": to_data(entry), "switches": switches}
 
+    def _asked(self, names: Sequence[str]) -> Iterator[str]:
+        """The fields of parts that are something else where a config gives the part and leaves them out."""
+        parts = self.trials.parts()
+        alone = [f"{part}.model_type" for part in parts]
+        bare = self.trials.said({name: self.usual[name] for name in alone if name in self.usual})
+        for name in names:
+            if name in alone or ("." in name and bare.get(name) != self.usual[name]):
+                yield name
+
     def _idle(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
         """The fields that change nothing, neither as usual nor with all switches turned, and what they hold."""
         every = {name: value for fields, _ in turns for name, value in fields.items()}
-        settings: list[Mapping[str, Any]] = [{}]
+        few = {self.depth: FEW} if self.numbers.get(self.depth, 0) > FEW else {}
+        if few and self.trials.told(few) is None:
+            few = {}
+        settings: list[Mapping[str, Any]] = [few]
         if every:
-            settings += [every] if self.trials.told(every) is not None else [fields for fields, _ in turns]
+            whole = {**few, **every}
+            apart = [{**few, **fields} for fields, _ in turns]
+            settings += apart if self.trials.told(self.trials.filled(whole)) is None else [whole]
         idle = dict(beside)
         older = True
         for setting in settings:
-            before = self.trials.told(setting)
+            before = self.trials.told(self.trials.filled(setting))
             idle = {name: value for name, value in idle.items() if self.trials.idle(name, value, setting, before)}
             older = older and "rope_parameters" in idle and self.trials.told({**setting, **OLDER}) == before
         found = {name: holds(name, value) for name, value in idle.items()}
         return found | ({"rope_theta": "float", "rope_scaling": "rotary"} if older else {})
 
-    def _follows(self, sizes: Mapping[str, int], letters: Mapping[str, str]) -> Iterator[tuple[str, Expr]]:
-        """What a size is where a config leaves it out, for those that are then no number of their own."""
+    def _follows(self, sizes: Mapping[str, int], letters: Mapping[str, str]) -> Iterator[tuple[str, Expr | None]]:
+        """What a size is where a config leaves it out, for those that are then no number of their own, if it shows."""
         known = {name: SYMBOLS[letter] for name, letter in letters.items() if name in sizes}
         draw = random.Random(0)
         for name in sizes:
@@ -198,8 +224,6 @@ class Shelving:
                 continue
             offered = _quotients(name, known) if name in known else ()
             found = next((expr for expr in offered if all(_is(expr, known, at) == v for at, v in seen)), None)
-            if found is None:
-                raise WitnessError(f"what {name} is where a config leaves it out was not found")
             yield name, found
 
     def _null(self, name: str) -> bool:
@@ -214,9 +238,8 @@ class Shelving:
         kept, known = read(data), data["records"]
         for (first, _), (second, _) in combinations(turns, 2):
             fields = {**first, **second}
-            meet = self._agrees(kept, fields) is not True and self.trials.told(fields) is not None
-            if meet and len(found) < MOST and (turn := self._turn(fields, known)):
-                found.append(turn)
+            if self._agrees(kept, fields) is not True and self.trials.told(fields) is not None:
+                found.append((len(found) < MOST and self._turn(fields, known)) or (fields, {}))
         return found
 
     def _agrees(self, kept: Kept, point: Mapping[str, Any]) -> bool | None:
@@ -264,17 +287,21 @@ class Shelving:
             elif draw.random() < 0.7:
                 small = size if size < 16 else size // draw.choice((2, 4))
                 found[name] = small * draw.choice((1, 2, 3)) + (draw.choice((1, 2)) if draw.random() < 0.05 else 0)
-        for turn in kept.turns:
-            if draw.random() < 0.4:
-                found |= turn.fields
+        turns = [turn.fields for turn in kept.turns if kept.entry.apart or draw.random() < 0.4]
+        for fields in draw.sample(turns, min(len(turns), 1)) if kept.entry.apart else turns:
+            found |= fields
         for name in kept.entry.idle:
             if draw.random() < 0.3 and (few := others(name, self.usual.get(name))):
                 found[name] = draw.choice(few)
+        given = {name.partition(".")[0] for name in found}
+        for name in kept.entry.asked:
+            if "." not in name or name.partition(".")[0] in given:
+                found.setdefault(name, self.usual[name])
         return found
 
 
 # Who reads records before there is an entry for them.
-_NOBODY: Mapping[str, Any] = {"name": "", "model_types": [], "versions": {}, "sizes": {}}
+_NOBODY: Mapping[str, Any] = {"name": "", "model_type": "", "versions": {}, "sizes": {}}
 
 
 def _run(model: Model) -> list[str]:
@@ -299,7 +326,9 @@ def fill(
     for model_type in sorted({model_type for model_type, _ in jobs}):
         with suppress(SymformerError):
             first[model_type] = of_head(model_type).name
-    known = _read(folder / TYPES) | {name: made for name, made in first.items() if (folder / f"{made}.json").is_file()}
+    known = _read(folder / TYPES) | {
+        name: made for name, made in first.items() if (folder / f"{made}.{name}.json").is_file()
+    }
     (folder / TYPES).write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
     return left
 
@@ -315,7 +344,7 @@ def _shelve(model_type: str, head: str, folder: str) -> dict[str, str]:
     left: dict[str, str] = {}
     try:
         source = of_head(model_type, head)
-        place = Path(folder, f"{source.name}.json")
+        place = Path(folder, f"{source.name}.{model_type}.json")
         if place.exists():
             return {}
         shelving = Shelving(source, f"{HF}{model_type}")

@@ -33,6 +33,12 @@ class Trials:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.default = source.config({})
+        self.usual = self.said({})
+
+    def filled(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        """With some fields of a part all others of it, as they usually are: alone they may be something else."""
+        parts = {name.partition(".")[0] for name in point if "." in name}
+        return {name: value for name, value in self.usual.items() if name.partition(".")[0] in parts} | dict(point)
 
     def fields(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """What the config class is given where these are not as usual."""
@@ -88,7 +94,7 @@ class Trials:
         """Whether a field changes nothing, whatever it says: nothing changed in any trial, and there was one."""
         if UNSEEN.search(name) or before is None:
             return False
-        tried = [self.told({**beside, name: other}) for other in others(name, value)]
+        tried = [self.told(self.filled({**beside, name: other})) for other in others(name, value)]
         return bool(tried) and all(each == before for each in tried)
 
 
