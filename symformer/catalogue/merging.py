@@ -27,9 +27,8 @@ def merged(usual: Any, others: Sequence[Any], name: str = "") -> Any:
     changed = [other for other in others if other != usual]
     if not changed:
         return usual
-    first, *more = changed
-    if all(each == first for each in more) and (name not in ROWS or not more):
-        return first
+    if len(changed) == 1:
+        return changed[0]
     if all(isinstance(each, dict) for each in (usual, *changed)):
         names = dict.fromkeys(word for each in (usual, *changed) for word in each)
         found = {
@@ -41,6 +40,8 @@ def merged(usual: Any, others: Sequence[Any], name: str = "") -> Any:
         return _list(usual, changed, name)
     if all(type(each) is int for each in changed):
         return min(changed)  # at so many points at least, from so many builds
+    if all(each == changed[0] for each in changed):
+        return changed[0]
     raise CatalogueError(f"two changes of {name or 'the same facts'} meet")
 
 

@@ -95,11 +95,21 @@ class Shelving:
 
     def _switches(self) -> Iterator[str]:
         """The switches that change what a class does."""
-        before = self.trials.told({})
+        few = self._few()
+        before, stored = self.trials.told(few), self.trials.stored({})
         for name, value in self.usual.items():
-            switch = isinstance(value, bool) and last(name) not in INERT
-            if switch and self.trials.told(self.trials.filled({name: not value})) not in (None, before):
+            if not isinstance(value, bool) or last(name) in INERT:
+                continue
+            turned = self.trials.filled({name: not value})
+            other = self.trials.told({**few, **turned})
+            if other is not None and (other != before or self.trials.stored(turned) != stored):
                 yield name
+
+    def _few(self) -> dict[str, int]:
+        """Fewer layers than there usually are, for a trial, where the class takes them."""
+        deep = next((name for name in self.numbers if DEEP.search(name) and "." not in name), "")
+        few = {deep: FEW} if self.numbers.get(deep, 0) > FEW else {}
+        return few if self.trials.told(few) is not None else {}
 
     def _turn(self, fields: Mapping[str, Any], known: Mapping[str, Any]) -> Structure | None:
         """The records with some switches turned; None where they cannot be kept beside the usual ones, and why."""
@@ -193,9 +203,7 @@ class Shelving:
     def _idle(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
         """The fields that change nothing, neither as usual nor with all switches turned, and what they hold."""
         every = {name: value for fields, _ in turns for name, value in fields.items()}
-        few = {self.depth: FEW} if self.numbers.get(self.depth, 0) > FEW else {}
-        if few and self.trials.told(few) is None:
-            few = {}
+        few = self._few()
         settings: list[Mapping[str, Any]] = [few]
         if every:
             whole = {**few, **every}
@@ -207,6 +215,10 @@ class Shelving:
             before = self.trials.told(self.trials.filled(setting))
             idle = {name: value for name, value in idle.items() if self.trials.idle(name, value, setting, before)}
             older = older and "rope_parameters" in idle and self.trials.told({**setting, **OLDER}) == before
+        deep = {name: other for name, value in idle.items() for other in others(name, value)[-1:]}
+        if few and self.trials.told(self.trials.filled(deep)) != self.trials.told({}):
+            idle = {}  # at as many layers as there usually are one of them does change something
+            older = False
         found = {name: holds(name, value) for name, value in idle.items()}
         return found | ({"rope_theta": "float", "rope_scaling": "rotary"} if older else {})
 
@@ -235,10 +247,10 @@ class Shelving:
     def _pairs(self, data: Mapping[str, Any], turns: Sequence[Structure]) -> list[Structure]:
         """Two switches that together change something else than each by itself, read together."""
         found: list[Structure] = []
-        kept, known = read(data), data["records"]
+        kept, known, few = read(data), data["records"], self._few()
         for (first, _), (second, _) in combinations(turns, 2):
             fields = {**first, **second}
-            if self._agrees(kept, fields) is not True and self.trials.told(fields) is not None:
+            if self._agrees(kept, few | fields) is not True and self.trials.told(few | fields) is not None:
                 found.append((len(found) < MOST and self._turn(fields, known)) or (fields, {}))
         return found
 
@@ -283,7 +295,8 @@ class Shelving:
         found: dict[str, Any] = {}
         for name, size in kept.entry.sizes.items():
             if DEEP.search(name):
-                found[name] = draw.choice([1, 2, 3, 5, 8, max(size // 4, 1), max(size // 2, 1), size // 2 + 1, size])
+                deep = [max(size // 4, 1), max(size // 2, 1), size // 2 + 1, size]
+                found[name] = draw.choice([1, 2, 3, 4, 5, 6, 7, 8] if draw.random() < 0.7 else deep)
             elif draw.random() < 0.7:
                 small = size if size < 16 else size // draw.choice((2, 4))
                 found[name] = small * draw.choice((1, 2, 3)) + (draw.choice((1, 2)) if draw.random() < 0.05 else 0)

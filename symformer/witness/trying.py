@@ -75,24 +75,29 @@ class Trials:
         head = called(self.source)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            try:
-                given = self.fields(point)
-                at = session(lambda _: self.source.build(given), {})
-                stored = at.stored()
-            except Exception:  # whatever somebody's code raises, it is no structure
+            if (stored := self.stored(point)) is None:
                 return None
             multiplied: Rows = {}
             kept: Rows = {}
+            given = self.fields(point)
             with suppress(Exception):  # it runs in no way that is known here
-                run = caller_for(head, RUNS["flops"])
+                at = session(lambda _: self.source.build(given), {})
+                run, cached = caller_for(head, RUNS["flops"]), caller_for(head, RUNS["kv-cache"])
                 multiplied = at.products(lambda model: run(model, TOKENS)).rows
-                cached = caller_for(head, RUNS["kv-cache"])
                 kept = at.cached(lambda model: cached(model, TOKENS))
         return stored, multiplied, kept
 
+    def stored(self, point: Mapping[str, Any]) -> Rows | None:
+        """What the class stores with these fields; None where it refuses them."""
+        with suppress(Exception):  # whatever somebody's code raises, it is no structure
+            given = self.fields(point)
+            return session(lambda _: self.source.build(given), {}).stored()
+        return None
+
     def idle(self, name: str, value: Any, beside: Mapping[str, Any], before: Told | None) -> bool:
         """Whether a field changes nothing, whatever it says: nothing changed in any trial, and there was one."""
-        if UNSEEN.search(name) or before is None:
+        dropped = isinstance(value, float) and "drop" in name  # whoever attends to whom, some of it is dropped
+        if (UNSEEN.search(name) and not dropped) or before is None:
             return False
         tried = [self.told(self.filled({**beside, name: other})) for other in others(name, value)]
         return bool(tried) and all(each == before for each in tried)
