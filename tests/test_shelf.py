@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from sympy import expand
 
 import symformer as sf
 from symformer import witness
@@ -28,7 +29,9 @@ from symformer.catalogue.shelf import FOLDER, TYPES, Turn, find, matched
 from symformer.catalogue.traced import STORED
 from symformer.commands.cli import cli
 from symformer.configs.known import INERT
+from symformer.language.arithmetic import parse
 from symformer.language.errors import SymformerError
+from symformer.language.symbols import A, D, E, G, H, L, V
 from symformer.witness.calling import caller_for
 from symformer.witness.classes import Source, of_config, of_head
 from symformer.witness.points import session
@@ -252,7 +255,18 @@ def test_the_catalogue_is_listed_and_searched() -> None:
     (found,) = json.loads(CliRunner().invoke(cli, ["catalogue", "ARCEE", "--json"]).stdout)
     assert found["type"] == "arcee"
     assert found["switches"] == ["attention_bias", "mlp_bias", "tie_word_embeddings"]
+    # two matrices of the MLP, four of the attention, two norms a layer and one at the end, the embedding and the head
+    assert parse(found["formula"]) == expand(2 * L * E * (H + D * (A + G) + 1) + 2 * V * E + E)
+    adds = {tuple(each["switches"].items()): each["formula"] for each in found["adds"]}
+    # the biases of queries, keys, values and output, and of the two matrices of the MLP; a tied head is not stored
+    by_hand = {"attention_bias": L * (A * D + 2 * G * D + E), "mlp_bias": L * (H + E), "tie_word_embeddings": -V * E}
+    assert {name: parse(each) for ((name, on),), each in adds.items() if on is True} == {
+        name: expand(each) for name, each in by_hand.items()
+    }
     assert "ArceeForCausalLM" in CliRunner().invoke(cli, ["catalogue"]).stdout
+    alone = CliRunner().invoke(cli, ["catalogue", "arcee"]).stdout
+    assert "2LEAD + 2LEGD + 2LEH + 2LE + 2VE + E" in alone
+    assert "mlp_bias=true             LE + LH" in alone
     refused = CliRunner().invoke(cli, ["catalogue", "nothing"])
     assert refused.exit_code == 2
     assert "unknown class or model type 'nothing'" in refused.stderr

@@ -19,7 +19,7 @@ from sympy import Expr, Integer
 
 from ..configs.known import INERT, check_unquantised
 from ..configs.rotary import ROPES, check_rotary
-from ..language.errors import CatalogueError, ConfigError, SizeError, listed
+from ..language.errors import CatalogueError, ConfigError, SizeError
 from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
 from ..ledger.facts import Activation
@@ -141,7 +141,7 @@ def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
     """What is kept of a class with these sizes and switches, by quantity."""
     name = kept.entry.name
     if len(at.turned) > 1:
-        turned = listed(sorted(field for turn in at.turned for field in kept.turns[turn].fields))
+        turned = " and ".join(sorted(field for turn in at.turned for field in kept.turns[turn].fields))
         assumed = (*assumed, f"what {turned} change was read one at a time, and is added up")
 
     def known(quantity: str) -> Record:

@@ -18,11 +18,14 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     """List the classes in the catalogue.
 
     A config.json of one of them is answered without torch. With WORDS, those whose class or model type has one of
-    them. A class is known with each of its switches turned, where these change what it stores or does.
+    them. A class is known with each of its switches turned, where these change what it stores or does; of one class
+    alone its formula is shown, and what each switch adds.
     """
     from ..catalogue.record import OPERATIONS
     from ..catalogue.shelf import classes, on_shelf
+    from ..catalogue.switches import switched
     from ..language.errors import UnknownNameError
+    from ..language.notation.text import code, text
 
     facts: list[dict[str, Any]] = []
     for name, model_type in classes():
@@ -42,8 +45,22 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
         raise UnknownNameError(
             "class or model type", " ".join(words), dict(classes()), "symformer catalogue has them all"
         )
+    alone = on_shelf(facts[0]["class"], facts[0]["type"]) if len(facts) == 1 else None
+    if alone is not None:
+        usual, found = switched(alone)
+        facts[0]["formula"] = code(usual)
+        facts[0]["adds"] = [
+            {"switches": dict(each.fields), "formula": None if each.adds is None else code(each.adds)} for each in found
+        ]
     if as_json:
         put_json(facts)
+        return
+    if alone is not None:
+        say(f"{facts[0]['class']} ({facts[0]['type']})\n\nparams\n{text(usual)}\n")
+        turned = [", ".join(f"{name}={str(value).lower()}" for name, value in each.fields.items()) for each in found]
+        added = ["not known" if each.adds is None else text(each.adds) for each in found]
+        table(["where a config says", "params are more by"], [*map(list, zip(turned, added, strict=True))], "ll")
+        say(f"read off its code with {facts[0]['read with']}, and held to it at random configs")
         return
     rows = [[each["class"], each["type"], ", ".join(each["switches"])] for each in facts]
     table(["class", "model type", "switches it may have turned"], rows, "lll")

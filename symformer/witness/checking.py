@@ -84,7 +84,7 @@ class Checking:
             point = {**first, **{name: drawn[name] for name in widths}, **self.samples.reach(turn)}
             for name in counts:
                 more = (
-                    first[name] * self.samples.random.choice((0, 2, 4, 5))
+                    first[name] * self.samples.random.choice((0, 1, 2, 3))
                     if DEEP.search(name)
                     else self.samples.random.choice((0, 1))
                 )
