@@ -121,7 +121,7 @@ def test_a_size_that_no_formula_takes_is_named_with_its_file(tmp_path: Path, sto
 @pytest.fixture
 def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A catalogue of one class, for a test to damage."""
-    name = "ArceeForCausalLM.json"
+    name = "ArceeForCausalLM.arcee.json"
     folder = tmp_path / "shelf"
     folder.mkdir()
     (folder / name).write_bytes((shelf.FOLDER / name).read_bytes())
@@ -156,7 +156,7 @@ def test_a_damaged_file_of_the_catalogue(how: str, damaged: Path, tmp_path: Path
     sentence = "the catalogue's file of ArceeForCausalLM is damaged ("
     assert sentence in refused(store, "show", str(place))
     with pytest.raises(CatalogueError, match="install symformer again"):
-        shelf.on_shelf("ArceeForCausalLM")
+        shelf.on_shelf("ArceeForCausalLM", "arcee")
     assert sentence in refused(store, "catalogue")
 
 

@@ -26,7 +26,7 @@ import symformer as sf
 from symformer import architectures
 from symformer.catalogue.traced import MEASURED
 from symformer.commands.cli import cli
-from symformer.language.errors import WitnessError
+from symformer.language.errors import SizeError, WitnessError
 from symformer.language.notation.text import text
 from symformer.language.symbols import (
     SYMBOLS,
@@ -591,6 +591,34 @@ def projected(E: int, W_emb: int) -> nn.Module:
     """A table as wide as the model needs no projection."""
     table = nn.Embedding(10, W_emb)
     return table if W_emb == E else nn.Sequential(table, nn.Linear(W_emb, E, bias=False))
+
+
+class Grouped(nn.Module):
+    """Keys and values of G heads as wide as the whole part of E/A, or in all as wide as the whole part of G*E/A."""
+
+    def __init__(self, E: int, A: int, G: int, first: bool) -> None:
+        super().__init__()
+        self.kv = nn.Linear(E, G * (E // A) if first else G * E // A, bias=False)
+
+
+@pytest.mark.parametrize(("A", "G"), [(12, 4), (15, 4)])  # G shares a factor with A, or none
+@pytest.mark.parametrize(("first", "dividend"), [(True, "E"), (False, "EG")])
+def test_a_quotient_that_is_rounded_before_it_is_multiplied_has_to_be_whole(
+    A: int, G: int, first: bool, dividend: str
+) -> None:
+    model = sf.trace(lambda E, A, G: Grouped(E, A, G, first), {"E": 60, "A": A, "G": G}).model
+    assert [str(each) for each in model.component.constraints] == [f"A divides {dividend}"]
+    off = {"E": 10, "A": 4, "G": 6}  # 4 divides 60, and not 10: 10*6*(10 // 4) is 120, and 10*60 // 4 is 150
+    if first:
+        with pytest.raises(SizeError, match="E=10 is not a multiple of A=4"):
+            model.params.value(off)
+    else:
+        assert model.params.value(off) == 150 == sum(each.numel() for each in Grouped(**off, first=False).parameters())
+
+
+def test_a_class_that_takes_no_broken_heads_says_so() -> None:
+    # StableLM refuses a width that is no multiple of its heads, though its keys and values would be whole numbers wide
+    assert "A divides E" in [str(each) for each in sf.trace("hf:stablelm").model.component.constraints]
 
 
 def test_where_two_sizes_are_the_same_the_formula_says_that_it_does_not_hold() -> None:

@@ -1,14 +1,15 @@
 """The catalogue that comes with the package: what is known of torch classes, by their configs, without torch.
 
-A class has an entry for each of its structures that were read. A config is of a structure where every field that is no
-size, and is not known to change nothing, says the same; a field that nobody knows is never passed over. Where no entry
-is of a config's structure, nothing here answers for it.
+A class is known as it usually is, and by what each switch changes that was turned. A config is known where every field
+that is no size, is no such switch, and is not known to change nothing, says the same; a field that nobody knows is
+never passed over. Where no entry is of a config's structure, nothing here answers for it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -23,14 +24,16 @@ from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
 from ..ledger.facts import Activation
 from .codec import from_data
+from .merging import long, merged
 from .record import Find, Record, with_letters
 from .traced import STORED
 
 FOLDER = Path(__file__).parent / "shelf"
 TYPES = "_types.json"  # beside the classes, which of them each model type is read as
 BESIDE = ("architectures", "model_type")  # fields that say which class it is, and not which structure
-LONGEST = 100  # characters of a class's name, which is that of its file
-EACH = "each layer"  # of a list with one kind of layers, that kind
+LONGEST = 100  # characters of the name of a class, and of a type, which its file is called by
+TYPE = re.compile("[a-z0-9][a-z0-9_-]*", re.IGNORECASE)
+EACH = "layers"  # of a list of layers that repeats a pattern at any depth, that pattern
 
 
 def _rotary(value: Any) -> bool:
@@ -54,98 +57,139 @@ HOLDS: Mapping[str, Callable[[Any], bool]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Shelved:
-    """One structure of one class: which configs are of it, and what is known of these."""
+    """One class: which fields of its configs say what. A field of a part is written text_config.hidden_size."""
 
     name: str  # of the class
-    model_types: tuple[str, ...]  # whose configs are read as this class where they name none
+    model_type: str  # whose configs are read as this class
     versions: Mapping[str, str]
+    part: str = ""  # of a config that holds several, the one that the class is made from
+    parts: tuple[str, ...] = ()  # fields that hold configs themselves
+    lists: Mapping[str, int] = field(default_factory=dict)  # fields that list sizes -> how many
     sizes: Mapping[str, int]  # fields that are sizes -> what the class takes where a config leaves one out
     follows: Mapping[str, Expr] = field(default_factory=dict)  # and those that then follow from others
     nulls: tuple[str, ...] = ()  # of these, the fields in which null is as good as nothing
-    turned: tuple[str, ...] = ()  # switches that are not as the class has them by default: a config has to say them
+    asked: tuple[str, ...] = ()  # fields that a config has to give, those of a part where it gives that part
     depth: str = ""  # the field that says how long a list of layers is
     idle: Mapping[str, str] = field(default_factory=dict)  # fields that change nothing -> what they hold, of HOLDS
-    records: Mapping[str, Record] = field(default_factory=dict)
+    apart: bool = False  # whether its switches are known only one at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """Switches that are not as the class has them by default, and its records where just these are turned.
+
+    Without records what these change is not known, and not what each of them changes.
+    """
+
+    fields: Mapping[str, Any]
+    said: Mapping[str, Any] = field(default_factory=dict)  # other fields that are then by default something else
+    records: Mapping[str, Any]  # as data, with numbers for the rows that it has as usual
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Kept:
+    """What the catalogue keeps of a class; its records are data until one is asked for."""
+
+    entry: Shelved
+    switches: Mapping[str, Any]  # every other field, and what it says
+    records: Mapping[str, Any]
+    turns: tuple[Turn, ...] = ()
+
+
+@dataclass(frozen=True)
+class Matched:
+    """A config of a class that is known: its sizes, and which turns are its own."""
+
+    numbers: Mapping[str, int]
+    turned: tuple[int, ...] = ()
 
 
 @cache
-def on_shelf(name: str) -> tuple[tuple[Shelved, Mapping[str, Any]], ...]:
-    """The entries of a class, each with what its other fields say. Raises CatalogueError for a file that is damaged."""
-    place = FOLDER / f"{name}.json"
-    if not name.isidentifier() or not name[0].isupper() or len(name) > LONGEST or not place.is_file():
-        return ()
-    found = []
+def on_shelf(name: str, model_type: str) -> Kept | None:
+    """What is kept of a class for configs of a type, if anything. Raises CatalogueError where it is damaged."""
+    place = FOLDER / f"{name}.{model_type}.json"
+    if not name.isidentifier() or not TYPE.fullmatch(model_type) or max(len(name), len(model_type)) > LONGEST:
+        return None
+    if not place.is_file():
+        return None
     try:
-        for each in json.loads(place.read_text("utf-8")):
-            for record in each["entry"]["records"].values():
-                with_letters(record["letters"])
-            found.append((from_data(Shelved, each["entry"]), dict(each["switches"])))
-            _ = found[-1][0].records[STORED]  # without which nothing is known of it
+        kept = read(json.loads(place.read_text("utf-8")))
+        _ = records(kept, ())[STORED]  # without which nothing is known of it
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, SymformerError) as error:
         why = " ".join(str(error).split())[:80]
         raise CatalogueError(
             f"the catalogue's file of {name} is damaged ({type(error).__name__}: {why}); install symformer again"
         ) from None
-    return tuple(found)
+    return kept
 
 
-def classes() -> list[str]:
-    """The classes that have an entry."""
-    return sorted(place.stem for place in FOLDER.glob("*.json") if place.name != TYPES)
+def read(data: Mapping[str, Any]) -> Kept:
+    """What is kept of a class, of the data that a file holds. Raises CatalogueError."""
+    return Kept(
+        entry=from_data(Shelved, data["entry"]),
+        switches=data["switches"],
+        records=data["records"],
+        turns=tuple(Turn(**each) for each in data["turns"]),
+    )
+
+
+def classes() -> list[tuple[str, str]]:
+    """The classes that have an entry, each with the model type whose configs are read as it."""
+    found = (place.stem.partition(".") for place in FOLDER.glob("*.json") if place.name != TYPES)
+    return sorted((name, model_type) for name, _, model_type in found)
 
 
 def find(config: Mapping[str, Any]) -> Find | None:
     """What the catalogue knows of a config, by quantity; None where it holds nothing of this structure."""
-    for name in _classes(config):
-        for entry, switches in on_shelf(name):
-            if (numbers := numbers_of(entry, switches, config)) is not None:
-                assumed = (f"no 'architectures': read as {name}",) * (config.get("architectures") is None)
-                return finder(entry, numbers, assumed)
+    for name, model_type in _classes(config):
+        if (kept := on_shelf(name, model_type)) is not None and (at := matched(kept, config)) is not None:
+            assumed = (f"no 'architectures': read as {name}",) * (config.get("architectures") is None)
+            return finder(kept, at, assumed)
     return None
 
 
-def finder(entry: Shelved, numbers: Mapping[str, int], assumed: tuple[str, ...] = ()) -> Find:
-    """What an entry says of a config with these sizes, by quantity."""
+def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
+    """What is kept of a class with these sizes and switches, by quantity."""
+    name = kept.entry.name
+    if len(at.turned) > 1:
+        turned = " and ".join(sorted(field for turn in at.turned for field in kept.turns[turn].fields))
+        assumed = (*assumed, f"what {turned} change was read one at a time, and is added up")
 
     def known(quantity: str) -> Record:
-        if quantity not in entry.records:
-            raise CatalogueError(f"the catalogue has nothing of {quantity} for {entry.name}")
-        record = entry.records[quantity]
-        if why := _broken(record, numbers):
-            raise CatalogueError(f"what the catalogue has of {quantity} for {entry.name} is not for this config: {why}")
-        return replace(record, config=numbers, assumed=assumed, by="catalogue")
+        record = records(kept, at.turned).get(quantity)
+        if record is None:
+            raise CatalogueError(f"the catalogue has nothing of {quantity} for {name}")
+        if why := _broken(record, at.numbers):
+            raise CatalogueError(f"what the catalogue has of {quantity} for {name} is not for this config: {why}")
+        return replace(record, config=at.numbers, assumed=assumed, by="catalogue")
 
     return known
 
 
-def _classes(config: Mapping[str, Any]) -> Iterator[str]:
-    """The class that a config names, or the one that its type is read as."""
-    match config.get("architectures"):
-        case [str(name)]:
-            yield name
-        case None if isinstance(model_type := config.get("model_type"), str):
-            if name := _index().get(model_type, ""):
-                yield name
-
-
 @cache
-def _index() -> Mapping[str, str]:
-    """The class that each model type is read as where a config names none."""
-    place = FOLDER / TYPES
-    found: Mapping[str, str] = json.loads(place.read_text("utf-8")) if place.is_file() else {}
+def records(kept: Kept, turned: tuple[int, ...]) -> Mapping[str, Record]:
+    """The records of a class with some turns. Raises CatalogueError where these change the same."""
+    found = {}
+    for quantity, usual in kept.records.items():
+        others = [kept.turns[turn].records.get(quantity) for turn in turned]
+        if None in others:
+            continue
+        data = merged(usual, [long(each, usual) for each in others])
+        if len({*data["letters"].values()}) < len(data["letters"]):
+            raise CatalogueError(f"{kept.entry.name} has two sizes with one letter")
+        with_letters(data["letters"])
+        found[quantity] = from_data(Record, data)
     return found
 
 
-def numbers_of(entry: Shelved, switches: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, int] | None:
-    """Every size of a config of this structure; None for a config of another."""
-    try:
-        check_unquantised(config)
-    except ConfigError:
-        return None
-    if config.get("model_type") not in entry.model_types or not {*entry.turned} <= config.keys():
+def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
+    """The sizes and the turns of a config of this class; None for one whose structure is not known."""
+    entry = kept.entry
+    fields = _fields(entry, config)
+    if fields is None:
         return None
     numbers: dict[str, int] = {}
-    for name, value in config.items():
+    for name, value in fields.items():
         if name in entry.sizes:
             if value is None and name in entry.nulls:
                 continue
@@ -155,16 +199,91 @@ def numbers_of(entry: Shelved, switches: Mapping[str, Any], config: Mapping[str,
         elif name in entry.idle:
             if not HOLDS[entry.idle[name]](value):
                 return None
-        elif name not in (*BESIDE, *INERT) and name not in switches:
+        elif name not in kept.switches and name not in BESIDE and last(name) not in (*INERT, "architectures"):
             return None
+    given = {name.partition(".")[0] for name in fields}
+    if any(name not in fields and ("." not in name or name.partition(".")[0] in given) for name in entry.asked):
+        return None
     left = [name for name in entry.sizes if name not in numbers]
     numbers |= {name: entry.sizes[name] for name in left if name not in entry.follows}
-    if not _followed(entry, numbers, [name for name in left if name in entry.follows]):
-        return None
-    for name, value in switches.items():
-        if name in config and not _same(value, config[name], numbers.get(entry.depth, 0)):
+    try:
+        if not _followed(kept, numbers, [name for name in left if name in entry.follows]):
             return None
-    return None if _broken(entry.records[STORED], numbers) else numbers
+        if _deep(kept, fields, numbers):
+            return None
+        turned = _turned(kept, fields, numbers.get(entry.depth, 0))
+        if turned is None or STORED not in (known := records(kept, turned)) or _broken(known[STORED], numbers):
+            return None
+    except CatalogueError:  # changes that meet
+        return None
+    return Matched(numbers, turned)
+
+
+def last(name: str) -> str:
+    """The name of a field in the part that has it."""
+    return name.rpartition(".")[2]
+
+
+def _fields(entry: Shelved, config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The fields of a config, those of its parts by their paths and those in lists by their places; None for others."""
+    try:
+        check_unquantised(config)
+    except ConfigError:
+        return None
+    own = config.get(entry.part) if entry.part else config
+    if config.get("model_type") != entry.model_type or not isinstance(own, Mapping):
+        return None
+    found: dict[str, Any] = {}
+    for name, value in own.items():
+        if name not in entry.parts:
+            found[name] = value
+        elif not isinstance(value, Mapping):
+            return None
+        else:
+            found |= {f"{name}.{inner}": each for inner, each in value.items()}
+    for name, length in entry.lists.items():
+        if name in found:
+            value = found.pop(name)
+            if not isinstance(value, list) or len(value) != length:
+                return None
+            found |= {f"{name}[{place}]": each for place, each in enumerate(value)}
+    return found
+
+
+def _deep(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> bool:
+    """Whether a config lists the layers of a depth that is not its own, in no pattern that is known at any depth."""
+    usual = kept.entry.sizes.get(kept.entry.depth, 0)
+    lists = (name for name, value in kept.switches.items() if isinstance(value, list) and len(value) == usual > 0)
+    return numbers.get(kept.entry.depth, 0) != usual and any(name in fields for name in lists)
+
+
+def _turned(kept: Kept, fields: Mapping[str, Any], depth: int) -> tuple[int, ...] | None:
+    """The turns that make up a config's switches; None where they do not, or something else is not as usual."""
+    odd = {
+        name: fields[name]
+        for name, value in kept.switches.items()
+        if name in fields and not same(value, fields[name], depth)
+    }
+    names = {name for turn in kept.turns for name in turn.fields}
+    asked = {name: value for name, value in odd.items() if name in names}
+    fits = [
+        place
+        for place, turn in enumerate(kept.turns)
+        if all(name in asked and same(value, asked[name], depth) for name, value in turn.fields.items())
+    ]
+    whole = [
+        place
+        for place in fits
+        if not any(kept.turns[place].fields.keys() < kept.turns[other].fields.keys() for other in fits)
+    ]
+    if sorted(asked) != sorted(name for place in whole for name in kept.turns[place].fields):
+        return None
+    if kept.entry.apart and len(whole) > 1:
+        return None
+    said = merged({}, [kept.turns[place].said for place in whole])
+    if not all(same(value, fields[name], depth) for name, value in said.items() if name in fields):
+        return None
+    return tuple(whole) if odd.keys() <= asked.keys() | said.keys() else None
 
 
 def _broken(record: Record, numbers: Mapping[str, int]) -> str:
@@ -178,14 +297,16 @@ def _broken(record: Record, numbers: Mapping[str, int]) -> str:
     return ""
 
 
-def _followed(entry: Shelved, numbers: dict[str, int], left: list[str]) -> bool:
+def _followed(kept: Kept, numbers: dict[str, int], left: Sequence[str]) -> bool:
     """Put in the sizes that follow from others; whether each is whole."""
-    letters = entry.records[STORED].letters
+    if not left:
+        return True
+    letters = letters_of(kept)
     while left:
         known = {SYMBOLS[letters[name]]: number for name, number in numbers.items() if name in letters}
-        ready = [name for name in left if entry.follows[name].free_symbols <= known.keys()]
+        ready = [name for name in left if kept.entry.follows[name].free_symbols <= known.keys()]
         for name in ready:
-            value = put_in(entry.follows[name], known)
+            value = put_in(kept.entry.follows[name], known)
             if not isinstance(value, Integer) or value < 1:
                 return False
             numbers[name] = int(value)
@@ -195,8 +316,38 @@ def _followed(entry: Shelved, numbers: dict[str, int], left: list[str]) -> bool:
     return True
 
 
-def _same(ours: Any, theirs: Any, depth: int) -> bool:
-    """Whether two values of a field are the same, true and 1 apart; a list of one kind of layers, at any depth."""
+@cache
+def letters_of(kept: Kept) -> Mapping[str, str]:
+    """The letter of every size, as what follows from others is written in."""
+    found: dict[str, str] = {}
+    for known in (kept.records, *(turn.records for turn in kept.turns)):
+        for record in known.values():
+            for name, letter in record["letters"].items():
+                if letter not in found.values():
+                    found.setdefault(name, letter)
+    with_letters(found)
+    return found
+
+
+def same(ours: Any, theirs: Any, depth: int) -> bool:
+    """Whether two values of a field are the same, true and 1 apart; a list of layers in a pattern, at any depth."""
     if isinstance(ours, dict) and [*ours] == [EACH]:
-        return isinstance(theirs, list) and theirs == [ours[EACH]] * depth
+        ours = [ours[EACH][layer % len(ours[EACH])] for layer in range(depth)]
     return json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True)
+
+
+def _classes(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The class that a config names, or the one that its type is read as, and the type."""
+    match config.get("architectures"), config.get("model_type"):
+        case [str(name)], str(model_type):
+            yield name, model_type
+        case None, str(model_type) if name := _index().get(model_type, ""):
+            yield name, model_type
+
+
+@cache
+def _index() -> Mapping[str, str]:
+    """The class that each model type is read as where a config names none."""
+    place = FOLDER / TYPES
+    found: Mapping[str, str] = json.loads(place.read_text("utf-8")) if place.is_file() else {}
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from . import arguments
@@ -16,34 +18,51 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     """List the classes in the catalogue.
 
     A config.json of one of them is answered without torch. With WORDS, those whose class or model type has one of
-    them. Structures are told apart by the switches that change what a class stores or does.
+    them. A class is known with each of its switches turned, where these change what it stores or does; of one class
+    alone its formula is shown, and what each switch adds.
     """
+    from ..catalogue.record import OPERATIONS
     from ..catalogue.shelf import classes, on_shelf
+    from ..catalogue.switches import switched
     from ..language.errors import UnknownNameError
+    from ..language.notation.text import code, text
 
-    facts = []
-    for name in classes():
-        entries = [entry for entry, _ in on_shelf(name)]
-        types = list(dict.fromkeys(each for entry in entries for each in entry.model_types))
-        if words and not any(word.lower() in text.lower() for word in words for text in (name, *types)):
+    facts: list[dict[str, Any]] = []
+    for name, model_type in classes():
+        kept = on_shelf(name, model_type)
+        if kept is None or (words and not any(word.lower() in f"{name} {model_type}".lower() for word in words)):
             continue
-        versions = dict.fromkeys(", ".join(f"{each} {v}" for each, v in entry.versions.items()) for entry in entries)
-        operations = sum("operations" in entry.records for entry in entries)
         facts.append(
             {
                 "class": name,
-                "types": types,
-                "structures": len(entries),
-                "with operations": operations,
-                "read with": list(versions),
+                "type": model_type,
+                "switches": sorted({field for turn in kept.turns for field in turn.fields}),
+                "operations": OPERATIONS in kept.records,
+                "read with": ", ".join(f"{each} {version}" for each, version in kept.entry.versions.items()),
             }
         )
     if words and not facts:
-        raise UnknownNameError("class or model type", " ".join(words), classes(), "symformer catalogue has them all")
+        raise UnknownNameError(
+            "class or model type", " ".join(words), dict(classes()), "symformer catalogue has them all"
+        )
+    alone = on_shelf(facts[0]["class"], facts[0]["type"]) if len(facts) == 1 else None
+    if alone is not None:
+        usual, found = switched(alone)
+        facts[0]["formula"] = code(usual)
+        facts[0]["adds"] = [
+            {"switches": dict(each.fields), "formula": None if each.adds is None else code(each.adds)} for each in found
+        ]
     if as_json:
         put_json(facts)
         return
-    rows = [[str(each["class"]), ", ".join(each["types"]), str(each["structures"])] for each in facts]  # type: ignore[arg-type]
-    table(["class", "model types", "structures"], rows, "llr")
-    for versions in dict.fromkeys(one for each in facts for one in each["read with"]):  # type: ignore[attr-defined]
+    if alone is not None:
+        say(f"{facts[0]['class']} ({facts[0]['type']})\n\nparams\n{text(usual)}\n")
+        turned = [", ".join(f"{name}={str(value).lower()}" for name, value in each.fields.items()) for each in found]
+        added = ["not known" if each.adds is None else text(each.adds) for each in found]
+        table(["where a config says", "params are more by"], [*map(list, zip(turned, added, strict=True))], "ll")
+        say(f"read off its code with {facts[0]['read with']}, and held to it at random configs")
+        return
+    rows = [[each["class"], each["type"], ", ".join(each["switches"])] for each in facts]
+    table(["class", "model type", "switches it may have turned"], rows, "lll")
+    for versions in dict.fromkeys(each["read with"] for each in facts):
         say(f"read off their code with {versions}, and held to it at random configs")

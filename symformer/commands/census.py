@@ -69,7 +69,7 @@ def command(
 
     made_by = torch_side("census")
     if catalogue is not None:
-        jobs = made_by.pairs(list(dict.fromkeys(heads)) or made_by.USUAL_HEADS, types)
+        jobs = made_by.pairs(list(dict.fromkeys(heads)), types)
         check_folder(catalogue)
         with progress("traced", len(jobs)) as advance:
             shelving, folder = torch_side("shelving"), Path(catalogue)

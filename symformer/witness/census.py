@@ -24,12 +24,13 @@ from ..formulas.account import Measure
 from ..language.errors import DocumentError, UnknownNameError, WitnessError
 from ..ledger.facts import Kind
 from ..quantities import quantity as find_quantity
-from .classes import of_head, types
+from .classes import first_heads, of_head, types
 from .crew import Lost, crew
 from .drawing import ENTRY, usual
+from .placing import PLACES, whole_numbers
 from .raised import sentence
 from .results import Trace, UnbuiltError
-from .sources import PLACES, trace_type, whole_numbers
+from .sources import trace_type
 
 OURS = json.dumps(
     {"kept by": "symformer census", "until": "all its results are there"}
@@ -137,11 +138,12 @@ class Census:
 
 
 def pairs(heads: Sequence[str], only: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Every model type with a head, or those named. Raises UnknownNameError."""
-    found = [(name, head) for head in heads for name in types(head)]
+    """Every model type with a head, its first where none is asked for; or those named. Raises UnknownNameError."""
+    found = [(name, head) for head in heads for name in types(head)] if heads else first_heads()
     for name in only:
         if not any(name == model_type for model_type, _ in found):
-            raise UnknownNameError(f"{' or '.join(heads)} model type", name, [model_type for model_type, _ in found])
+            asked = f"{' or '.join(heads)} model type".strip()
+            raise UnknownNameError(asked, name, [model_type for model_type, _ in found])
     return [pair for pair in found if pair[0] in only or not only]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from math import gcd, prod
 from time import process_time
 
-from sympy import Add, Expr, Integer, Mul, Symbol, floor
+from sympy import Add, Expr, Integer, Mul, Symbol, cancel, floor
 
 from ..catalogue.traced import Traced
 from ..language.errors import SizeError, WitnessError
@@ -84,7 +84,7 @@ class Checking:
             point = {**first, **{name: drawn[name] for name in widths}, **self.samples.reach(turn)}
             for name in counts:
                 more = (
-                    first[name] * self.samples.random.choice((0, 2, 4, 5))
+                    first[name] * self.samples.random.choice((0, 1, 2, 3))
                     if DEEP.search(name)
                     else self.samples.random.choice((0, 1))
                 )
@@ -137,16 +137,26 @@ class Checking:
                 return None
             return self.agrees(component, point)
 
+        def refused(changed: Mapping[str, int]) -> bool:
+            """Whether the code refuses sizes though every condition known holds there."""
+            held = replace(component, conditions=(*component.conditions, *found))
+            return self._holds(held, {**first, **changed}) and like(changed) is None
+
         def off(names: Sequence[str]) -> bool:
             """Whether all these may be off what was drawn: each by an odd number of its own."""
             return like({name: first[name] + 2 * place + 1 for place, name in enumerate(names)}) is True
 
         for name in suspects(widths, off):
-            heads = [n for n in widths if "head" in n and n in first and n != name and first[n] < first[name]]
+            between, below = self._between(component, name)
+            less = [n for n in widths if n in first and n != name and first[n] < first[name]]
+            heads = [n for n in less if "head" in n or letters[n] in below]
             steps = [*OFF, *sorted(first[n] for n in heads)]
-            if next((each for step in steps if (each := agrees(name, step)) is not None), True):
+            divisor = next((letters[n] for n in heads if agrees(name, first[n])), None)
+            told = next((each for step in steps if (each := agrees(name, step)) is not None), True)
+            rounded = not told or any(like(each) is False for each in between)
+            if not rounded and not (divisor and any(map(refused, between))):
                 continue
-            divisor = next((letters[n] for n in heads if agrees(name, first[n])), Integer(self.sizes.base[name]))
+            divisor = divisor or Integer(self.sizes.base[name])
             found.append(Divides(divisor, letters[name], "the trace was checked at those only"))
         if self.samples.lengths:  # found for what is stored; shapes of a run meet by chance, and its sum is the same
             return found
@@ -161,6 +171,31 @@ class Checking:
                     because = "where they are the same the code does something else"
                     found.append(Differs(letters[left], letters[right], because))
         return found
+
+    def _between(self, component: Traced, name: str) -> tuple[list[dict[str, int]], set[Symbol]]:
+        """Sizes at which one is no multiple of a divisor, and its product with others still is; these divisors.
+
+        There G*E/A is whole, and code that takes G times the whole part of E/A has less.
+        """
+        letter, numbers = self.letters[name], self._numbers(self.first)
+        names = {symbol: each for each, symbol in self.letters.items()}
+        points: list[dict[str, int]] = []
+        divisors: set[Symbol] = set()
+        for each in component.conditions:
+            if not isinstance(each, Divides) or letter not in each.dividend.free_symbols:
+                continue
+            others = cancel(each.dividend / letter)
+            below, rest = each.divisor.xreplace(numbers), others.xreplace(numbers)
+            if not below.is_Integer or not rest.is_Integer or below == 1 or others.is_number:
+                continue
+            divisors |= each.divisor.free_symbols
+            if (common := gcd(int(below), int(rest))) > 1:
+                points.append({name: self.first[name] + int(below) // common})
+            else:  # then with another of them larger, by the least that divides
+                prime = next(each for each in range(2, int(below) + 1) if below % each == 0)
+                more = {name: self.first[name] + int(below) // prime}
+                points += [more | {names[other]: self.first[names[other]] * prime} for other in others.free_symbols]
+        return [each for each in points if each.keys() <= self.first.keys()], divisors
 
     def edges(self, component: Traced) -> list[Condition]:
         """Where what a run holds is another thing: off the multiples that the code asks for, and where a size is 1."""

@@ -76,6 +76,15 @@ def types(head: str) -> list[str]:
     return list(getattr(_auto("modeling"), HEADS[head] + "_NAMES"))
 
 
+def first_heads() -> list[tuple[str, str]]:
+    """Every model type that transformers has a model of, with the first head that it has."""
+    found: dict[str, str] = {}
+    for head in FIRST:
+        for model_type in types(head):
+            found.setdefault(model_type, head)
+    return [*found.items()]
+
+
 def config_class(model_type: str) -> Any:
     """The class of a type's configs. Raises WitnessError."""
     known = _auto("configuration").CONFIG_MAPPING_NAMES

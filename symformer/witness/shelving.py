@@ -1,15 +1,18 @@
-"""Entries of the catalogue: what a class is known to store and do, and which of its fields change nothing, by trial."""
+"""Entries of the catalogue: what a class is known to store and do, as it usually is and with each switch turned.
+
+Which fields change nothing is found by trial. What several switches change together is what each changes by itself,
+added up, where torch says so; and an entry is held to torch at random configs before it is kept.
+"""
 
 from __future__ import annotations
 
 import json
 import random
-import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,8 +21,9 @@ import torch
 from sympy import Expr, Integer
 
 from ..catalogue.codec import to_data
+from ..catalogue.merging import short
 from ..catalogue.record import OPERATIONS, Record, opened
-from ..catalogue.shelf import EACH, TYPES, Shelved, finder, numbers_of
+from ..catalogue.shelf import BESIDE, EACH, TYPES, Kept, Shelved, finder, last, letters_of, matched, read
 from ..catalogue.store import versions
 from ..catalogue.traced import STORED
 from ..configs.known import INERT
@@ -28,120 +32,294 @@ from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
 from ..language.target import HF
 from ..models.model import Model
-from .calling import caller_for
 from .classes import Source, of_head
 from .crew import Lost, crew
 from .drawing import DEEP
-from .points import session
+from .placing import whole_numbers
 from .raised import sentence
-from .runs import RUNS
-from .sources import records_of, whole_numbers
-from .watching import Rows
+from .sources import records_of
+from .trying import OLDER, TOKENS, Trials, holds, lists, others
 
-LIMIT = 1800  # seconds for all structures of a class
-DRAWS, HELD = 200, 16  # random configs that an entry is held to torch at, and how many may be drawn for that
+LIMIT = 1800  # seconds for a class
+DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
+FEW = 6  # layers of a trial: more tell no more of a field whose own value is tried from 1 up
+DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # at which a list of layers shows whether it repeats a pattern
 TRIALS = 4  # draws of all sizes, in which a size that follows from others shows which
 TIMES = (2, 3, 4, 6)  # what each size is then multiplied by: quotients stay whole
-TOKENS = {"B": 2, "S": 29, "S_enc": 31, "C": 23}
-# What a run on shapes alone may not show: who attends to whom, and in which order layers come.
-UNSEEN = re.compile("attention|attn|causal|mask|window|chunk|local|block|sparse|stride|layer_types|pattern|decoder")
-ACTS = re.compile("act(ivation)?(_fn|_function)?$")
-FUNCTIONS = ("relu", "gelu", "silu")
-OLDER = {"rope_theta": 5000.0, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}  # as files once had them
-ROPE = ("rope_scaling", "rope_parameters")
+MOST = 8  # switches that meet in pairs are read in pairs, so many of these at most
+
+Structure = tuple[Mapping[str, Any], Mapping[str, Record]]  # the switches that are turned, and the records
 
 
-def shelved(source: Source, fields: Mapping[str, Any], target: str) -> dict[str, Any]:
-    """The entry of one structure of a class, as data. Raises WitnessError where it has no formula."""
-    find = records_of(source, fields, target)
-    records = {STORED: find(STORED)}
-    with suppress(SymformerError):
-        records[OPERATIONS] = find(OPERATIONS)
-    default = source.config(fields)
-    said: dict[str, Any] = default.to_dict()
-    numbers = whole_numbers(default)
-    moving = _moving(records)
-    sizes = {name: number for name, number in numbers.items() if name in moving}
-    if odd := next((name for name in sizes if "." in name or "[" in name), ""):
-        raise WitnessError(f"{odd} is deep in the config of {source.name}, where the catalogue does not look")
-    follows = dict(_follows(source, fields, sizes, records[STORED]))
-    nulls = tuple(name for name in follows if _null(source, fields, name))
-    beside = {name: said[name] for name in said if name not in (*sizes, *INERT, "architectures", "model_type")}
-    beside = {name: value for name, value in beside.items() if not name.endswith("_token_id")}
-    before = _told(source, fields)
-    idle = {name: _holds(name, value) for name, value in beside.items() if _idle(source, fields, name, value, before)}
-    if "rope_parameters" in idle and _told(source, {**fields, **OLDER}) == before:
-        idle |= {"rope_theta": "float", "rope_scaling": "rotary"}
-    idle |= {name: "token" for name in said if name.endswith("_token_id")}
-    depth = next((name for name in sizes if DEEP.search(name)), "")
-    switches = {name: _switch(value, numbers.get(depth, 0)) for name, value in beside.items() if name not in idle}
-    entry = Shelved(
-        name=source.name,
-        model_types=(source.model_type,),
-        versions=versions(),
-        sizes=sizes,
-        follows=follows,
-        nulls=nulls,
-        turned=tuple(fields),
-        depth=depth,
-        idle=idle,
-        records={name: replace(each, config={}) for name, each in records.items()},
-    )
-    _prove(source, fields, said, entry, switches)
-    return {"entry": to_data(entry), "switches": switches}
+class Shelving:
+    """The entry of one class."""
 
+    def __init__(self, source: Source, target: str) -> None:
+        self.source, self.target = source, target
+        self.trials = Trials(source)
+        self.usual = self.trials.usual
+        self.numbers = whole_numbers(self.trials.default)
+        self.depth = ""  # the field that says how many layers there are, where that is a size
+        self.left: dict[str, str] = {}  # what was left out, and why
 
-def _prove(
-    source: Source, fields: Mapping[str, Any], said: Mapping[str, Any], entry: Shelved, switches: Mapping[str, Any]
-) -> None:
-    """Hold an entry to torch at random configs that it takes for its own: sizes, and fields that change nothing.
+    def kept(self) -> dict[str, Any]:
+        """The entry, as a file holds it. Raises WitnessError where there is no formula, or it is wrong."""
+        known = self._records({})
+        turns = [turn for name in self._switches() if (turn := self._turn({name: not self.usual[name]}, known))]
+        data = self._entry(known, turns)
+        pairs = self._pairs(data, turns)
+        data["turns"] += [self._short(turn, data["records"]) for turn in pairs]
+        turns += pairs
+        for apart, held in ((False, turns), (True, turns), (True, [])):
+            tried = data | {
+                "entry": data["entry"] | ({"apart": True} if apart and held else {}),
+                "turns": data["turns"][: len(held)],
+            }
+            try:
+                self._prove(read(tried))
+            except WitnessError as error:
+                self.left[f"{self.source.name}, {len(held)} turns{', apart' * apart}"] = str(error)
+            else:
+                return tried
+            if not turns:
+                break
+        raise WitnessError(self.left.popitem()[1])
 
-    Raises WitnessError where it is wrong at one, or too few could be built.
-    """
-    draw, held = random.Random(source.name), 0
-    for _ in range(DRAWS):
-        config = {
-            "model_type": source.model_type,
-            "architectures": [source.name],
-            **fields,
-            **_drawn(draw, said, entry),
-        }
-        numbers = numbers_of(entry, switches, config)
-        given = {name: value for name, value in config.items() if name != "architectures"}
-        if numbers is None or (told := _told(source, given)) is None:
-            continue
+    def _records(self, turned: Mapping[str, Any]) -> dict[str, Record]:
+        """What a structure stores, and its operations where they are recognised. Raises WitnessError."""
+        find = records_of(self.source, self.trials.fields(self.trials.filled(turned)), self.target)
+        found = {STORED: find(STORED)}
+        with suppress(SymformerError):
+            found[OPERATIONS] = find(OPERATIONS)
+        return {name: replace(each, config={}) for name, each in found.items()}
+
+    def _switches(self) -> Iterator[str]:
+        """The switches that change what a class does."""
+        few = self._few()
+        before, stored = self.trials.told(few), self.trials.stored({})
+        for name, value in self.usual.items():
+            if not isinstance(value, bool) or last(name) in INERT:
+                continue
+            turned = self.trials.filled({name: not value})
+            other = self.trials.told({**few, **turned})
+            if other is not None and (other != before or self.trials.stored(turned) != stored):
+                yield name
+
+    def _few(self) -> dict[str, int]:
+        """Fewer layers than there usually are, for a trial, where the class takes them."""
+        deep = next((name for name in self.numbers if DEEP.search(name) and "." not in name), "")
+        few = {deep: FEW} if self.numbers.get(deep, 0) > FEW else {}
+        return few if self.trials.told(few) is not None else {}
+
+    def _turn(self, fields: Mapping[str, Any], known: Mapping[str, Any]) -> Structure | None:
+        """The records with some switches turned; None where they cannot be kept beside the usual ones, and why."""
+        why = ", ".join([self.source.name, *(f"{name}={value}" for name, value in fields.items())])
         try:
-            model = opened(source.name, finder(entry, numbers))
-            value, flops = model.params.value(), None
+            config = self.trials.config(self.trials.filled(fields))
+            if whole_numbers(config) != self.numbers:
+                raise WitnessError("it changes what other sizes are where a config leaves them out")
+            found = self._records(fields)
+            if found.keys() != known.keys():
+                raise WitnessError("its operations are recognised in one structure and not in the other")
+        except SymformerError as error:
+            self.left[why] = str(error)
+            return None
+        return fields, found
+
+    def _short(self, turn: Structure, usual: Mapping[str, Any]) -> dict[str, Any]:
+        fields, records = turn
+        said = self.trials.said(self.trials.filled(fields))
+        return {
+            "fields": fields,
+            "said": {
+                name: self._switch(name, value)
+                for name, value in said.items()
+                if name not in fields and value != self.usual.get(name) and last(name) not in INERT
+            },
+            "records": {name: short(to_data(each), usual[name]) for name, each in records.items()},
+        }
+
+    def _switch(self, name: str, value: Any) -> Any:
+        """What a field says, where a list of layers repeats a pattern at any depth that pattern."""
+        layers = self.numbers.get(self.depth, 0)
+        if not isinstance(value, list) or len(value) != layers:
+            return value
+        period = next(n for n in range(1, layers + 1) if value[n:] == value[: layers - n])
+        held = 2 * period <= layers
+        for depth in (*DEPTHS, 2 * layers, layers + 1):
+            given = None
+            with suppress(Exception):  # whatever somebody's config raises of a depth
+                given = self.trials.said({self.depth: depth}).get(name)
+            held = held and given == [value[layer % period] for layer in range(depth)]
+        return {EACH: value[:period]} if held else value
+
+    def _entry(self, known: Mapping[str, Record], turns: Sequence[Structure]) -> dict[str, Any]:
+        """The entry as data: which fields are sizes, which change nothing, and what all others say."""
+        moving = _moving(each for records in (known, *(each for _, each in turns)) for each in records.values())
+        sizes = {name: number for name, number in self.numbers.items() if name in moving}
+        for field, length in lists(self.numbers).items():  # a list of which one entry is a size is one of sizes
+            if any(name.startswith(f"{field}[") for name in sizes):
+                sizes |= {f"{field}[{place}]": self.numbers[f"{field}[{place}]"] for place in range(length)}
+        self.depth = next((name for name in sizes if DEEP.search(name)), "")
+        usual = {name: to_data(each) for name, each in known.items()}
+        data: dict[str, Any] = {"records": usual, "turns": [self._short(turn, usual) for turn in turns]}
+        found = dict(self._follows(sizes, letters_of(read(data | {"entry": _NOBODY, "switches": {}}))))
+        follows = {name: expr for name, expr in found.items() if expr is not None}
+        names = {name for fields, _ in turns for name in fields}
+        beside = {
+            name: value
+            for name, value in self.usual.items()
+            if name not in (*sizes, *BESIDE) and last(name) not in (*INERT, "architectures")
+        }
+        tokens = {name: "token" for name in beside if name.endswith("_token_id")}
+        idle = self._idle({name: value for name, value in beside.items() if name not in (*names, *tokens)}, turns)
+        others = {name: value for name, value in beside.items() if name not in (*idle, *tokens)}
+        switches = {name: self._switch(name, value) for name, value in others.items()}
+        entry = Shelved(
+            name=self.source.name,
+            model_type=self.source.model_type,
+            versions=versions(),
+            part=self.source.part,
+            parts=tuple(self.trials.parts()),
+            lists=lists(sizes),
+            sizes=sizes,
+            follows=follows,
+            nulls=tuple(name for name in follows if self._null(name)),
+            asked=(*(name for name in found if name not in follows), *self._asked((*sizes, *switches))),
+            depth=self.depth,
+            idle=idle | tokens,
+        )
+        return data | {"entry": to_data(entry), "switches": switches}
+
+    def _asked(self, names: Sequence[str]) -> Iterator[str]:
+        """The fields of parts that are something else where a config gives the part and leaves them out."""
+        parts = self.trials.parts()
+        alone = [f"{part}.model_type" for part in parts]
+        bare = self.trials.said({name: self.usual[name] for name in alone if name in self.usual})
+        for name in names:
+            if name in alone or ("." in name and bare.get(name) != self.usual[name]):
+                yield name
+
+    def _idle(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
+        """The fields that change nothing, neither as usual nor with all switches turned, and what they hold."""
+        every = {name: value for fields, _ in turns for name, value in fields.items()}
+        few = self._few()
+        settings: list[Mapping[str, Any]] = [few]
+        if every:
+            whole = {**few, **every}
+            apart = [{**few, **fields} for fields, _ in turns]
+            settings += apart if self.trials.told(self.trials.filled(whole)) is None else [whole]
+        idle = dict(beside)
+        older = True
+        for setting in settings:
+            before = self.trials.told(self.trials.filled(setting))
+            idle = {name: value for name, value in idle.items() if self.trials.idle(name, value, setting, before)}
+            older = older and "rope_parameters" in idle and self.trials.told({**setting, **OLDER}) == before
+        deep = {name: other for name, value in idle.items() for other in others(name, value)[-1:]}
+        if few and self.trials.told(self.trials.filled(deep)) != self.trials.told({}):
+            idle = {}  # at as many layers as there usually are one of them does change something
+            older = False
+        found = {name: holds(name, value) for name, value in idle.items()}
+        return found | ({"rope_theta": "float", "rope_scaling": "rotary"} if older else {})
+
+    def _follows(self, sizes: Mapping[str, int], letters: Mapping[str, str]) -> Iterator[tuple[str, Expr | None]]:
+        """What a size is where a config leaves it out, for those that are then no number of their own, if it shows."""
+        known = {name: SYMBOLS[letter] for name, letter in letters.items() if name in sizes}
+        draw = random.Random(0)
+        for name in sizes:
+            seen = []
+            for _ in range(TRIALS):
+                point = {other: number * draw.choice(TIMES) for other, number in sizes.items() if other != name}
+                with suppress(Exception):  # whatever somebody's config raises of these
+                    seen.append((point, whole_numbers(self.trials.config(point)).get(name)))
+            if all(value == sizes[name] for _, value in seen):
+                continue
+            offered = _quotients(name, known) if name in known else ()
+            found = next((expr for expr in offered if all(_is(expr, known, at) == v for at, v in seen)), None)
+            yield name, found
+
+    def _null(self, name: str) -> bool:
+        """Whether null is as good as nothing in a field."""
+        with suppress(Exception):  # whatever somebody's config raises of it
+            return bool(whole_numbers(self.trials.config({name: None})).get(name) == self.numbers[name])
+        return False
+
+    def _pairs(self, data: Mapping[str, Any], turns: Sequence[Structure]) -> list[Structure]:
+        """Two switches that together change something else than each by itself, read together."""
+        found: list[Structure] = []
+        kept, known, few = read(data), data["records"], self._few()
+        for (first, _), (second, _) in combinations(turns, 2):
+            fields = {**first, **second}
+            if self._agrees(kept, few | fields) is not True and self.trials.told(few | fields) is not None:
+                found.append((len(found) < MOST and self._turn(fields, known)) or (fields, {}))
+        return found
+
+    def _agrees(self, kept: Kept, point: Mapping[str, Any]) -> bool | None:
+        """Whether torch says the same of a config; None where there is no such model, or no answer."""
+        fields = self.trials.fields(point)
+        beside = {"model_type": self.source.model_type, "architectures": [self.source.name]}
+        try:
+            at = matched(kept, {**beside, self.source.part: fields} if self.source.part else {**fields, **beside})
+            if at is None or (told := self.trials.told(point)) is None:
+                return None
+            model = opened(self.source.name, finder(kept, at))
+            stored, multiplied = (sum(map(prod, rows.values())) for rows in told[:2])
+            if model.params.value() != stored:
+                return False
             with suppress(CatalogueError):
                 flops = model.formula("flops").value(**{name: TOKENS[name] for name in _run(model)})
+                return not told[1] or flops == 2 * multiplied
         except SizeError:
-            continue
-        stored, multiplied = (sum(map(prod, rows.values())) for rows in told[:2])
-        if value != stored or flops not in (None, 2 * multiplied):
-            raise WitnessError(f"the entry of {source.name} is wrong at {given}: {value:,}, and torch has {stored:,}")
-        held += 1
-        if held == HELD:
-            return
-    raise WitnessError(f"the entry of {source.name} could be held to torch at {held} random configs, and not at {HELD}")
+            return None
+        return True
+
+    def _prove(self, kept: Kept) -> None:
+        """Hold an entry to torch at random configs that it takes for its own: sizes, switches, and idle fields.
+
+        Raises WitnessError where it is wrong at one, or too few could be built.
+        """
+        draw, held = random.Random(self.source.name), 0
+        for _ in range(DRAWS):
+            point = self._drawn(draw, kept)
+            match self._agrees(kept, point):
+                case False:
+                    raise WitnessError(f"the entry of {self.source.name} is wrong at {point}")
+                case True:
+                    held += 1
+            if held == HELD:
+                return
+        raise WitnessError(f"the entry of {self.source.name} could be held to torch at {held} random configs only")
+
+    def _drawn(self, draw: random.Random, kept: Kept) -> dict[str, Any]:
+        """Some of the sizes, mostly as multiples of quotients of the usual, some switches turned, some idle fields."""
+        found: dict[str, Any] = {}
+        for name, size in kept.entry.sizes.items():
+            if DEEP.search(name):
+                deep = [max(size // 4, 1), max(size // 2, 1), size // 2 + 1, size]
+                found[name] = draw.choice([1, 2, 3, 4, 5, 6, 7, 8] if draw.random() < 0.7 else deep)
+            elif draw.random() < 0.7:
+                small = size if size < 16 else size // draw.choice((2, 4))
+                found[name] = small * draw.choice((1, 2, 3)) + (draw.choice((1, 2)) if draw.random() < 0.05 else 0)
+        turns = [turn.fields for turn in kept.turns if kept.entry.apart or draw.random() < 0.4]
+        for fields in draw.sample(turns, min(len(turns), 1)) if kept.entry.apart else turns:
+            found |= fields
+        for name in kept.entry.idle:
+            if draw.random() < 0.3 and (few := others(name, self.usual.get(name))):
+                found[name] = draw.choice(few)
+        given = {name.partition(".")[0] for name in found}
+        for name in kept.entry.asked:
+            if "." not in name or name.partition(".")[0] in given:
+                found.setdefault(name, self.usual[name])
+        return found
+
+
+# Who reads records before there is an entry for them.
+_NOBODY: Mapping[str, Any] = {"name": "", "model_type": "", "versions": {}, "sizes": {}}
 
 
 def _run(model: Model) -> list[str]:
     """The sizes of a run that its forward FLOPs have."""
     return [str(size) for size in model.formula("flops").symbols if str(size) in TOKENS]
-
-
-def _drawn(draw: random.Random, said: Mapping[str, Any], entry: Shelved) -> dict[str, Any]:
-    """Some of the sizes, as multiples of quotients of the default, and some of the fields that change nothing."""
-    found: dict[str, Any] = {}
-    for name, size in entry.sizes.items():
-        if draw.random() < 0.7:
-            small = size if size < 16 else size // draw.choice((2, 4))
-            found[name] = small * draw.choice((1, 2, 3))
-    for name in entry.idle:
-        if draw.random() < 0.5 and (others := _others(name, said.get(name))):
-            found[name] = draw.choice(others)
-    return found
 
 
 def fill(
@@ -161,7 +339,9 @@ def fill(
     for model_type in sorted({model_type for model_type, _ in jobs}):
         with suppress(SymformerError):
             first[model_type] = of_head(model_type).name
-    known = _read(folder / TYPES) | {name: made for name, made in first.items() if (folder / f"{made}.json").is_file()}
+    known = _read(folder / TYPES) | {
+        name: made for name, made in first.items() if (folder / f"{made}.{name}.json").is_file()
+    }
     (folder / TYPES).write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
     return left
 
@@ -172,40 +352,27 @@ def _read(place: Path) -> dict[str, str]:
 
 
 def _shelve(model_type: str, head: str, folder: str) -> dict[str, str]:
-    """One class, each of its structures; why one of these was left out, by the type and what is turned in it."""
+    """One class; what of it was left out, and why."""
     torch.set_num_threads(1)
     left: dict[str, str] = {}
     try:
         source = of_head(model_type, head)
-        place = Path(folder, f"{source.name}.json")
+        place = Path(folder, f"{source.name}.{model_type}.json")
         if place.exists():
             return {}
-        found = []
-        for fields in structures(source):
-            try:
-                found.append(shelved(source, fields, f"{HF}{model_type}"))
-            except SymformerError as error:
-                left[", ".join([model_type, *(f"{name}={value}" for name, value in fields.items())])] = str(error)
+        shelving = Shelving(source, f"{HF}{model_type}")
+        left = shelving.left
+        kept = shelving.kept()
     except Exception as error:  # whatever somebody's code raises
         return {**left, model_type: sentence(error)}
-    if found:
-        place.write_text(json.dumps(found, separators=(",", ":")) + "\n", "utf-8")
+    place.write_text(json.dumps(kept, separators=(",", ":")) + "\n", "utf-8")
     return left
 
 
-def structures(source: Source) -> Iterator[Mapping[str, Any]]:
-    """The fields that make each structure of a class: its defaults, and each switch that changes it turned."""
-    yield {}
-    before = _told(source, {})
-    for name, value in source.config({}).to_dict().items():
-        if isinstance(value, bool) and name not in INERT and _told(source, {name: not value}) not in (None, before):
-            yield {name: not value}
-
-
-def _moving(records: Mapping[str, Record]) -> set[str]:
+def _moving(records: Iterator[Record]) -> set[str]:
     """The fields whose letters some formula or condition has."""
     found: set[str] = set()
-    for record in records.values():
+    for record in records:
         component = record.lifted or record.counted
         known = {str(size) for each in component.constraints for size in each.symbols}
         for _, entry in component.ledger:
@@ -215,29 +382,6 @@ def _moving(records: Mapping[str, Record]) -> set[str]:
         known |= {str(size) for count, _ in component.ledger for size in count.free_symbols}
         found |= {name for name, letter in record.letters.items() if letter in known}
     return found
-
-
-def _follows(
-    source: Source, fields: Mapping[str, Any], sizes: Mapping[str, int], record: Record
-) -> Iterator[tuple[str, Expr]]:
-    """What a size is where a config leaves it out, for those that are then no number of their own."""
-    letters = {name: SYMBOLS[letter] for name, letter in record.letters.items() if name in sizes}
-    draw = random.Random(0)
-    for name in sizes:
-        seen = []
-        others = {other: number for other, number in sizes.items() if other != name}
-        for _ in range(TRIALS):
-            point = {other: number * draw.choice(TIMES) for other, number in others.items()}
-            with suppress(Exception):  # whatever somebody's config raises of these
-                seen.append((point, getattr(source.config({**fields, **point}), name)))
-        if all(value == sizes[name] for _, value in seen):
-            continue
-        found = next(
-            (expr for expr in _quotients(name, letters) if all(_is(expr, letters, at) == v for at, v in seen)), None
-        )
-        if found is None:
-            raise WitnessError(f"what {name} is where a config leaves it out was not found")
-        yield name, found
 
 
 def _quotients(name: str, letters: Mapping[str, Any]) -> Iterator[Expr]:
@@ -251,66 +395,3 @@ def _quotients(name: str, letters: Mapping[str, Any]) -> Iterator[Expr]:
 
 def _is(expr: Expr, letters: Mapping[str, Any], point: Mapping[str, int]) -> Any:
     return put_in(expr, {letters[name]: number for name, number in point.items() if name in letters})
-
-
-def _null(source: Source, fields: Mapping[str, Any], name: str) -> bool:
-    """Whether null is as good as nothing in a field."""
-    with suppress(Exception):  # whatever somebody's config raises of it
-        return bool(getattr(source.config({**fields, name: None}), name) == getattr(source.config(fields), name))
-    return False
-
-
-def _told(source: Source, fields: Mapping[str, Any]) -> tuple[Rows, ...] | None:
-    """What the class stores, multiplies and keeps in a cache at its own sizes; None where it refuses these fields."""
-    head = source.run_as
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            at = session(lambda point: source.build(fields), {})
-            stored = at.stored()
-            run, cached = caller_for(head, RUNS["flops"]), caller_for(head, RUNS["kv-cache"])
-            multiplied = at.products(lambda model: run(model, TOKENS)).rows
-        except Exception:  # whatever somebody's code raises, it is no structure
-            return None
-        try:
-            kept = at.cached(lambda model: cached(model, TOKENS))
-        except Exception:  # nothing is kept
-            kept = {}
-    return stored, multiplied, kept
-
-
-def _idle(source: Source, fields: Mapping[str, Any], name: str, value: Any, before: Any) -> bool:
-    """Whether a field changes nothing, whatever it says: nothing changed in any trial, and there was one."""
-    if UNSEEN.search(name) or before is None:
-        return False
-    tried = [_told(source, {**fields, name: other}) for other in _others(name, value)]
-    return bool(tried) and all(each == before for each in tried)
-
-
-def _others(name: str, value: Any) -> list[Any]:
-    """What else a field may say, to try; nothing for one of which nobody knows."""
-    match value:
-        case bool():
-            return [not value]
-        case float():
-            return [value / 2, value / 2 + 0.125]
-        case int():
-            few = dict.fromkeys([1, 2, 3, value // 2, value - 1, value + 1, 2 * value + 3])
-            return [each for each in few if each not in (0, value)]
-        case str() if ACTS.search(name):
-            return [each for each in FUNCTIONS if each != value]
-    if name in ROPE:
-        return [{"rope_type": "linear", "factor": 2.0, "rope_theta": 5000.0}]
-    return []
-
-
-def _holds(name: str, value: Any) -> str:
-    """What a field that changes nothing holds, of what the catalogue tells apart."""
-    return "rotary" if name in ROPE else "function" if ACTS.search(name) else type(value).__name__
-
-
-def _switch(value: Any, depth: int) -> Any:
-    """What a field says, where a list of one kind of layers says that kind."""
-    if isinstance(value, list) and len(value) == depth and len(set(map(str, value))) == 1:
-        return {EACH: value[0]}
-    return value

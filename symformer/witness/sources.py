@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -34,9 +33,9 @@ from ..language.target import HF, Kind, parse
 from ..models.provenance import Pinned
 from .calling import PICTURES, caller_for, caller_of_factory, lengths_of
 from .classes import Source, assumed, ignored, known, near_type, of_config, of_head
-from .drawing import DEEP, ENTRY
 from .fitting import Point
 from .lifts import lift
+from .placing import placed, whole_numbers
 from .points import Build, Points, session, weights_at
 from .raised import sentence
 from .results import Trace, UnbuiltError
@@ -45,10 +44,6 @@ from .samples import Samples
 from .session import silence
 from .tracing import Tracer
 
-# Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
-STAGES = 6  # a list of more numbers is one of layers
-PLACES = re.compile("ind(ex|ices)|_ids?$|layers$")  # lists that say where and not how many
-_NEVER = ("_token_id", "_index", "num_labels", "seed", "_token")
 _DEFAULT = "the factory's own default; a start for it makes it a size"
 
 
@@ -83,7 +78,7 @@ def records_of(source: Source, fields: Mapping[str, Any], target: str, said: tup
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         numbers = whole_numbers(source.config(fields))
-        stored = _counted(STORED, _called(source), lambda point: source.build(fields), numbers)
+        stored = _counted(STORED, called(source), lambda point: source.build(fields), numbers)
 
     def find(quantity: str) -> Record:
         found = traced.of(quantity)
@@ -126,27 +121,7 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
         start = whole_numbers(default)
 
         def build(point: Point) -> nn.Module:
-            arguments: dict[str, Any] = dict(fields)
-            for name, value in point.items():
-                into, _, last = name.rpartition(".")
-                if into:
-                    nested = arguments.setdefault(into, {"model_type": getattr(default, into).model_type})
-                    arguments[into] = dict(nested)
-                scope = arguments[into] if into else arguments
-                entry = ENTRY.search(last)
-                if entry:
-                    field, place = last[: entry.start()], int(entry[1])
-                    before = scope.get(field) or getattr(getattr(default, into) if into else default, field)
-                    scope[field] = [value if each == place else old for each, old in enumerate(before)]
-                else:
-                    scope[last] = value
-            for name, value in point.items():  # a list with an entry for each layer is as long as there are layers
-                into, _, last = name.rpartition(".")
-                scope = arguments[into] if into else arguments
-                for field, entries in scope.items() if DEEP.search(last) else ():
-                    if isinstance(entries, list) and len(entries) == start[name] > 1:
-                        scope[field] = _repeated(field, entries, value)
-            return source.build(arguments)
+            return source.build(placed(default, fields, point))
 
         try:
             session(build, {}).model()
@@ -159,7 +134,7 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
         return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
 
 
-def _called(source: Source) -> str:
+def called(source: Source) -> str:
     """The head whose models a class is called as: one that reads pictures and no tokens is given these."""
     return source.run_as if source.reads() != "pixel_values" else PICTURES
 
@@ -169,7 +144,7 @@ def hf_runner(build: Build, start: Point, source: Source) -> Runner:
     refusal = ""
     if (reads := source.reads()) not in ("input_ids", "pixel_values"):
         refusal = f"{source.name} reads {reads}, and a trace runs models that read tokens or pictures"
-    head = _called(source)
+    head = called(source)
     return Runner(
         build,
         start,
@@ -314,7 +289,7 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            counted = _counted(quantity, _called(source), lambda point: source.build(fields), numbers)
+            counted = _counted(quantity, called(source), lambda point: source.build(fields), numbers)
     except Exception as error:
         raise ConfigError(f"{path} has no model that this formula could stand for: {sentence(error)}") from None
     if counted != value:
@@ -361,28 +336,4 @@ def letters(names: Sequence[str]) -> dict[str, Symbol]:
         found[name] = (
             symbol if symbol not in found.values() else name_size(name.replace(".", "_") + "_" * (last == name))
         )
-    return found
-
-
-def _repeated(field: str, entries: list[Any], length: int) -> list[Any]:
-    """The entries of a list for another number of layers, by its period. Raises WitnessError where it has none."""
-    period = next((n for n in range(1, len(entries)) if entries[n:] == entries[:-n]), len(entries))
-    if length != len(entries) and 2 * period > len(entries):
-        raise WitnessError(f"{field} lists {len(entries)} layers that repeat no pattern")
-    return [entries[layer % period] for layer in range(length)]
-
-
-def whole_numbers(config: Any) -> dict[str, int]:
-    """Every whole number of a config and of the configs inside it, by name, and those in lists by their places."""
-    found = {}
-    for name, value in vars(config).items():
-        if name.startswith("_") or name.endswith(_NEVER):
-            continue
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            found[name] = value
-        elif isinstance(value, (list, tuple)) and 1 < len(value) <= STAGES and not PLACES.search(name):
-            if all(type(each) is int and each > 0 for each in value):
-                found |= {f"{name}[{place}]": each for place, each in enumerate(value)}
-        elif name in config.sub_configs and hasattr(value, "sub_configs"):
-            found |= {f"{name}.{inner}": number for inner, number in whole_numbers(value).items() if "." not in inner}
     return found

@@ -1,0 +1,114 @@
+"""What several changes to the same facts come to when they are made together: facts as data, and each change of them.
+
+A change is the facts as they are where it alone is made. Changes that meet in one row are none of each other's business
+only by chance, so these are refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+from ..language.errors import CatalogueError
+
+ROWS = ("rows", "counts")  # each row of these is something that is stored or done, of which there may be several alike
+NOTHING = object()
+
+
+def merged(usual: Any, others: Sequence[Any], name: str = "") -> Any:
+    """Facts with all of some changes. Raises CatalogueError where two of them change the same.
+
+    >>> merged({"V": 1, "tied": False}, [{"V": 1, "tied": True}, {"V": 1, "tied": False, "bias": True}])
+    {'V': 1, 'tied': True, 'bias': True}
+    """
+    changed = [other for other in others if other != usual]
+    if not changed:
+        return usual
+    if len(changed) == 1:
+        return changed[0]
+    if all(isinstance(each, dict) for each in (usual, *changed)):
+        names = dict.fromkeys(word for each in (usual, *changed) for word in each)
+        found = {
+            word: merged(usual.get(word, NOTHING), [each.get(word, NOTHING) for each in changed], word)
+            for word in names
+        }
+        return {word: value for word, value in found.items() if value is not NOTHING}
+    if all(isinstance(each, list) for each in (usual, *changed)):
+        return _list(usual, changed, name)
+    if all(type(each) is int for each in changed):
+        return min(changed)  # at so many points at least, from so many builds
+    if all(each == changed[0] for each in changed):
+        return changed[0]
+    raise CatalogueError(f"two changes of {name or 'the same facts'} meet")
+
+
+def _list(usual: list[Any], others: Sequence[list[Any]], name: str) -> list[Any]:
+    """A list without what any change leaves out, and with what each puts in, where it puts it."""
+    base = [*map(_said, usual)]
+    gone: Counter[int] = Counter()
+    put: dict[int, list[Any]] = defaultdict(list)
+    paths: Counter[str] = Counter()
+    for other in others:
+        steps = SequenceMatcher(None, base, [*map(_said, other)], autojunk=False).get_opcodes()
+        new = []
+        for what, start, end, first, last in steps:
+            if what != "equal":
+                gone.update(range(start, end))
+                put[start] += [each for each in other[first:last] if name in ROWS or each not in put[start]]
+                new += other[first:last]
+        if name in ROWS:
+            paths.update({_path(row) for row in new})
+    if name in ROWS and any(times > 1 for times in (*gone.values(), *paths.values())):
+        raise CatalogueError(f"two changes of the {name} meet")
+    found = []
+    for place in range(len(usual) + 1):
+        found += put[place]
+        if place < len(usual) and not gone[place]:
+            found.append(usual[place])
+    return found
+
+
+def _said(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _path(row: Any) -> str:
+    """Where a row stands: one of operations, with their copies, or a path and a shape, with theirs."""
+    first, second = row
+    return str(second["path"] if isinstance(second, dict) else first[0])
+
+
+def short(other: Any, usual: Any) -> Any:
+    """Facts with the places of the usual rows for these themselves."""
+    if isinstance(other, dict) and isinstance(usual, dict):
+        return {
+            name: _numbered(value, usual[name]) if name in ROWS and name in usual else short(value, usual.get(name))
+            for name, value in other.items()
+        }
+    return other
+
+
+def long(other: Any, usual: Any) -> Any:
+    """The facts that ``short`` has cut. Raises CatalogueError for a place that the usual ones have not."""
+    if isinstance(other, dict) and isinstance(usual, dict):
+        return {
+            name: _rows(value, usual[name]) if name in ROWS and name in usual else long(value, usual.get(name))
+            for name, value in other.items()
+        }
+    return other
+
+
+def _numbered(rows: list[Any], usual: list[Any]) -> list[Any]:
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, row in enumerate(usual):
+        places[_said(row)].append(place)
+    return [places[said].pop(0) if places[said := _said(row)] else row for row in rows]
+
+
+def _rows(rows: list[Any], usual: list[Any]) -> list[Any]:
+    if odd := next((row for row in rows if type(row) is int and not 0 <= row < len(usual)), None):
+        raise CatalogueError(f"there is no usual row {odd}")
+    return [usual[row] if type(row) is int else row for row in rows]

@@ -1,0 +1,45 @@
+"""The parameters of a class of the catalogue whatever its switches say: as it usually is, and what each switch adds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Add, Expr, expand
+
+from ..language.errors import CatalogueError
+from ..models.model import Model
+from .shelf import Kept, records
+from .traced import STORED
+
+
+@dataclass(frozen=True)
+class Switched:
+    """What some switches add to the parameters where they are turned, beside what each of them adds by itself."""
+
+    fields: Mapping[str, Any]
+    adds: Expr | None  # None where it is not known
+
+
+def switched(kept: Kept) -> tuple[Expr, list[Switched]]:
+    """The parameters as a class usually is, and what its switches add. Raises CatalogueError."""
+    usual = _stored(kept, ())
+    found: list[Switched] = []
+    for place, turn in enumerate(kept.turns):
+        alone = [each for each in found if each.fields.keys() < turn.fields.keys()]
+        try:
+            adds = _stored(kept, (place,)) - Add(usual, *(each.adds for each in alone if each.adds is not None))
+        except CatalogueError:
+            found.append(Switched(turn.fields, None))
+            continue
+        if len(turn.fields) == 1 or adds != 0:
+            found.append(Switched(turn.fields, expand(adds)))
+    return usual, found
+
+
+def _stored(kept: Kept, turned: tuple[int, ...]) -> Expr:
+    known = records(kept, turned)
+    if STORED not in known:
+        raise CatalogueError(f"what these switches of {kept.entry.name} change together is not known")
+    return Model(target=kept.entry.name, component=known[STORED].counted).params.expanded

@@ -1,0 +1,68 @@
+"""Where the whole numbers of a config stand: found by name, in parts of it and in lists, and put back there.
+
+A field of a part is written text_config.hidden_size, and one of a list depths[0].
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..language.errors import WitnessError
+from .drawing import DEEP, ENTRY
+
+STAGES = 6  # a list of more numbers is one of layers
+PLACES = re.compile("ind(ex|ices)|_ids?$|layers$")  # lists that say where and not how many
+# Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
+_NEVER = ("_token_id", "_index", "num_labels", "seed", "_token")
+
+
+def placed(default: Any, fields: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that a config class is given: some as they are, and those of a point where they belong."""
+    start = whole_numbers(default)
+    arguments: dict[str, Any] = dict(fields)
+    for name, value in point.items():
+        into, _, last = name.rpartition(".")
+        if into:
+            nested = arguments.setdefault(into, {"model_type": getattr(default, into).model_type})
+            arguments[into] = dict(nested)
+        scope = arguments[into] if into else arguments
+        entry = ENTRY.search(last)
+        if entry:
+            field, place = last[: entry.start()], int(entry[1])
+            before = scope.get(field) or getattr(getattr(default, into) if into else default, field)
+            scope[field] = [value if each == place else old for each, old in enumerate(before)]
+        else:
+            scope[last] = value
+    for name, value in point.items():  # a list with an entry for each layer is as long as there are layers
+        into, _, last = name.rpartition(".")
+        scope = arguments[into] if into else arguments
+        for field, entries in scope.items() if DEEP.search(last) else ():
+            if isinstance(entries, list) and len(entries) == start.get(name) and len(entries) > 1:
+                scope[field] = _repeated(field, entries, value)
+    return arguments
+
+
+def whole_numbers(config: Any) -> dict[str, int]:
+    """Every whole number of a config and of the configs inside it, by name, and those in lists by their places."""
+    found = {}
+    for name, value in vars(config).items():
+        if name.startswith("_") or name.endswith(_NEVER):
+            continue
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            found[name] = value
+        elif isinstance(value, (list, tuple)) and 1 < len(value) <= STAGES and not PLACES.search(name):
+            if all(type(each) is int and each > 0 for each in value):
+                found |= {f"{name}[{place}]": each for place, each in enumerate(value)}
+        elif name in config.sub_configs and hasattr(value, "sub_configs"):
+            found |= {f"{name}.{inner}": number for inner, number in whole_numbers(value).items() if "." not in inner}
+    return found
+
+
+def _repeated(field: str, entries: list[Any], length: int) -> list[Any]:
+    """The entries of a list for another number of layers, by its period. Raises WitnessError where it has none."""
+    period = next((n for n in range(1, len(entries)) if entries[n:] == entries[:-n]), len(entries))
+    if length != len(entries) and 2 * period > len(entries):
+        raise WitnessError(f"{field} lists {len(entries)} layers that repeat no pattern")
+    return [entries[layer % period] for layer in range(length)]

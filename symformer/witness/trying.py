@@ -1,0 +1,139 @@
+"""What the fields of a config do, by trial: whether one changes anything that a class stores, multiplies or caches."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from ..configs.known import INERT
+from .calling import caller_for
+from .classes import Source
+from .placing import placed, whole_numbers
+from .points import session
+from .runs import RUNS
+from .sources import called
+from .watching import Rows
+
+TOKENS = {"B": 2, "S": 29, "S_enc": 31, "C": 23}
+# What a run on shapes alone may not show: who attends to whom, and in which order layers come.
+UNSEEN = re.compile("attention|attn|causal|mask|window|chunk|local|block|sparse|stride|layer_types|pattern|decoder")
+ACTS = re.compile("act(ivation)?(_fn|_function)?$")
+FUNCTIONS = ("relu", "gelu", "silu")
+OLDER = {"rope_theta": 5000.0, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}  # as files once had them
+ROPE = ("rope_scaling", "rope_parameters")
+Told = tuple[Rows, Rows, Rows]
+
+
+class Trials:
+    """A class of transformers, asked with one config after another."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.default = source.config({})
+        self.usual = self.said({})
+
+    def filled(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        """With some fields of a part all others of it, as they usually are: alone they may be something else."""
+        parts = {name.partition(".")[0] for name in point if "." in name}
+        return {name: value for name, value in self.usual.items() if name.partition(".")[0] in parts} | dict(point)
+
+    def fields(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        """What the config class is given where these are not as usual."""
+        return placed(self.default, {}, point)
+
+    def config(self, point: Mapping[str, Any]) -> Any:
+        """The config with these."""
+        return self.source.config(self.fields(point))
+
+    def said(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        """Every field of a config, those of its parts by their paths, and those of lists of sizes by their places."""
+        made = self.config(point)
+        numbers = whole_numbers(made)
+        found: dict[str, Any] = {}
+        for name, value in made.to_dict().items():
+            if isinstance(value, dict) and name in self.parts():
+                found |= {f"{name}.{inner}": each for inner, each in value.items()}
+            else:
+                found[name] = value
+        for name, length in lists(numbers).items():
+            if found.pop(name, None) is not None:
+                found |= {f"{name}[{place}]": numbers[f"{name}[{place}]"] for place in range(length)}
+        return found
+
+    def parts(self) -> list[str]:
+        """The fields of a config that hold configs themselves."""
+        return [name for name in self.default.sub_configs if hasattr(getattr(self.default, name, None), "sub_configs")]
+
+    def told(self, point: Mapping[str, Any]) -> Told | None:
+        """What the class stores, multiplies and caches with these fields; None where it refuses them.
+
+        A class that cannot be run is told by what it stores.
+        """
+        head = called(self.source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if (stored := self.stored(point)) is None:
+                return None
+            multiplied: Rows = {}
+            kept: Rows = {}
+            given = self.fields(point)
+            with suppress(Exception):  # it runs in no way that is known here
+                at = session(lambda _: self.source.build(given), {})
+                run, cached = caller_for(head, RUNS["flops"]), caller_for(head, RUNS["kv-cache"])
+                multiplied = at.products(lambda model: run(model, TOKENS)).rows
+                kept = at.cached(lambda model: cached(model, TOKENS))
+        return stored, multiplied, kept
+
+    def stored(self, point: Mapping[str, Any]) -> Rows | None:
+        """What the class stores with these fields; None where it refuses them."""
+        with suppress(Exception):  # whatever somebody's code raises, it is no structure
+            given = self.fields(point)
+            return session(lambda _: self.source.build(given), {}).stored()
+        return None
+
+    def idle(self, name: str, value: Any, beside: Mapping[str, Any], before: Told | None) -> bool:
+        """Whether a field changes nothing, whatever it says: nothing changed in any trial, and there was one."""
+        dropped = isinstance(value, float) and "drop" in name  # whoever attends to whom, some of it is dropped
+        if (UNSEEN.search(name) and not dropped) or before is None:
+            return False
+        tried = [self.told(self.filled({**beside, name: other})) for other in others(name, value)]
+        return bool(tried) and all(each == before for each in tried)
+
+
+def lists(numbers: Mapping[str, int]) -> dict[str, int]:
+    """The fields of a config that list sizes, and how many."""
+    found: dict[str, int] = {}
+    for name in numbers:
+        if name.endswith("]"):
+            field = name.rpartition("[")[0]
+            found[field] = found.get(field, 0) + 1
+    return found
+
+
+def others(name: str, value: Any) -> list[Any]:
+    """What else a field may say, to try; nothing for one of which nobody knows."""
+    last = name.rpartition(".")[2]
+    if last in INERT:
+        return []
+    match value:
+        case bool():
+            return [not value]
+        case float():
+            return [value / 2, value / 2 + 0.125]
+        case int():
+            few = dict.fromkeys([1, 2, 3, value // 2, value - 1, value + 1, 2 * value + 3])
+            return [each for each in few if each not in (0, value)]
+        case str() if ACTS.search(last):
+            return [each for each in FUNCTIONS if each != value]
+    if last in ROPE:
+        return [{"rope_type": "linear", "factor": 2.0, "rope_theta": 5000.0}]
+    return []
+
+
+def holds(name: str, value: Any) -> str:
+    """What a field that changes nothing holds, of what the catalogue tells apart."""
+    last = name.rpartition(".")[2]
+    return "rotary" if last in ROPE else "function" if ACTS.search(last) else type(value).__name__
