@@ -133,7 +133,7 @@ def _of_config(target: Target, options: Mapping[str, Any]) -> Model:
 def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], unread: UnreadError) -> Model:
     """The model of a config that nothing composed here reads, off the code of its class. Raises ConfigError."""
     from ..catalogue import shelf
-    from ..catalogue.record import Find, Record, opened
+    from ..catalogue.record import OPERATIONS, Find, Record, opened
 
     if options:
         raise UnknownNameError("option", next(iter(options)), ())
@@ -150,6 +150,10 @@ def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], 
         if shelved is not None:
             with suppress(CatalogueError):  # of a quantity that it knows nothing of
                 return shelved(quantity)
+            with suppress(CatalogueError):
+                known = shelved(OPERATIONS)
+                if quantity in known.operations.confirmed:
+                    return known
         from ..catalogue.store import Store
 
         store = Store(config)

@@ -10,6 +10,7 @@ from ..language.errors import CatalogueError
 from ..language.symbols import SYMBOLS, name_size
 from ..models.model import Model
 from ..models.provenance import Place, Provenance, Reading
+from ..quantities import quantity as find_quantity
 from .lifted import Lifted
 from .traced import MEASURED, STORED, Traced
 
@@ -51,17 +52,19 @@ def opened(target: str, find: Find) -> Model:
     """The model whose records are found when they are asked for, with the numbers of its config."""
     first = find(STORED)
 
-    def measure(quantity: str) -> Traced:
-        return replace(find(quantity).counted, measure=measure, lifted=operations)
+    def measure(quantity: str) -> Component:
+        record = find(quantity)
+        if record.traced is None:  # its operations, which torch was seen to count alike
+            return record.operations.answering(find_quantity(quantity), {})
+        return replace(record.traced, measure=measure, lifted=operations)
 
     def operations() -> Component:
         return find(OPERATIONS).operations
 
     def read(quantity: str) -> Provenance:
-        if quantity in MEASURED:
-            record = find(quantity)
+        record = find(quantity if quantity in MEASURED else OPERATIONS)
+        if record.traced is not None:
             return Provenance(places=record.places, reading=record.reading, by=record.by)
-        record = find(OPERATIONS)
         component = replace(record.operations, asked=quantity)
         asks = {str(size) for size in Model(target=target, component=component).formula(quantity).asks}
         places = {letter: Place(name) for name, letter in record.letters.items() if letter in asks}

@@ -44,7 +44,7 @@ class Traced(Component):
     quantity: str = STORED  # what its rows answer
     states: frozenset[str] = frozenset()  # the paths of rows that are a cache's and neither keys nor values
     maker: str = ""  # the library that its code comes from
-    measure: Callable[[str], Traced] | None = field(default=None, compare=False)  # what torch says of a quantity
+    measure: Callable[[str], Component] | None = field(default=None, compare=False)  # what torch says of a quantity
     lifted: Callable[[], Component] | None = field(default=None, compare=False)  # its operations, where recognised
     role = "model"
     shapes = "tokens[B,S] -> nothing[B,S]"

@@ -1,0 +1,56 @@
+"""What torch counts in a run is known without torch, where the catalogue has the operations that it counted alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import symformer as sf
+from symformer import witness
+from symformer.commands.cli import cli
+from symformer.language.errors import WitnessError
+
+from .test_door import ARCEE
+from .test_tiny_configs import B, C, S, counted
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A config of a class in the catalogue, where there is no torch."""
+
+    def missing(name: str = "") -> Any:
+        raise WitnessError("torch is not installed, and this needs it")
+
+    monkeypatch.setenv("SYMFORMER_CACHE", "")
+    monkeypatch.setattr(witness, "torch_side", missing)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(ARCEE))
+    return str(path)
+
+
+def test_a_run_is_counted_as_torch_counts_it(place: str) -> None:
+    model, theirs = sf.model(place), counted(ARCEE)
+    for quantity in ("flops", "train-flops"):
+        assert model.formula(quantity).value(B=B, S=S) == theirs[quantity] > 0
+        assert model.provenance.of(quantity).by == "catalogue"
+    # keys and values, 3 layers, 2 heads of width 10, 2 bytes each
+    assert model.formula("kv-cache").value(B=B, C=C) == 2 * 3 * 2 * 10 * 2 * B * C
+    masked = model.formula("flops", attention="causal").value(B=B, S=S)
+    # scores and mix, 3 layers, 6 heads of width 10: of S² pairs those that no mask hides, S(S + 1)/2
+    assert theirs["flops"] - masked == 2 * 2 * 3 * 6 * 10 * B * (S * S - S * (S + 1) // 2)
+
+
+def test_what_its_operations_do_not_show_asks_for_torch(place: str) -> None:
+    with pytest.raises(WitnessError, match="torch is not installed"):
+        sf.model(place).formula("activations")
+
+
+def test_a_page_of_it_says_that_it_is_from_the_catalogue(place: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    result = CliRunner().invoke(cli, ["derive", place, "-q", "flops", "-o", str(page)])
+    assert result.exit_code == 0, result.stderr
+    assert "This formula is from the catalogue of symformer" in page.read_text()
