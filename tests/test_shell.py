@@ -336,6 +336,7 @@ def on_a_terminal(columns: int, *arguments: str) -> list[str]:
 
 def test_a_tree_is_not_wrapped_across_its_branches() -> None:
     lines = on_a_terminal(80, "tree", "deepseek-v3")
+    lines = lines[: lines.index("")] if "" in lines else lines  # below stands who answered, in prose
     assert max(map(len, lines)) <= 80
     body = lines[2:]
     assert len(body) > 80

@@ -83,6 +83,9 @@ def bibtex(formula_id: str, version: str) -> str:
     if formula.conventions:
         chosen = ", ".join(f"{name}={value}" for name, value in formula.conventions.items())
         note += f", counted with {escape(chosen)}"
+    if reading := model.provenance.of(formula.measure.name).reading:
+        libraries = ", ".join(f"{name} {number}" for name, number in reading.versions.items())
+        note += f", read off the code of its class, with {libraries}"
     entry = "\n".join(
         (
             f"@misc{{{formula.id},",

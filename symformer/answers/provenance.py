@@ -12,7 +12,14 @@ from ..models.model import Model
 
 
 def provenance_lines(model: Model, formula: Formula) -> list[str]:
-    """Which door answered, what confirmed it, and what was assumed; a sentence each."""
+    """Where the config was read, which door answered, what confirmed it, and what was assumed; a sentence each."""
+    read_at = model.provenance.read_at
+    fetched = [f"from the config.json of {model.target} on the Hub, {read_at}"] * bool(read_at)
+    return [*fetched, *answered_by(model, formula)]
+
+
+def answered_by(model: Model, formula: Formula) -> list[str]:
+    """The same of any config, wherever it was read."""
     found = model.provenance.of(formula.measure.name)
     if found.reading is None:
         whole = model.component.role == "model"  # certificates are of whole models, not of parts
@@ -28,9 +35,7 @@ def provenance_lines(model: Model, formula: Formula) -> list[str]:
         lines += [f"{name} is {other}: the trace holds with no other" for name, other in reading.ties.items()]
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: nothing that the class stores depends on it")
-    read_at = model.provenance.read_at
-    fetched = [f"from the config.json of {model.target} on the Hub, {read_at}"] * bool(read_at)
-    return [*fetched, *lines, *model.provenance.assumed]
+    return [*lines, *model.provenance.assumed]
 
 
 def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing import Any
 
 from sympy import Expr, Integer, expand
 
+from ..catalogue.lifted import Lifted
+from ..catalogue.traced import Traced
 from ..formulas.account import Line
 from ..formulas.formula import Formula
 from ..language.errors import OptionError
@@ -84,7 +86,9 @@ def _nothing(spell: Callable[[Expr], str]) -> str:
 
 
 def _class_of(part: Part) -> Label:
-    return lambda spell: type(part).__name__
+    """Its class; that of the code, where it was read off some."""
+    read = part.title.partition(" ")[0] if isinstance(part, Traced | Lifted) else ""
+    return lambda spell: read or type(part).__name__
 
 
 @dataclass

@@ -81,10 +81,10 @@ def resolve(
 
 
 def model(target: str, /, **options: Any) -> Model:
-    """The model that a target names: composed here, or read off its own code by torch where it is not.
+    """The model that a target names: composed here, else from the catalogue, else read off its own code by torch.
 
-    A target is an architecture, a preset, a config.json, component:NAME or hf:MODEL_TYPE. Raises UnknownNameError,
-    ConfigError, OptionError, TargetError, and WitnessError for code that gives no formula.
+    A target is an architecture, a preset, a config.json, an id on the Hub, component:NAME or hf:MODEL_TYPE. Raises
+    UnknownNameError, ConfigError, OptionError, TargetError, and WitnessError for code that gives no formula.
 
     >>> model("llama-2-7b").params.value()
     6738415616

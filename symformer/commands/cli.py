@@ -55,9 +55,10 @@ class Commands(Mapping[str, click.Command]):
 def cli() -> None:
     """Transformer architectures in closed form: formulas that are derived, printed and proved against torch.
 
-    A TARGET is an architecture (gpt2), a preset (gpt2-xl), a path to a config.json (- for standard input), the id of a
-    model on the Hub (openai-community/gpt2), or a part (component:mlp); with torch, hf:MODEL_TYPE is traced from its
-    own code.
+    A TARGET is an architecture (gpt2), a preset (gpt2-xl), a config.json (its path, its folder, - for standard input),
+    the id of a model on the Hub (openai-community/gpt2), a part (component:mlp), or a model type of transformers
+    (hf:gpt2). What is not composed here is answered from the catalogue, or read off its code, which takes torch,
+    transformers and some seconds; a line says which of them answered.
 
     \b
     symformer show gpt2-xl             the formula, its value, row by row

@@ -36,13 +36,16 @@ def command(a: str, b: str, quantity: str, sets: tuple[str, ...], options: tuple
     both use with different numbers is two sizes: E_1 is the first model's, E_2 the second's.
     """
     from ..algebra.compare import compare as set_side_by_side
+    from ..answers.provenance import answered_by, provenance_json
     from ..answers.summary import read_at
 
     left, right, conventions = _pair(a, b, quantity, sets, options)
     found = set_side_by_side(left, right, quantity, **conventions)
+    sides_of = list(zip((left, right), found.formulas, strict=True))
     if as_json:
         commits = {side: read for side, model in (("left", left), ("right", right)) if (read := read_at(model))}
-        put_json({**found.to_json(), **({"read": commits} if commits else {})})
+        each = {side: provenance_json(*one) for side, one in zip(("left", "right"), sides_of, strict=True)}
+        put_json({**found.to_json(), **({"read": commits} if commits else {}), "provenance": each})
         return
     rows = []
     for role, *sides in found.rows:
@@ -51,7 +54,8 @@ def command(a: str, b: str, quantity: str, sets: tuple[str, ...], options: tuple
     below = found.lines(spell)  # all of it is reckoned before anything is printed
     table(["part", *(2 * [left.target, right.target])], rows, "lllrr", total=True)
     sources = [f"{each.target} is of {each.provenance.read_at}" for each in (left, right) if each.provenance.read_at]
-    for line in ["", *below, *dict.fromkeys(sources)]:
+    answered = [f"{model.target}: {line}" for model, formula in sides_of for line in answered_by(model, formula)]
+    for line in ["", *below, "", *dict.fromkeys([*sources, *answered])]:
         say(line)
 
 

@@ -48,7 +48,10 @@ def command(
     form: str | None,
     engine: str,
 ) -> None:
-    """Write the derivation as a document."""
+    """Write the derivation as a document.
+
+    What a TARGET can be, `symformer --help` says.
+    """
     from ..answers.targets import pairs, resolve
     from ..documents.derivation import document
     from ..documents.files import check_output, write

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 def command(
     target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], every: bool, as_json: bool
 ) -> None:
-    """Show a formula, its value and its breakdown."""
+    """Show a formula, its value and its breakdown.
+
+    What a TARGET can be, `symformer --help` says.
+    """
     from ..answers.provenance import provenance_json, provenance_lines
     from ..answers.summary import amount, show_json, value_of
     from ..language.notation.text import text

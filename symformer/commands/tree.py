@@ -6,7 +6,7 @@ import click
 
 from . import arguments
 from .shell import Command
-from .terminal import put_json, spell, table
+from .terminal import put_json, say, spell, table
 
 
 @click.command("tree", cls=Command)
@@ -16,7 +16,11 @@ from .terminal import put_json, spell, table
 @arguments.option
 @arguments.as_json
 def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
-    """Show the module tree, each line with its share."""
+    """Show the module tree, each line with its share.
+
+    What a TARGET can be, `symformer --help` says.
+    """
+    from ..answers.provenance import provenance_json, provenance_lines
     from ..answers.summary import module_tree, read_at, share, value_of
     from ..language.notation.text import code, percent, text
     from ..language.sizes import evaluate
@@ -40,9 +44,12 @@ def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
                 "quantity": quantity,
                 "unit": formula.measure.unit,
                 "modules": facts,
+                "provenance": provenance_json(model, formula),
             }
         )
         return
     numbered = whole is not None
     head = ["module", formula.measure.title, *([formula.measure.unit, "share"] if numbered else [])]
     table(head, rows, "llrr" if numbered else "ll", guides=guides)
+    for line in ["", *provenance_lines(model, formula)]:
+        say(line)
