@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -32,12 +32,13 @@ from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
 from ..language.target import HF
 from ..models.model import Model
-from .classes import Source, of_head
+from .classes import Source, ignored, of_head
 from .crew import Lost, crew
 from .drawing import DEEP
 from .placing import whole_numbers
 from .raised import sentence
-from .sources import records_of
+from .results import Trace
+from .sources import records_in, trace_source
 from .trying import OLDER, TOKENS, Trials, holds, lists, others
 
 LIMIT = 1800  # seconds for a class
@@ -59,6 +60,7 @@ class Shelving:
         self.trials = Trials(source)
         self.usual = self.trials.usual
         self.numbers = whole_numbers(self.trials.default)
+        self.traced: Trace | None = None  # as it usually is
         self.depth = ""  # the field that says how many layers there are, where that is a size
         self.left: dict[str, str] = {}  # what was left out, and why
 
@@ -87,15 +89,26 @@ class Shelving:
 
     def _records(self, turned: Mapping[str, Any]) -> dict[str, Record]:
         """What a structure stores, and its operations where they are recognised. Raises WitnessError."""
-        find = records_of(self.source, self.trials.fields(self.trials.filled(turned)), self.target)
+        fields = self.trials.filled(turned)
+        like = self.traced if turned and self._multiplies(fields) else None
+        given = self.trials.fields(fields)
+        traced = trace_source(self.source, given, self.target, ignored(self.source, given), like)
+        self.traced = self.traced or traced
+        find = records_in(traced, given)
         found = {STORED: find(STORED)}
         with suppress(SymformerError):
             found[OPERATIONS] = find(OPERATIONS)
         return {name: replace(each, config={}) for name, each in found.items()}
 
+    def _multiplies(self, fields: Mapping[str, Any]) -> bool:
+        """Whether a structure multiplies and caches what the usual one does: only what it stores is another thing."""
+        few = self.few
+        usual, other = self.trials.told(few), self.trials.told({**few, **fields})
+        return usual is not None and other is not None and usual[1:] == other[1:] and bool(usual[1])
+
     def _switches(self) -> Iterator[str]:
         """The switches that change what a class does."""
-        few = self._few()
+        few = self.few
         before, stored = self.trials.told(few), self.trials.stored({})
         for name, value in self.usual.items():
             if not isinstance(value, bool) or last(name) in INERT:
@@ -105,7 +118,8 @@ class Shelving:
             if other is not None and (other != before or self.trials.stored(turned) != stored):
                 yield name
 
-    def _few(self) -> dict[str, int]:
+    @cached_property
+    def few(self) -> dict[str, int]:
         """Fewer layers than there usually are, for a trial, where the class takes them."""
         deep = next((name for name in self.numbers if DEEP.search(name) and "." not in name), "")
         few = {deep: FEW} if self.numbers.get(deep, 0) > FEW else {}
@@ -203,7 +217,7 @@ class Shelving:
     def _idle(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
         """The fields that change nothing, neither as usual nor with all switches turned, and what they hold."""
         every = {name: value for fields, _ in turns for name, value in fields.items()}
-        few = self._few()
+        few = self.few
         settings: list[Mapping[str, Any]] = [few]
         if every:
             whole = {**few, **every}
@@ -247,7 +261,7 @@ class Shelving:
     def _pairs(self, data: Mapping[str, Any], turns: Sequence[Structure]) -> list[Structure]:
         """Two switches that together change something else than each by itself, read together."""
         found: list[Structure] = []
-        kept, known, few = read(data), data["records"], self._few()
+        kept, known, few = read(data), data["records"], self.few
         for (first, _), (second, _) in combinations(turns, 2):
             fields = {**first, **second}
             if self._agrees(kept, few | fields) is not True and self.trials.told(few | fields) is not None:

@@ -11,6 +11,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -74,7 +75,12 @@ def records(path: str, config: Mapping[str, Any]) -> Find:
 
 def records_of(source: Source, fields: Mapping[str, Any], target: str, said: tuple[str, ...] = ()) -> Find:
     """What is read off the code of a class around a config with some fields, by quantity. Raises WitnessError."""
-    traced = trace_source(source, fields, target, ignored(source, fields))
+    return records_in(trace_source(source, fields, target, ignored(source, fields)), fields, said)
+
+
+def records_in(traced: Trace, fields: Mapping[str, Any], said: tuple[str, ...] = ()) -> Find:
+    """What a trace of a class has found, by quantity, held to what torch stores at its config. Raises WitnessError."""
+    source, target = cast(Source, traced.source), traced.model.target
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         numbers = whole_numbers(source.config(fields))
@@ -103,10 +109,12 @@ def _fields(config: Mapping[str, Any], path: str, source: Source) -> dict[str, A
     return {name: value for name, value in own.items() if name not in ("auto_map", "architectures")}
 
 
-def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: tuple[str, ...] = ()) -> Trace:
+def trace_source(
+    source: Source, fields: Mapping[str, Any], target: str, idle: tuple[str, ...] = (), like: Trace | None = None
+) -> Trace:
     """The trace of a class of transformers, around a config with some fields, some of which it ignores.
 
-    Raises WitnessError.
+    It multiplies what another structure is ``like``, where that has the same sizes. Raises WitnessError.
     """
     import transformers
 
@@ -131,7 +139,11 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
         samples = Samples(weights_at(build), start)
         stem = f"{HF}{source.model_type}".replace(":", "-")
         traced = Tracer(samples, letters, stem=stem).trace(target, f"{source.name} of transformers, traced")
-        return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
+        runner = replace(hf_runner(build, start, source), ignored=idle)
+        if like is not None and like.source is source and like.letters == traced.letters and like.ties == traced.ties:
+            with suppress(WitnessError):
+                runner = replace(runner, like=like.of("flops"))
+        return replace(runner.attached(traced), source=source)
 
 
 def called(source: Source) -> str:
