@@ -67,12 +67,10 @@ def some(default: Mapping[str, Any], draw: random.Random) -> dict[str, Any]:
 
 
 def drawn(name: str, model_type: str, draw: random.Random) -> dict[str, Any]:
-    """A config of a class, with now and then an odd field."""
+    """A config of a class."""
     beside = {"model_type": model_type, "architectures": [name]}
     source = of_config(beside, "config.json")
     own = some(source.config({}).to_dict(), draw)
-    if draw.random() < 0.1:
-        own["a_field_that_nobody_knows"] = draw.choice([3, True, None])
     return {**beside, source.part: own} if source.part else {**own, **beside}
 
 
