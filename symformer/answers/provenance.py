@@ -28,6 +28,7 @@ def provenance_lines(model: Model, formula: Formula) -> list[str]:
         lines += [f"{name} is {other}: the trace holds with no other" for name, other in reading.ties.items()]
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: nothing that the class stores depends on it")
+        lines += [reading.unread_too] * bool(reading.unread)
     read_at = model.provenance.read_at
     fetched = [f"from the config.json of {model.target} on the Hub, {read_at}"] * bool(read_at)
     return [*fetched, *lines, *model.provenance.assumed]
@@ -51,6 +52,7 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
         "pinned": [{"name": each.name, "value": each.value, "why": each.why} for each in reading.pinned],
         "tied": dict(reading.ties),
         "ignored": list(reading.ignored),
+        "unread": list(reading.unread),
         "assumed": assumed,
     }
 

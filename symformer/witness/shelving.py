@@ -32,7 +32,7 @@ from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
 from ..language.target import HF
 from ..models.model import Model
-from .classes import Source, ignored, of_head
+from .classes import Source, of_head
 from .crew import Lost, crew
 from .drawing import DEEP
 from .placing import whole_numbers
@@ -92,7 +92,7 @@ class Shelving:
         fields = self.trials.filled(turned)
         like = self.traced if turned and self._multiplies(fields) else None
         given = self.trials.fields(fields)
-        traced = trace_source(self.source, given, self.target, ignored(self.source, given), like)
+        traced = trace_source(self.source, given, self.target, like=like)
         self.traced = self.traced or traced
         find = records_in(traced, given)
         found = {STORED: find(STORED)}

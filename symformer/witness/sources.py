@@ -167,6 +167,7 @@ def hf_runner(build: Build, start: Point, source: Source) -> Runner:
         partial(caller_for, "base" if head == "masked" else head),  # which finds its positions by itself
         refusal,
         lift=lift,
+        unread=source.unread(),
     )
 
 
