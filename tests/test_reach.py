@@ -151,16 +151,10 @@ def test_a_model_that_reads_pictures_multiplies_what_the_composed_one_does(quant
 
 def test_a_model_that_reads_words_and_pictures_says_that_it_was_run_without_these() -> None:
     """Patches of pictures are no tokens of a text, and are never counted as if they were."""
-    found = sf.trace("hf:git")
-    words = found.of("flops").model
-    assert words.provenance.reading is not None
-    assert words.provenance.reading.unread == ("pixel_values",)
-    assert found.model.provenance.reading is not None
-    assert not found.model.provenance.reading.unread  # what is stored is all there
-    sizes = {place: letter for letter, place in found.of("flops").symbols.items()}
-    assert not any(place.startswith("vision_config") for place in sizes)
     lines = CliRunner().invoke(cli, ["trace", "hf:git", "-q", "flops"]).stdout
     assert "run without pixel_values: what the class does with these is not counted" in lines
+    assert "vocab_size" in lines
+    assert "vision_config" not in lines
 
 
 def test_a_model_that_reads_pictures_of_any_size_is_refused() -> None:
