@@ -145,29 +145,28 @@ def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
         assumed = (*assumed, f"what {turned} change was read one at a time, and is added up")
 
     def known(quantity: str) -> Record:
-        record = records(kept, at.turned).get(quantity)
-        if record is None:
+        found = record(kept, at.turned, quantity)
+        if found is None:
             raise CatalogueError(f"the catalogue has nothing of {quantity} for {name}")
-        if why := _broken(record, at.numbers):
+        if why := _broken(found, at.numbers):
             raise CatalogueError(f"what the catalogue has of {quantity} for {name} is not for this config: {why}")
-        return replace(record, config=at.numbers, assumed=assumed, by="catalogue")
+        return replace(found, config=at.numbers, assumed=assumed, by="catalogue")
 
     return known
 
 
 @cache
-def records(kept: Kept, turned: tuple[int, ...]) -> Mapping[str, Record]:
-    """The records of a class with some turns. Raises CatalogueError where these change the same."""
-    found = {}
-    for quantity, usual in kept.records.items():
-        others = [kept.turns[turn].records.get(quantity) for turn in turned]
-        if None in others:
-            continue
-        data = merged(usual, [long(each, usual) for each in others])
-        if len({*data["letters"].values()}) < len(data["letters"]):
-            raise CatalogueError(f"{kept.entry.name} has two sizes with one letter")
-        with_letters(data["letters"])
-        found[quantity] = from_data(Record, data)
+def record(kept: Kept, turned: tuple[int, ...], quantity: str) -> Record | None:
+    """The record of a quantity with some turns, if it is known. Raises CatalogueError where these change the same."""
+    usual = kept.records.get(quantity)
+    others = [kept.turns[turn].records.get(quantity) for turn in turned]
+    if usual is None or None in others:
+        return None
+    data = merged(usual, [long(each, usual) for each in others])
+    if len({*data["letters"].values()}) < len(data["letters"]):
+        raise CatalogueError(f"{kept.entry.name} has two sizes with one letter")
+    with_letters(data["letters"])
+    found: Record = from_data(Record, data)
     return found
 
 
@@ -201,7 +200,8 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
         if _deep(kept, fields, numbers):
             return None
         turned = _turned(kept, fields, numbers.get(entry.depth, 0))
-        if turned is None or STORED not in (known := records(kept, turned)) or _broken(known[STORED], numbers):
+        stored = None if turned is None else record(kept, turned, STORED)
+        if turned is None or stored is None or _broken(stored, numbers):
             return None
     except CatalogueError:  # changes that meet
         return None
@@ -275,10 +275,10 @@ def _turned(kept: Kept, fields: Mapping[str, Any], depth: int) -> tuple[int, ...
     return tuple(whole) if odd.keys() <= asked.keys() | said.keys() else None
 
 
-def _broken(record: Record, numbers: Mapping[str, int]) -> str:
+def _broken(found: Record, numbers: Mapping[str, int]) -> str:
     """The condition of a record that some sizes break, of the sizes that its formulas leave out too; "" for none."""
-    known = {SYMBOLS[letter]: numbers[name] for name, letter in record.letters.items() if name in numbers}
-    for condition in (record.lifted or record.counted).constraints:
+    known = {SYMBOLS[letter]: numbers[name] for name, letter in found.letters.items() if name in numbers}
+    for condition in (found.lifted or found.counted).constraints:
         try:
             condition.check(known)
         except SizeError as error:
