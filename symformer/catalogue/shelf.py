@@ -30,6 +30,7 @@ from .traced import STORED
 
 FOLDER = Path(__file__).parent / "shelf"
 TYPES = "_types.json"  # beside the classes, which of them each model type is read as
+COMMON = "_common.json"  # and the names that the library's common code may ask any config for
 BESIDE = ("architectures", "model_type")  # fields that say which class it is, and not which structure
 TYPE = re.compile("[a-z0-9][a-z0-9_-]*", re.IGNORECASE)
 EACH = "layers"  # of a list of layers that repeats a pattern at any depth, that pattern
@@ -70,6 +71,7 @@ class Shelved:
     asked: tuple[str, ...] = ()  # fields that a config has to give, those of a part where it gives that part
     depth: str = ""  # the field that says how long a list of layers is
     idle: Mapping[str, str] = field(default_factory=dict)  # fields that change nothing -> what they hold, of HOLDS
+    asks: tuple[str, ...] | None = None  # other names that its code may ask for; None where these are not known
     apart: bool = False  # whether its switches are known only one at a time
 
 
@@ -124,7 +126,7 @@ def read(data: Mapping[str, Any]) -> Kept:
 
 def classes() -> list[tuple[str, str]]:
     """The classes that have an entry, each with the model type whose configs are read as it."""
-    found = (place.stem.partition(".") for place in FOLDER.glob("*.json") if place.name != TYPES)
+    found = (place.stem.partition(".") for place in FOLDER.glob("*.json") if place.name[0] != "_")
     return sorted((name, model_type) for name, _, model_type in found)
 
 
@@ -187,7 +189,7 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
         elif name in entry.idle:
             if not HOLDS[entry.idle[name]](value):
                 return None
-        elif name not in kept.switches and name not in BESIDE and last(name) not in (*INERT, "architectures"):
+        elif name not in kept.switches and last(name) not in (*INERT, *BESIDE) and not _unasked(entry, name, value):
             return None
     given = {name.partition(".")[0] for name in fields}
     if any(name not in fields and ("." not in name or name.partition(".")[0] in given) for name in entry.asked):
@@ -206,6 +208,13 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
     except CatalogueError:  # changes that meet
         return None
     return Matched(numbers, turned)
+
+
+def _unasked(entry: Shelved, name: str, value: Any) -> bool:
+    """Whether a field that the class does not know is one that no line of its code asks for, or a share to drop."""
+    if "." in name or entry.asks is None or not name[:1].islower():
+        return False
+    return (isinstance(value, float) and "dropout" in name) or name not in {*entry.asks, *_common()}
 
 
 def last(name: str) -> str:
@@ -332,6 +341,12 @@ def _classes(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, model_type
         case None, str(model_type) if name := _index().get(model_type, ""):
             yield name, model_type
+
+
+@cache
+def _common() -> frozenset[str]:
+    place = FOLDER / COMMON
+    return frozenset(json.loads(place.read_text("utf-8")))
 
 
 @cache

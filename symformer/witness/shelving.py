@@ -6,42 +6,36 @@ added up, where torch says so; and an entry is held to torch at random configs b
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations
 from math import prod
-from pathlib import Path
 from typing import Any
 
-import torch
 from sympy import Expr, Integer
 
 from ..catalogue.codec import to_data
 from ..catalogue.merging import short
 from ..catalogue.record import OPERATIONS, Record, opened
-from ..catalogue.shelf import BESIDE, EACH, TYPES, Kept, Shelved, finder, last, letters_of, matched, read
+from ..catalogue.shelf import BESIDE, EACH, Kept, Shelved, finder, last, letters_of, matched, read
 from ..catalogue.store import versions
 from ..catalogue.traced import STORED
 from ..configs.known import INERT
 from ..language.errors import CatalogueError, SizeError, SymformerError, WitnessError
 from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
-from ..language.target import HF
 from ..models.model import Model
-from .classes import Source, of_head
-from .crew import Lost, crew
+from .asking import asked, common
+from .classes import Source
 from .drawing import DEEP
 from .placing import whole_numbers
-from .raised import sentence
 from .results import Trace
 from .sources import records_in, trace_source
 from .trying import OLDER, TOKENS, Trials, holds, lists, others
 
-LIMIT = 1800  # seconds for a class
 DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
 FEW = 6  # layers of a trial: more tell no more of a field whose own value is tried from 1 up
 DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # at which a list of layers shows whether it repeats a pattern
@@ -202,6 +196,7 @@ class Shelving:
             asked=(*(name for name in found if name not in follows), *self._asked((*sizes, *switches))),
             depth=self.depth,
             idle=idle | tokens,
+            asks=tuple(sorted(asked(self.source) - self.usual.keys() - common(self.source))),
         )
         return data | {"entry": to_data(entry), "switches": switches}
 
@@ -334,53 +329,6 @@ _NOBODY: Mapping[str, Any] = {"name": "", "model_type": "", "versions": {}, "siz
 def _run(model: Model) -> list[str]:
     """The sizes of a run that its forward FLOPs have."""
     return [str(size) for size in model.formula("flops").symbols if str(size) in TOKENS]
-
-
-def fill(
-    jobs: Sequence[tuple[str, str]],
-    folder: Path,
-    workers: int,
-    limit: float,
-    tell: Callable[[int], None] = lambda done: None,
-) -> dict[str, str]:
-    """Write a file for every class into a folder, and say what was left out and why; a class that is there stays."""
-    left: dict[str, str] = {}
-    with closing(crew(partial(_shelve, folder=str(folder)), jobs, workers, limit)) as answers:
-        for done, ((model_type, _), answer) in enumerate(answers, 1):
-            left |= {model_type: answer.why} if isinstance(answer, Lost) else answer
-            tell(done)
-    first = {}
-    for model_type in sorted({model_type for model_type, _ in jobs}):
-        with suppress(SymformerError):
-            first[model_type] = of_head(model_type).name
-    known = _read(folder / TYPES) | {
-        name: made for name, made in first.items() if (folder / f"{made}.{name}.json").is_file()
-    }
-    (folder / TYPES).write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
-    return left
-
-
-def _read(place: Path) -> dict[str, str]:
-    found: dict[str, str] = json.loads(place.read_text("utf-8")) if place.is_file() else {}
-    return found
-
-
-def _shelve(model_type: str, head: str, folder: str) -> dict[str, str]:
-    """One class; what of it was left out, and why."""
-    torch.set_num_threads(1)
-    left: dict[str, str] = {}
-    try:
-        source = of_head(model_type, head)
-        place = Path(folder, f"{source.name}.{model_type}.json")
-        if place.exists():
-            return {}
-        shelving = Shelving(source, f"{HF}{model_type}")
-        left = shelving.left
-        kept = shelving.kept()
-    except Exception as error:  # whatever somebody's code raises
-        return {**left, model_type: sentence(error)}
-    place.write_text(json.dumps(kept, separators=(",", ":")) + "\n", "utf-8")
-    return left
 
 
 def _moving(records: Iterator[Record]) -> set[str]:
