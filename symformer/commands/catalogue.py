@@ -56,7 +56,8 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
         put_json(facts)
         return
     if alone is not None:
-        say(f"{facts[0]['class']} ({facts[0]['type']})\n\nparams\n{text(usual)}\n")
+        for line in (f"{facts[0]['class']} ({facts[0]['type']})", "", "params", text(usual), ""):
+            say(line)
         turned = [", ".join(f"{name}={str(value).lower()}" for name, value in each.fields.items()) for each in found]
         added = ["not known" if each.adds is None else text(each.adds) for each in found]
         table(["where a config says", "params are more by"], [*map(list, zip(turned, added, strict=True))], "ll")

@@ -31,9 +31,8 @@ def asked(source: Source) -> set[str]:
 
 def common(source: Source) -> set[str]:
     """The names that the library's own code may ask any config for."""
-    return _named_in(
-        (each for each in _modules(source) if not each.startswith(MODELS) or each.startswith(AUTO)), source
-    )
+    shared = (each for each in _modules(source) if not each.startswith(MODELS) or each.startswith(AUTO))
+    return _named_in(shared, source)
 
 
 def looked_up(source: Source) -> set[str]:
@@ -45,7 +44,7 @@ def looked_up(source: Source) -> set[str]:
 
     def look(config: PretrainedConfig, name: str) -> Any:
         found.add(name)
-        return plain(config, name)
+        return plain(config, name)  # type: ignore[no-untyped-call]
 
     PretrainedConfig.__getattribute__ = look  # type: ignore[method-assign]
     try:
