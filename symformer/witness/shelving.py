@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from sympy import Expr, Integer
 
@@ -22,7 +22,7 @@ from ..catalogue.merging import short
 from ..catalogue.record import OPERATIONS, Record, opened
 from ..catalogue.shelf import BESIDE, EACH, Kept, Shelved, finder, last, letters_of, matched, read
 from ..catalogue.store import versions
-from ..catalogue.traced import STORED
+from ..catalogue.traced import STORED, Traced
 from ..configs.known import INERT
 from ..language.errors import CatalogueError, SizeError, SymformerError, WitnessError
 from ..language.sizes import put_in
@@ -33,9 +33,11 @@ from .classes import Source
 from .drawing import DEEP
 from .placing import whole_numbers
 from .results import Trace
+from .settling import star
 from .sources import records_in, trace_source
 from .trying import OLDER, TOKENS, Trials, holds, lists, others
 
+BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
 DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
 FEW = 6  # layers of a trial: more tell no more of a field whose own value is tried from 1 up
 DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # at which a list of layers shows whether it repeats a pattern
@@ -84,7 +86,7 @@ class Shelving:
     def _records(self, turned: Mapping[str, Any]) -> dict[str, Record]:
         """What a structure stores, and its operations where they are recognised. Raises WitnessError."""
         fields = self.trials.filled(turned)
-        like = self.traced if turned and self._multiplies(fields) else None
+        like = self._like(fields) if turned else None
         given = self.trials.fields(fields)
         traced = trace_source(self.source, given, self.target, like=like)
         self.traced = self.traced or traced
@@ -94,11 +96,27 @@ class Shelving:
             found[OPERATIONS] = find(OPERATIONS)
         return {name: replace(each, config={}) for name, each in found.items()}
 
-    def _multiplies(self, fields: Mapping[str, Any]) -> bool:
-        """Whether a structure multiplies and caches what the usual one does: only what it stores is another thing."""
-        few = self.few
-        usual, other = self.trials.told(few), self.trials.told({**few, **fields})
-        return usual is not None and other is not None and usual[1:] == other[1:] and bool(usual[1])
+    def _like(self, fields: Mapping[str, Any]) -> Trace | None:
+        """The products of the usual structure, for one that multiplies and caches the same; None for any other.
+
+        A product to which a bias is added has another name.
+        """
+        usual, other = self.trials.told(self.few), self.trials.told({**self.few, **fields})
+        if usual is None or other is None or usual[2] != other[2] or len(usual[1]) != len(other[1]):
+            return None
+        names: dict[str, str] = {}
+        for (ours, shape), (theirs, same) in zip(usual[1].items(), other[1].items(), strict=True):
+            (at, _, first), (there, _, second) = ours.rpartition("."), theirs.rpartition(".")
+            alike = at == there and shape == same and (first == second or {first, second} == BIASED)
+            if not alike or names.setdefault(star(ours), star(theirs)) != star(theirs):
+                return None
+        try:
+            found = cast(Trace, self.traced).of("flops")
+        except SymformerError:
+            return None
+        component = cast(Traced, found.model.component)
+        counts = {(names.get(path, path), shape): often for (path, shape), often in component.counts.items()}
+        return replace(found, model=replace(found.model, component=replace(component, counts=counts)))
 
     def _switches(self) -> Iterator[str]:
         """The switches that change what a class does."""

@@ -11,7 +11,6 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -114,7 +113,7 @@ def trace_source(
 ) -> Trace:
     """The trace of a class of transformers, around a config with some fields, some of which it ignores.
 
-    It multiplies what another structure is ``like``, where that has the same sizes. Raises WitnessError.
+    It has the products of another structure that it is ``like``, where that has the same sizes. Raises WitnessError.
     """
     import transformers
 
@@ -140,9 +139,8 @@ def trace_source(
         stem = f"{HF}{source.model_type}".replace(":", "-")
         traced = Tracer(samples, letters, stem=stem).trace(target, f"{source.name} of transformers, traced")
         runner = replace(hf_runner(build, start, source), ignored=idle)
-        if like is not None and like.source is source and like.letters == traced.letters and like.ties == traced.ties:
-            with suppress(WitnessError):
-                runner = replace(runner, like=like.of("flops"))
+        if like is not None and traced.letters.items() <= like.letters.items() and like.ties == traced.ties:
+            runner = replace(runner, like=like)
         return replace(runner.attached(traced), source=source)
 
 
