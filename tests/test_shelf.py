@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -145,6 +146,16 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("torch was asked for")
 
     monkeypatch.setattr(witness, "torch_side", asked)
+
+
+def test_a_size_that_no_letter_is_for_is_known_to_who_opens_a_class_first() -> None:
+    """In a process that has met none of its names: what follows from mamba_d_ssm is written with it."""
+    asked = {"model_type": "falcon_h1", "architectures": ["FalconH1ForCausalLM"], "num_hidden_layers": 2}
+    again = (
+        "import json, sys; from symformer.catalogue.shelf import find; print(find(json.load(sys.stdin)) is not None)"
+    )
+    done = subprocess.run([sys.executable, "-c", again], input=json.dumps(asked), capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
 
 
 @pytest.mark.usefixtures("alone")

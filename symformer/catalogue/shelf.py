@@ -116,6 +116,9 @@ def on_shelf(name: str, model_type: str) -> Kept | None:
 
 def read(data: Mapping[str, Any]) -> Kept:
     """What is kept of a class, of the data that a file holds. Raises CatalogueError."""
+    for known in (data["records"], *(turn["records"] for turn in data["turns"])):
+        for each in known.values():
+            with_letters(each["letters"])
     return Kept(
         entry=from_data(Shelved, data["entry"]),
         switches=data["switches"],
