@@ -151,11 +151,8 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_size_that_no_letter_is_for_is_known_to_who_opens_a_class_first() -> None:
     """In a process that has met none of its names: what follows from mamba_d_ssm is written with it."""
     asked = {"model_type": "falcon_h1", "architectures": ["FalconH1ForCausalLM"], "num_hidden_layers": 2}
-    again = (
-        "import json, sys; from symformer.catalogue.shelf import find; print(find(json.load(sys.stdin)) is not None)"
-    )
-    done = subprocess.run([sys.executable, "-c", again], input=json.dumps(asked), capture_output=True, text=True)
-    assert done.stdout == "True\n", done.stderr
+    again = f"from symformer.catalogue.shelf import find; print(find({asked}) is not None)"
+    assert subprocess.run([sys.executable, "-c", again], check=True, capture_output=True).stdout == b"True\n"
 
 
 @pytest.mark.usefixtures("alone")

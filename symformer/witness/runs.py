@@ -84,6 +84,7 @@ _RUNS = (
         cache=True,
     ),
 )
+LIKE = ("flops", "kv-cache")  # what a structure that is like another takes from that
 RUNS: Mapping[str, Run] = {run.wanted.quantity: run for run in _RUNS}
 
 
@@ -103,7 +104,7 @@ class Runner:
     lift: Callable[[Trace, Trace, Runner], Trace] | None = None  # of what is stored and what is multiplied
     ignored: tuple[str, ...] = ()  # switches of its config that change nothing that it stores
     unread: tuple[str, ...] = ()  # what the class reads too, and is not given
-    like: Trace | None = None  # the products of another structure, where this one is seen to have the same
+    like: Trace | None = None  # the products of another structure, where this one has the same, and the same cache
 
     def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points, least: int = 0) -> Trace:
         """The trace of a run at some lengths, with no fewer layers than some to begin with. Raises WitnessError."""
@@ -221,8 +222,8 @@ class Runner:
                 return for_quantity(lifted(), quantity)
             answerable(quantity)
             self.admit(quantity, found.model.target)
-            if self.like is not None and quantity == self.like.quantity:
-                return whole(self.like)
+            if self.like is not None and quantity in LIKE:
+                return whole(self.like.of(quantity))
             bounded: Trace | None = None
             refusal: WitnessError | None = None
             way = RUNS[quantity]
