@@ -141,7 +141,6 @@ DAMAGE: dict[str, Any] = {
     "deep": lambda whole: b"[" * 100_000,
     "without records": lambda whole: whole.replace(b'"records"', b'"record"'),
     "without switches": lambda whole: whole.replace(b'"switches"', b'"switch"'),
-    "another kind": lambda whole: whole.replace(b'"linear"', b'"linea"'),
     "a formula": lambda whole: whole.replace(b'"E/A"', b'"E/"'),
 }
 

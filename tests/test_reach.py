@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from click.testing import CliRunner
 from sympy import expand
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 import symformer as sf
+from symformer.commands.cli import cli
 from symformer.language.errors import ConfigError, WitnessError
 
 Config = dict[str, Any]
@@ -145,6 +147,14 @@ def test_a_model_that_reads_pictures_multiplies_what_the_composed_one_does(quant
     ours = sf.architecture("vit", head="classifier").formula(quantity).partial(N_class=2)  # the config's default
     assert expand(theirs.expr - ours.expr) == 0
     assert theirs.expr != 0
+
+
+def test_a_model_that_reads_words_and_pictures_says_that_it_was_run_without_these() -> None:
+    """Patches of pictures are no tokens of a text, and are never counted as if they were."""
+    lines = CliRunner().invoke(cli, ["trace", "hf:git", "-q", "flops"]).stdout
+    assert "run without pixel_values: what the class does with these is not counted" in lines
+    assert "vocab_size" in lines
+    assert "vision_config" not in lines
 
 
 def test_a_model_that_reads_pictures_of_any_size_is_refused() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,13 +26,14 @@ import symformer as sf
 from symformer import witness
 from symformer.catalogue import shelf
 from symformer.catalogue.record import OPERATIONS, opened
-from symformer.catalogue.shelf import FOLDER, TYPES, Turn, find, matched
+from symformer.catalogue.shelf import COMMON, FOLDER, TYPES, Turn, find, matched
 from symformer.catalogue.traced import STORED
 from symformer.commands.cli import cli
 from symformer.configs.known import INERT
 from symformer.language.arithmetic import parse
 from symformer.language.errors import SymformerError
 from symformer.language.symbols import A, D, E, G, H, L, V
+from symformer.witness.asking import looked_up
 from symformer.witness.calling import caller_for
 from symformer.witness.classes import Source, of_config, of_head
 from symformer.witness.points import session
@@ -67,12 +69,10 @@ def some(default: Mapping[str, Any], draw: random.Random) -> dict[str, Any]:
 
 
 def drawn(name: str, model_type: str, draw: random.Random) -> dict[str, Any]:
-    """A config of a class, with now and then an odd field."""
+    """A config of a class."""
     beside = {"model_type": model_type, "architectures": [name]}
     source = of_config(beside, "config.json")
     own = some(source.config({}).to_dict(), draw)
-    if draw.random() < 0.1:
-        own["a_field_that_nobody_knows"] = draw.choice([3, True, None])
     return {**beside, source.part: own} if source.part else {**own, **beside}
 
 
@@ -148,6 +148,13 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(witness, "torch_side", asked)
 
 
+def test_a_size_that_no_letter_is_for_is_known_to_who_opens_a_class_first() -> None:
+    """In a process that has met none of its names: what follows from mamba_d_ssm is written with it."""
+    asked = {"model_type": "falcon_h1", "architectures": ["FalconH1ForCausalLM"], "num_hidden_layers": 2}
+    again = f"from symformer.catalogue.shelf import find; print(find({asked}) is not None)"
+    assert subprocess.run([sys.executable, "-c", again], check=True, capture_output=True).stdout == b"True\n"
+
+
 @pytest.mark.usefixtures("alone")
 def test_a_config_is_answered_without_torch(tmp_path: Path) -> None:
     place = tmp_path / "config.json"
@@ -163,7 +170,8 @@ def test_a_config_is_answered_without_torch(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"nobody_knows": 3},
+        {"layer_types": 3},  # which some code of the library asks for, and this class has not
+        {"Nobody_knows": 3},
         {"num_attention_heads": None},
         {"num_attention_heads": True},
         {"num_attention_heads": 6.0},
@@ -231,6 +239,7 @@ def test_switches_that_meet_are_not_added_up() -> None:
         {"eos_token_id": [1, 2], "transformers_version": "5.0", "torch_dtype": "bfloat16", "use_cache": True},
         {"rope_parameters": {"rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0}},
         {"attention_bias": True},
+        {"nobody_knows": 3, "no_line_of_code_asks_for_it": {"any": "thing"}},
     ],
 )
 def test_what_changes_nothing_may_say_what_it_likes(fields: dict[str, Any]) -> None:
@@ -247,6 +256,18 @@ def test_a_config_without_a_class_is_read_as_the_first_that_its_type_has(tmp_pat
     found = sf.model(str(place))
     assert found.provenance.by == "catalogue"
     assert found.provenance.assumed == ("no 'architectures': read as ArceeForCausalLM",)
+
+
+@pytest.mark.parametrize("name", ["ApertusForCausalLM.apertus", "ArceeForCausalLM.arcee", "BartForCausalLM.bart"])
+def test_a_field_that_is_looked_up_is_never_passed_over(name: str) -> None:
+    """Every name that is looked up in a config while a model is made and run is one that the catalogue knows."""
+    kept = shelf.on_shelf(*name.split("."))
+    assert kept is not None
+    assert kept.entry.asks is not None
+    source = of_config({"model_type": kept.entry.model_type, "architectures": [kept.entry.name]}, "config.json")
+    looked = looked_up(source)
+    assert {"vocab_size", "hidden_act" if "bart" not in name else "activation_function"} <= looked
+    assert looked <= {*source.config({}).to_dict(), *kept.entry.asks, *json.loads((FOLDER / COMMON).read_text())}
 
 
 def test_the_catalogue_is_listed_and_searched() -> None:

@@ -35,6 +35,7 @@ def answered_by(model: Model, formula: Formula) -> list[str]:
         lines += [f"{name} is {other}: the trace holds with no other" for name, other in reading.ties.items()]
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: nothing that the class stores depends on it")
+        lines += [reading.unread_too] * bool(reading.unread)
     return [*lines, *model.provenance.assumed]
 
 
@@ -56,6 +57,7 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
         "pinned": [{"name": each.name, "value": each.value, "why": each.why} for each in reading.pinned],
         "tied": dict(reading.ties),
         "ignored": list(reading.ignored),
+        "unread": list(reading.unread),
         "assumed": assumed,
     }
 

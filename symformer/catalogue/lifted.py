@@ -96,7 +96,8 @@ class Lifted(Component):
             lines.append(f"{len(seen)} are not, and count for the one quantity that torch saw: {', '.join(seen)}")
         for points in sorted({*self.confirmed.values()}):
             names = ", ".join(name for name, at in self.confirmed.items() if at == points)
-            lines.append(f"torch counts the same, row by row, at {points} fresh random configs: {names}")
+            configs = "a fresh random config" if points == 1 else f"{points} fresh random configs"
+            lines.append(f"torch counts the same, row by row, at {configs}: {names}")
         return [*lines, *(f"{name} is refused: {why}" for name, why in self.refusals.items())]
 
     def _unseen(self, quantity: str, chosen: Mapping[str, str], usual: Mapping[str, str]) -> str:

@@ -30,6 +30,7 @@ from .traced import STORED
 
 FOLDER = Path(__file__).parent / "shelf"
 TYPES = "_types.json"  # beside the classes, which of them each model type is read as
+COMMON = "_common.json"  # and the names that the library's common code may ask any config for
 BESIDE = ("architectures", "model_type")  # fields that say which class it is, and not which structure
 LONGEST = 100  # characters of the name of a class, and of a type, which its file is called by
 TYPE = re.compile("[a-z0-9][a-z0-9_-]*", re.IGNORECASE)
@@ -71,6 +72,7 @@ class Shelved:
     asked: tuple[str, ...] = ()  # fields that a config has to give, those of a part where it gives that part
     depth: str = ""  # the field that says how long a list of layers is
     idle: Mapping[str, str] = field(default_factory=dict)  # fields that change nothing -> what they hold, of HOLDS
+    asks: tuple[str, ...] | None = None  # other names that its code may ask for; None where these are not known
     apart: bool = False  # whether its switches are known only one at a time
 
 
@@ -114,7 +116,8 @@ def on_shelf(name: str, model_type: str) -> Kept | None:
         return None
     try:
         kept = read(json.loads(place.read_text("utf-8")))
-        _ = records(kept, ())[STORED]  # without which nothing is known of it
+        if record(kept, (), STORED) is None:
+            raise CatalogueError("nothing of what it stores")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, SymformerError) as error:
         why = " ".join(str(error).split())[:80]
         raise CatalogueError(
@@ -125,6 +128,9 @@ def on_shelf(name: str, model_type: str) -> Kept | None:
 
 def read(data: Mapping[str, Any]) -> Kept:
     """What is kept of a class, of the data that a file holds. Raises CatalogueError."""
+    for known in (data["records"], *(turn["records"] for turn in data["turns"])):
+        for each in known.values():
+            with_letters(each["letters"])
     return Kept(
         entry=from_data(Shelved, data["entry"]),
         switches=data["switches"],
@@ -135,7 +141,7 @@ def read(data: Mapping[str, Any]) -> Kept:
 
 def classes() -> list[tuple[str, str]]:
     """The classes that have an entry, each with the model type whose configs are read as it."""
-    found = (place.stem.partition(".") for place in FOLDER.glob("*.json") if place.name != TYPES)
+    found = (place.stem.partition(".") for place in FOLDER.glob("*.json") if place.name[0] != "_")
     return sorted((name, model_type) for name, _, model_type in found)
 
 
@@ -156,29 +162,28 @@ def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
         assumed = (*assumed, f"what {turned} change was read one at a time, and is added up")
 
     def known(quantity: str) -> Record:
-        record = records(kept, at.turned).get(quantity)
-        if record is None:
+        found = record(kept, at.turned, quantity)
+        if found is None:
             raise CatalogueError(f"the catalogue has nothing of {quantity} for {name}")
-        if why := _broken(record, at.numbers):
+        if why := _broken(found, at.numbers):
             raise CatalogueError(f"what the catalogue has of {quantity} for {name} is not for this config: {why}")
-        return replace(record, config=at.numbers, assumed=assumed, by="catalogue")
+        return replace(found, config=at.numbers, assumed=assumed, by="catalogue")
 
     return known
 
 
 @cache
-def records(kept: Kept, turned: tuple[int, ...]) -> Mapping[str, Record]:
-    """The records of a class with some turns. Raises CatalogueError where these change the same."""
-    found = {}
-    for quantity, usual in kept.records.items():
-        others = [kept.turns[turn].records.get(quantity) for turn in turned]
-        if None in others:
-            continue
-        data = merged(usual, [long(each, usual) for each in others])
-        if len({*data["letters"].values()}) < len(data["letters"]):
-            raise CatalogueError(f"{kept.entry.name} has two sizes with one letter")
-        with_letters(data["letters"])
-        found[quantity] = from_data(Record, data)
+def record(kept: Kept, turned: tuple[int, ...], quantity: str) -> Record | None:
+    """The record of a quantity with some turns, if it is known. Raises CatalogueError where these change the same."""
+    usual = kept.records.get(quantity)
+    others = [kept.turns[turn].records.get(quantity) for turn in turned]
+    if usual is None or None in others:
+        return None
+    data = merged(usual, [long(each, usual) for each in others])
+    if len({*data["letters"].values()}) < len(data["letters"]):
+        raise CatalogueError(f"{kept.entry.name} has two sizes with one letter")
+    with_letters(data["letters"])
+    found: Record = from_data(Record, data)
     return found
 
 
@@ -199,7 +204,7 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
         elif name in entry.idle:
             if not HOLDS[entry.idle[name]](value):
                 return None
-        elif name not in kept.switches and name not in BESIDE and last(name) not in (*INERT, "architectures"):
+        elif name not in kept.switches and last(name) not in (*INERT, *BESIDE) and not _unasked(entry, name, value):
             return None
     given = {name.partition(".")[0] for name in fields}
     if any(name not in fields and ("." not in name or name.partition(".")[0] in given) for name in entry.asked):
@@ -212,11 +217,19 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
         if _deep(kept, fields, numbers):
             return None
         turned = _turned(kept, fields, numbers.get(entry.depth, 0))
-        if turned is None or STORED not in (known := records(kept, turned)) or _broken(known[STORED], numbers):
+        stored = None if turned is None else record(kept, turned, STORED)
+        if turned is None or stored is None or _broken(stored, numbers):
             return None
     except CatalogueError:  # changes that meet
         return None
     return Matched(numbers, turned)
+
+
+def _unasked(entry: Shelved, name: str, value: Any) -> bool:
+    """Whether a field that the class does not know is one that no line of its code asks for, or a share to drop."""
+    if "." in name or entry.asks is None or not name[:1].islower():
+        return False
+    return (isinstance(value, float) and "dropout" in name) or name not in {*entry.asks, *_common()}
 
 
 def last(name: str) -> str:
@@ -286,10 +299,10 @@ def _turned(kept: Kept, fields: Mapping[str, Any], depth: int) -> tuple[int, ...
     return tuple(whole) if odd.keys() <= asked.keys() | said.keys() else None
 
 
-def _broken(record: Record, numbers: Mapping[str, int]) -> str:
+def _broken(found: Record, numbers: Mapping[str, int]) -> str:
     """The condition of a record that some sizes break, of the sizes that its formulas leave out too; "" for none."""
-    known = {SYMBOLS[letter]: numbers[name] for name, letter in record.letters.items() if name in numbers}
-    for condition in (record.lifted or record.counted).constraints:
+    known = {SYMBOLS[letter]: numbers[name] for name, letter in found.letters.items() if name in numbers}
+    for condition in (found.lifted or found.counted).constraints:
         try:
             condition.check(known)
         except SizeError as error:
@@ -343,6 +356,12 @@ def _classes(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, model_type
         case None, str(model_type) if name := _index().get(model_type, ""):
             yield name, model_type
+
+
+@cache
+def _common() -> frozenset[str]:
+    place = FOLDER / COMMON
+    return frozenset(json.loads(place.read_text("utf-8")))
 
 
 @cache

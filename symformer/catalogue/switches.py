@@ -10,7 +10,7 @@ from sympy import Add, Expr, expand
 
 from ..language.errors import CatalogueError
 from ..models.model import Model
-from .shelf import Kept, records
+from .shelf import Kept, record
 from .traced import STORED
 
 
@@ -39,7 +39,7 @@ def switched(kept: Kept) -> tuple[Expr, list[Switched]]:
 
 
 def _stored(kept: Kept, turned: tuple[int, ...]) -> Expr:
-    known = records(kept, turned)
-    if STORED not in known:
+    known = record(kept, turned, STORED)
+    if known is None:
         raise CatalogueError(f"what these switches of {kept.entry.name} change together is not known")
-    return Model(target=kept.entry.name, component=known[STORED].counted).params.expanded
+    return Model(target=kept.entry.name, component=known.counted).params.expanded

@@ -56,10 +56,11 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
         put_json(facts)
         return
     if alone is not None:
-        say(f"{facts[0]['class']} ({facts[0]['type']})\n\nparams\n{text(usual)}\n")
+        for line in (f"{facts[0]['class']} ({facts[0]['type']}): parameters", f"N = {text(usual)}", ""):
+            say(line)
         turned = [", ".join(f"{name}={str(value).lower()}" for name, value in each.fields.items()) for each in found]
         added = ["not known" if each.adds is None else text(each.adds) for each in found]
-        table(["where a config says", "params are more by"], [*map(list, zip(turned, added, strict=True))], "ll")
+        table(["where a config says", "N is more by"], [*map(list, zip(turned, added, strict=True))], "ll")
         say(f"read off its code with {facts[0]['read with']}, and held to it at random configs")
         return
     rows = [[each["class"], each["type"], ", ".join(each["switches"])] for each in facts]

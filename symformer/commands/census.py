@@ -72,8 +72,8 @@ def command(
         jobs = made_by.pairs(list(dict.fromkeys(heads)), types)
         check_folder(catalogue)
         with progress("traced", len(jobs)) as advance:
-            shelving, folder = torch_side("shelving"), Path(catalogue)
-            left = shelving.fill(jobs, folder, workers or os.cpu_count() or 1, limit or shelving.LIMIT, advance)
+            filling, folder = torch_side("filling"), Path(catalogue)
+            left = filling.fill(jobs, folder, workers or os.cpu_count() or 1, limit or filling.LIMIT, advance)
         if as_json:
             put_json({"left": left})
             return

@@ -69,6 +69,7 @@ def command(
     found = model.of(quantity)
     formula = found.model.formula(quantity)
     values = [values_at(model, path, quantity, run) for path in configs]
+    reading = found.model.provenance.reading
     if as_json:
         put_json(
             {
@@ -85,6 +86,7 @@ def command(
                 ],
                 "conditions": found.conditions,
                 "ignored": list(model.ignored),
+                "unread": list(reading.unread) if reading else [],
                 "report": found.report,
                 "values": values,
                 "checked": len(found.checked),
@@ -106,6 +108,8 @@ def command(
         say(f"it holds where {condition}")
     for line in found.report:
         say(line)
+    if reading and reading.unread:
+        say(reading.unread_too)
     for path, ignored in ((target, model.ignored), *((path, ignored_at(model, path)) for path in configs)):
         if ignored:
             say(f"{', '.join(ignored)} in {path}: nothing that {model.source.name} stores depends on it")

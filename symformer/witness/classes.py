@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ HEADS = {
     "image": "MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING",
     "base": "MODEL_MAPPING",
 }
+OTHERS = re.compile("pixel_values.*|images|(audio_)?input_(features|values|speech)|(audio|speech)_values")
 FIRST = ("causal", "seq2seq", "masked", "image", "base")  # of those that a type has
 # What a class returns and how it runs: no switch of these is about weights.
 _RUN = ("use_cache", "output_", "return_dict", "use_return_dict", "torchscript", "gradient_checkpointing")
@@ -67,6 +69,11 @@ class Source:
         """What a run gives it: input_ids, or the first that its forward has instead."""
         takes = [name for name in inspect.signature(self.model_class.forward).parameters if name != "self"]
         return "input_ids" if "input_ids" in takes else str(self.model_class.main_input_name)
+
+    def unread(self) -> tuple[str, ...]:
+        """What it may read beside what a run gives it: pictures and sound, of which a run knows no sizes."""
+        takes = [name for name in inspect.signature(self.model_class.forward).parameters if OTHERS.fullmatch(name)]
+        return tuple(name for name in takes if name != self.reads())
 
 
 def types(head: str) -> list[str]:

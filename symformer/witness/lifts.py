@@ -107,7 +107,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
             **dict.fromkeys(windows, w),
         }
         for point, c, w in zip(products.checked, CACHES, WINDOWS, strict=True)
-    ]
+    ][: None if runner.like is None else 1]  # the products were held to torch at all of them
 
     def hold(lifted: Lifted) -> dict[str, str]:
         """Of each quantity, why it is refused; "" where torch counts the same."""

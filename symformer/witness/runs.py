@@ -10,7 +10,7 @@ from math import prod
 from typing import Any, cast
 
 from ..catalogue.record import OPERATIONS
-from ..catalogue.traced import Traced, answerable
+from ..catalogue.traced import STORED, Traced, answerable
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Differs
@@ -84,6 +84,7 @@ _RUNS = (
         cache=True,
     ),
 )
+LIKE = ("flops", "kv-cache")  # what a structure that is like another takes from that
 RUNS: Mapping[str, Run] = {run.wanted.quantity: run for run in _RUNS}
 
 
@@ -102,6 +103,8 @@ class Runner:
     hint: str = ""  # what to add to a refusal
     lift: Callable[[Trace, Trace, Runner], Trace] | None = None  # of what is stored and what is multiplied
     ignored: tuple[str, ...] = ()  # switches of its config that change nothing that it stores
+    unread: tuple[str, ...] = ()  # what the class reads too, and is not given
+    like: Trace | None = None  # the products of another structure, where this one has the same, and the same cache
 
     def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points, least: int = 0) -> Trace:
         """The trace of a run at some lengths, with no fewer layers than some to begin with. Raises WitnessError."""
@@ -219,6 +222,8 @@ class Runner:
                 return for_quantity(lifted(), quantity)
             answerable(quantity)
             self.admit(quantity, found.model.target)
+            if self.like is not None and quantity in LIKE:
+                return whole(self.like.of(quantity))
             bounded: Trace | None = None
             refusal: WitnessError | None = None
             way = RUNS[quantity]
@@ -259,7 +264,8 @@ class Runner:
             attached = replace(known, run=run)
             read = replace(attached.model.provenance, measured=lambda quantity: run(quantity).model.provenance)
             if read.reading:
-                read = replace(read, reading=replace(read.reading, ignored=self.ignored))
+                unread = self.unread if trace.quantity != STORED else ()  # that asks for a run
+                read = replace(read, reading=replace(read.reading, ignored=self.ignored, unread=unread))
             return replace(attached, model=replace(attached.model, provenance=read))
 
         return whole(found)

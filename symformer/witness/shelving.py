@@ -6,41 +6,38 @@ added up, where torch says so; and an entry is held to torch at random configs b
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property
 from itertools import combinations
 from math import prod
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import torch
 from sympy import Expr, Integer
 
 from ..catalogue.codec import to_data
 from ..catalogue.merging import short
 from ..catalogue.record import OPERATIONS, Record, opened
-from ..catalogue.shelf import BESIDE, EACH, TYPES, Kept, Shelved, finder, last, letters_of, matched, read
+from ..catalogue.shelf import BESIDE, EACH, Kept, Shelved, finder, last, letters_of, matched, read
 from ..catalogue.store import versions
-from ..catalogue.traced import STORED
+from ..catalogue.traced import STORED, Traced
 from ..configs.known import INERT
 from ..language.errors import CatalogueError, SizeError, SymformerError, WitnessError
 from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
-from ..language.target import HF
 from ..models.model import Model
-from .classes import Source, of_head
-from .crew import Lost, crew
+from .asking import asked, common
+from .classes import Source
 from .drawing import DEEP
 from .placing import whole_numbers
-from .raised import sentence
-from .sources import records_of
+from .results import Trace
+from .settling import star
+from .sources import records_in, trace_source
 from .trying import OLDER, TOKENS, Trials, holds, lists, others
 
-LIMIT = 1800  # seconds for a class
+BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
 DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
 FEW = 6  # layers of a trial: more tell no more of a field whose own value is tried from 1 up
 DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # at which a list of layers shows whether it repeats a pattern
@@ -59,6 +56,7 @@ class Shelving:
         self.trials = Trials(source)
         self.usual = self.trials.usual
         self.numbers = whole_numbers(self.trials.default)
+        self.traced: Trace | None = None  # as it usually is
         self.depth = ""  # the field that says how many layers there are, where that is a size
         self.left: dict[str, str] = {}  # what was left out, and why
 
@@ -87,15 +85,42 @@ class Shelving:
 
     def _records(self, turned: Mapping[str, Any]) -> dict[str, Record]:
         """What a structure stores, and its operations where they are recognised. Raises WitnessError."""
-        find = records_of(self.source, self.trials.fields(self.trials.filled(turned)), self.target)
+        fields = self.trials.filled(turned)
+        like = self._like(fields) if turned else None
+        given = self.trials.fields(fields)
+        traced = trace_source(self.source, given, self.target, like=like)
+        self.traced = self.traced or traced
+        find = records_in(traced, given)
         found = {STORED: find(STORED)}
         with suppress(SymformerError):
             found[OPERATIONS] = find(OPERATIONS)
         return {name: replace(each, config={}) for name, each in found.items()}
 
+    def _like(self, fields: Mapping[str, Any]) -> Trace | None:
+        """The products of the usual structure, for one that multiplies and caches the same; None for any other.
+
+        A product to which a bias is added has another name.
+        """
+        usual, other = self.trials.told(self.few), self.trials.told({**self.few, **fields})
+        if usual is None or other is None or usual[2] != other[2] or len(usual[1]) != len(other[1]):
+            return None
+        names: dict[str, str] = {}
+        for (ours, shape), (theirs, same) in zip(usual[1].items(), other[1].items(), strict=True):
+            (at, _, first), (there, _, second) = ours.rpartition("."), theirs.rpartition(".")
+            alike = at == there and shape == same and (first == second or {first, second} == BIASED)
+            if not alike or names.setdefault(star(ours), star(theirs)) != star(theirs):
+                return None
+        try:
+            found = cast(Trace, self.traced).of("flops")
+        except SymformerError:
+            return None
+        component = cast(Traced, found.model.component)
+        counts = {(names.get(path, path), shape): often for (path, shape), often in component.counts.items()}
+        return replace(found, model=replace(found.model, component=replace(component, counts=counts)))
+
     def _switches(self) -> Iterator[str]:
         """The switches that change what a class does."""
-        few = self._few()
+        few = self.few
         before, stored = self.trials.told(few), self.trials.stored({})
         for name, value in self.usual.items():
             if not isinstance(value, bool) or last(name) in INERT:
@@ -105,7 +130,8 @@ class Shelving:
             if other is not None and (other != before or self.trials.stored(turned) != stored):
                 yield name
 
-    def _few(self) -> dict[str, int]:
+    @cached_property
+    def few(self) -> dict[str, int]:
         """Fewer layers than there usually are, for a trial, where the class takes them."""
         deep = next((name for name in self.numbers if DEEP.search(name) and "." not in name), "")
         few = {deep: FEW} if self.numbers.get(deep, 0) > FEW else {}
@@ -188,6 +214,7 @@ class Shelving:
             asked=(*(name for name in found if name not in follows), *self._asked((*sizes, *switches))),
             depth=self.depth,
             idle=idle | tokens,
+            asks=tuple(sorted(asked(self.source) - self.usual.keys() - common(self.source))),
         )
         return data | {"entry": to_data(entry), "switches": switches}
 
@@ -203,7 +230,7 @@ class Shelving:
     def _idle(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
         """The fields that change nothing, neither as usual nor with all switches turned, and what they hold."""
         every = {name: value for fields, _ in turns for name, value in fields.items()}
-        few = self._few()
+        few = self.few
         settings: list[Mapping[str, Any]] = [few]
         if every:
             whole = {**few, **every}
@@ -247,7 +274,7 @@ class Shelving:
     def _pairs(self, data: Mapping[str, Any], turns: Sequence[Structure]) -> list[Structure]:
         """Two switches that together change something else than each by itself, read together."""
         found: list[Structure] = []
-        kept, known, few = read(data), data["records"], self._few()
+        kept, known, few = read(data), data["records"], self.few
         for (first, _), (second, _) in combinations(turns, 2):
             fields = {**first, **second}
             if self._agrees(kept, few | fields) is not True and self.trials.told(few | fields) is not None:
@@ -320,53 +347,6 @@ _NOBODY: Mapping[str, Any] = {"name": "", "model_type": "", "versions": {}, "siz
 def _run(model: Model) -> list[str]:
     """The sizes of a run that its forward FLOPs have."""
     return [str(size) for size in model.formula("flops").symbols if str(size) in TOKENS]
-
-
-def fill(
-    jobs: Sequence[tuple[str, str]],
-    folder: Path,
-    workers: int,
-    limit: float,
-    tell: Callable[[int], None] = lambda done: None,
-) -> dict[str, str]:
-    """Write a file for every class into a folder, and say what was left out and why; a class that is there stays."""
-    left: dict[str, str] = {}
-    with closing(crew(partial(_shelve, folder=str(folder)), jobs, workers, limit)) as answers:
-        for done, ((model_type, _), answer) in enumerate(answers, 1):
-            left |= {model_type: answer.why} if isinstance(answer, Lost) else answer
-            tell(done)
-    first = {}
-    for model_type in sorted({model_type for model_type, _ in jobs}):
-        with suppress(SymformerError):
-            first[model_type] = of_head(model_type).name
-    known = _read(folder / TYPES) | {
-        name: made for name, made in first.items() if (folder / f"{made}.{name}.json").is_file()
-    }
-    (folder / TYPES).write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
-    return left
-
-
-def _read(place: Path) -> dict[str, str]:
-    found: dict[str, str] = json.loads(place.read_text("utf-8")) if place.is_file() else {}
-    return found
-
-
-def _shelve(model_type: str, head: str, folder: str) -> dict[str, str]:
-    """One class; what of it was left out, and why."""
-    torch.set_num_threads(1)
-    left: dict[str, str] = {}
-    try:
-        source = of_head(model_type, head)
-        place = Path(folder, f"{source.name}.{model_type}.json")
-        if place.exists():
-            return {}
-        shelving = Shelving(source, f"{HF}{model_type}")
-        left = shelving.left
-        kept = shelving.kept()
-    except Exception as error:  # whatever somebody's code raises
-        return {**left, model_type: sentence(error)}
-    place.write_text(json.dumps(kept, separators=(",", ":")) + "\n", "utf-8")
-    return left
 
 
 def _moving(records: Iterator[Record]) -> set[str]:

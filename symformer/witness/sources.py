@@ -74,7 +74,12 @@ def records(path: str, config: Mapping[str, Any]) -> Find:
 
 def records_of(source: Source, fields: Mapping[str, Any], target: str, said: tuple[str, ...] = ()) -> Find:
     """What is read off the code of a class around a config with some fields, by quantity. Raises WitnessError."""
-    traced = trace_source(source, fields, target, ignored(source, fields))
+    return records_in(trace_source(source, fields, target, ignored(source, fields)), fields, said)
+
+
+def records_in(traced: Trace, fields: Mapping[str, Any], said: tuple[str, ...] = ()) -> Find:
+    """What a trace of a class has found, by quantity, held to what torch stores at its config. Raises WitnessError."""
+    source, target = cast(Source, traced.source), traced.model.target
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         numbers = whole_numbers(source.config(fields))
@@ -103,10 +108,12 @@ def _fields(config: Mapping[str, Any], path: str, source: Source) -> dict[str, A
     return {name: value for name, value in own.items() if name not in ("auto_map", "architectures")}
 
 
-def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: tuple[str, ...] = ()) -> Trace:
+def trace_source(
+    source: Source, fields: Mapping[str, Any], target: str, idle: tuple[str, ...] = (), like: Trace | None = None
+) -> Trace:
     """The trace of a class of transformers, around a config with some fields, some of which it ignores.
 
-    Raises WitnessError.
+    It has the products of another structure that it is ``like``, where that has the same sizes. Raises WitnessError.
     """
     import transformers
 
@@ -131,7 +138,10 @@ def trace_source(source: Source, fields: Mapping[str, Any], target: str, idle: t
         samples = Samples(weights_at(build), start)
         stem = f"{HF}{source.model_type}".replace(":", "-")
         traced = Tracer(samples, letters, stem=stem).trace(target, f"{source.name} of transformers, traced")
-        return replace(replace(hf_runner(build, start, source), ignored=idle).attached(traced), source=source)
+        runner = replace(hf_runner(build, start, source), ignored=idle)
+        if like is not None and traced.letters.items() <= like.letters.items() and like.ties == traced.ties:
+            runner = replace(runner, like=like)
+        return replace(runner.attached(traced), source=source)
 
 
 def called(source: Source) -> str:
@@ -155,6 +165,7 @@ def hf_runner(build: Build, start: Point, source: Source) -> Runner:
         partial(caller_for, "base" if head == "masked" else head),  # which finds its positions by itself
         refusal,
         lift=lift,
+        unread=source.unread(),
     )
 
 

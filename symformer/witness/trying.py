@@ -20,7 +20,9 @@ from .watching import Rows
 TOKENS = {"B": 2, "S": 29, "S_enc": 31, "C": 23}
 # What a run on shapes alone may not show: who attends to whom, and in which order layers come.
 UNSEEN = re.compile("attention|attn|causal|mask|window|chunk|local|block|sparse|stride|layer_types|pattern|decoder")
-ACTS = re.compile("act(ivation)?(_fn|_function)?$")
+SEEN = re.compile("heads$|^is_encoder_decoder$")  # these would show in the shapes of products, or in a cache
+ACTS = re.compile("(^|_)act(ivation)?(_fn|_function)?$")
+AGREE = 2  # trials that have to show nothing, where a class refuses others
 FUNCTIONS = ("relu", "gelu", "silu")
 OLDER = {"rope_theta": 5000.0, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}  # as files once had them
 ROPE = ("rope_scaling", "rope_parameters")
@@ -97,10 +99,11 @@ class Trials:
     def idle(self, name: str, value: Any, beside: Mapping[str, Any], before: Told | None) -> bool:
         """Whether a field changes nothing, whatever it says: nothing changed in any trial, and there was one."""
         dropped = isinstance(value, float) and "drop" in name  # whoever attends to whom, some of it is dropped
-        if (UNSEEN.search(name) and not dropped) or before is None:
+        if (UNSEEN.search(name) and not SEEN.search(name) and not dropped) or before is None:
             return False
-        tried = [self.told(self.filled({**beside, name: other})) for other in others(name, value)]
-        return bool(tried) and all(each == before for each in tried)
+        asked = others(name, value)
+        tried = [told for other in asked if (told := self.told(self.filled({**beside, name: other}))) is not None]
+        return len(tried) >= min(AGREE, max(len(asked), 1)) and all(each == before for each in tried)
 
 
 def lists(numbers: Mapping[str, int]) -> dict[str, int]:

@@ -1,0 +1,104 @@
+"""Which fields the code of a class may ask its config for: a field that no line of it names changes nothing.
+
+Read off the source of the class, of its config, and of all that these import of the same library: what is an attribute
+of something called a config, what is a word in quotes, and every name that a config class has.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .classes import Source
+from .trying import Trials
+
+LIBRARY = "transformers"
+MODELS = f"{LIBRARY}.models."
+AUTO = f"{MODELS}auto."  # names every model there is
+CONFIGS = ("config", "cfg")
+
+
+def asked(source: Source) -> set[str]:
+    """The names that a class and its config may ask a config for, beside those that the library's common code may."""
+    own = (each for each in _modules(source) if each.startswith(MODELS) and not each.startswith(AUTO))
+    return _named_in(own, source) | looked_up(source)
+
+
+def common(source: Source) -> set[str]:
+    """The names that the library's own code may ask any config for."""
+    shared = (each for each in _modules(source) if not each.startswith(MODELS) or each.startswith(AUTO))
+    return _named_in(shared, source)
+
+
+def looked_up(source: Source) -> set[str]:
+    """The names that are looked up in a config while a model of it is made and run, some of them made of others."""
+    from transformers import PretrainedConfig
+
+    found: set[str] = set()
+    plain = PretrainedConfig.__getattribute__
+
+    def look(config: PretrainedConfig, name: str) -> Any:
+        found.add(name)
+        return plain(config, name)  # type: ignore[no-untyped-call]
+
+    PretrainedConfig.__getattribute__ = look  # type: ignore[method-assign]
+    try:
+        Trials(source).told({})
+    finally:
+        PretrainedConfig.__getattribute__ = plain  # type: ignore[method-assign]
+    return {name for name in found if name[0].islower()}
+
+
+def _named_in(modules: Iterable[str], source: Source) -> set[str]:
+    makers = {each.__module__ for each in source.config_class.__mro__}  # there a config is called self
+    found = (name for module in modules for name in names(module, module in makers))
+    return {name for name in found if name[0].islower()}
+
+
+def _modules(source: Source) -> Iterator[str]:
+    """The modules that define a class, its config, and what they import of the library."""
+    left = [each.__module__ for each in (*source.model_class.__mro__, *source.config_class.__mro__)]
+    seen: set[str] = set()
+    while left:
+        module = left.pop()
+        if module in seen or not module.startswith(f"{LIBRARY}.") or module not in sys.modules:
+            continue
+        seen.add(module)
+        yield module
+        left += _imported(sys.modules[module])
+
+
+def _imported(module: ModuleType) -> list[str]:
+    found = [getattr(each, "__module__", "") for each in vars(module).values()]
+    return [each for each in found if isinstance(each, str)]
+
+
+@cache
+def names(module: str, whole: bool) -> frozenset[str]:
+    """The names that a module may ask a config for; in one that makes a config ``whole``, where all may be fields."""
+    place = Path(str(sys.modules[module].__file__))
+    return frozenset(_named(ast.parse(place.read_text("utf-8")), whole))
+
+
+def _named(tree: ast.AST, whole: bool) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=value, attr=attr) if whole or _config(value):
+                yield attr
+            case ast.Constant(value=str(word)) if word.isidentifier():
+                yield word
+            case ast.arg(arg=name) | ast.Name(id=name) if whole:
+                yield name
+            case ast.keyword(arg=str(name)) if whole:
+                yield name
+
+
+def _config(value: ast.expr) -> bool:
+    """Whether something is called a config."""
+    called = value.attr if isinstance(value, ast.Attribute) else value.id if isinstance(value, ast.Name) else ""
+    return any(word in called.lower() for word in CONFIGS)

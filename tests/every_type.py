@@ -1,0 +1,90 @@
+"""Every model type of transformers, its default config written as a config.json and asked for at the door.
+
+``python -m tests.every_type`` prints how many are answered as torch counts, with torch and from the catalogue alone;
+``--alone`` asks the catalogue only. Types may be named.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from symformer.answers.targets import model as opened_at_the_door
+from symformer.catalogue import shelf
+from symformer.catalogue.record import opened
+from symformer.language.errors import SymformerError
+from symformer.witness.classes import first_heads, of_config
+from symformer.witness.crew import Lost, crew
+from symformer.witness.points import session
+
+LIMIT = 240  # seconds for a type
+GENERATING = ("causal", "masked", "seq2seq")
+
+
+def asked(model_type: str, head: str, alone: bool) -> dict[str, str]:
+    """What the door says of a type's default config: exact, refused or wrong; nothing where torch builds no model."""
+    import transformers
+
+    try:
+        made = transformers.AutoConfig.for_model(model_type)
+        config: dict[str, Any] = json.loads(made.to_json_string(use_diff=False))
+        theirs = stored(config)
+    except Exception:
+        return {}
+    found: dict[str, str] = {}
+    known = shelf.find(config)
+    with suppress(SymformerError):
+        if known is not None:
+            value = opened("config.json", known).params.value()
+            found["catalogue"] = "exact" if value == theirs else f"wrong: {value:,} for {theirs:,}"
+    found.setdefault("catalogue", "refused")
+    if alone:
+        return found
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "config.json")
+        place.write_text(json.dumps(config))
+        try:
+            model = opened_at_the_door(str(place))
+            # a model that is composed here may be read as another class of the type, and then says which
+            read = re.search(r"read as (\w+)", " ".join(model.provenance.assumed))
+            theirs = stored({**config, "architectures": [read[1]]}) if read else theirs
+            value = model.params.value()
+            found["door"] = "exact" if value == theirs else f"wrong: {value:,} for {theirs:,}"
+        except SymformerError as error:
+            found["door"] = f"refused: {str(error).replace(folder, '')}"
+    return found
+
+
+def stored(config: dict[str, Any]) -> int:
+    """What the class of a config stores, by torch."""
+    source = of_config(config, "config.json")
+    fields = {name: value for name, value in source.own(config, "config.json").items() if name != "architectures"}
+    return sum(map(prod, session(lambda point: source.build(fields), {}).stored().values()))
+
+
+def main(types: Sequence[str], alone: bool) -> None:
+    """Ask of all, or of some."""
+    jobs = [(*job, alone) for job in first_heads() if job[0] in types or not types]
+    told: dict[str, Counter[str]] = {}
+    with closing(crew(asked, jobs, 2, LIMIT)) as answers:
+        for (model_type, head, _), answer in answers:
+            said = {"door": answer.why} if isinstance(answer, Lost) else answer
+            group = "causal, masked and seq2seq" if head in GENERATING else "others"
+            for way, what in said.items():
+                told.setdefault(f"{way}, {group}", Counter())[what.partition(":")[0]] += 1
+                if what != "exact":
+                    print(f"{model_type} ({head}), {way}: {what}", flush=True)  # noqa: T201
+    for way, counts in told.items():
+        print(f"{way}: {counts['exact']} of {sum(counts.values())} exact, {dict(counts)}")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main([word for word in sys.argv[1:] if word != "--alone"], "--alone" in sys.argv)
