@@ -124,3 +124,8 @@ def torch_side(name: str = "certify") -> Any:
         return import_module(f".{name}", __name__)
     except ModuleNotFoundError as error:
         raise WitnessError(f"{error.name} is not installed, and this needs it: {INSTALL}") from None
+    except (ImportError, OSError) as error:  # installed, and broken
+        said = " ".join(str(error).split())[:160]
+        raise WitnessError(
+            f"torch or transformers cannot be imported ({said}); install them again: {INSTALL}"
+        ) from None

@@ -14,7 +14,7 @@ from typing import Any, cast
 import torch
 from torch import nn
 
-from ..language.errors import ConfigError, UnknownNameError, WitnessError
+from ..language.errors import ConfigError, UnknownNameError, WitnessError, quoted
 from .raised import sentence
 from .results import UnbuiltError
 from .session import Session, silence
@@ -96,9 +96,9 @@ def config_class(model_type: str) -> Any:
     """The class of a type's configs. Raises WitnessError."""
     known = _auto("configuration").CONFIG_MAPPING_NAMES
     if model_type not in known:
-        near = get_close_matches(model_type, known, n=3)
+        near = get_close_matches(model_type[:100].lower(), known, n=3)
         raise WitnessError(
-            f"unknown model type {model_type!r} in this transformers; "
+            f"unknown model type {quoted(model_type)} in this transformers; "
             + (f"did you mean {' or '.join(near)}?" if near else "a model type is such as gpt2 or qwen3_moe")
         )
     return _auto("configuration").CONFIG_MAPPING[model_type]

@@ -10,7 +10,7 @@ from pathlib import Path
 def sentence(error: BaseException, longest: int = 160) -> str:
     """What an error says, on one line, and without the folder that this machine keeps its packages in."""
     said = re.sub(r"/\S*/site-packages/", "", " ".join(str(error).split()))
-    return f"{type(error).__name__}: {said[:longest]}"
+    return f"{type(error).__name__}: {said if len(said) <= longest else said[: longest - 1] + '…'}"
 
 
 def line_of(error: BaseException) -> str:
