@@ -39,6 +39,7 @@ from symformer.witness.classes import Source, of_config, of_head
 from symformer.witness.points import session
 from symformer.witness.runs import RUNS
 from symformer.witness.session import Session
+from symformer.witness.shelving import Shelving
 from symformer.witness.sources import called
 
 FEW = 24  # classes that run by default
@@ -268,6 +269,11 @@ def test_a_field_that_is_looked_up_is_never_passed_over(name: str) -> None:
     looked = looked_up(source)
     assert {"vocab_size", "hidden_act" if "bart" not in name else "activation_function"} <= looked
     assert looked <= {*source.config({}).to_dict(), *kept.entry.asks, *json.loads((FOLDER / COMMON).read_text())}
+
+
+def test_what_is_on_the_shelf_is_what_is_read_off_the_code_today() -> None:
+    kept = Shelving(of_head("biogpt"), "hf:biogpt").kept()
+    assert kept == json.loads((FOLDER / "BioGptForCausalLM.biogpt.json").read_text())
 
 
 def test_the_catalogue_is_listed_and_searched() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from symformer import witness
 from symformer.architectures import architecture, names, presets, variants
 from symformer.architectures.base import Architecture
 from symformer.architectures.gpt2 import GPT2
@@ -16,7 +17,7 @@ from symformer.components.mlp import MLP
 from symformer.components.self_attention import SelfAttention
 from symformer.formulas.account import Line, Term
 from symformer.formulas.formula import Formula
-from symformer.language.errors import SymformerError
+from symformer.language.errors import SymformerError, WitnessError
 from symformer.language.sizes import evaluate
 from symformer.language.symbols import A, D, G, H, L
 from symformer.ledger.facts import Tensor
@@ -311,3 +312,28 @@ def test_witness_classes_are_the_ones_named() -> None:
         assert on_file(name)[0].versions == {"transformers": "5.23.0", "torch": "2.13.0"}
     assert "symformer's own" in on_file("palm")[0].author
     assert {GPT2, Llama} < {type(architecture(name).component) for name in names()}
+
+
+@pytest.mark.parametrize(
+    ("raised", "sentence"),
+    [
+        (
+            ModuleNotFoundError("No module named 'torch'", name="torch"),
+            "torch is not installed, and this needs it: pip",
+        ),
+        (
+            ImportError("libtorch.so: undefined symbol"),
+            r"cannot be imported \(libtorch.so: undefined symbol\); install",
+        ),
+        (OSError("libc10.so: cannot open"), r"cannot be imported \(libc10.so: cannot open\); install them again: pip"),
+    ],
+)
+def test_a_torch_that_is_missing_or_broken_is_one_sentence(
+    raised: Exception, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def imported(name: str, package: str) -> None:
+        raise raised
+
+    monkeypatch.setattr(witness, "import_module", imported)
+    with pytest.raises(WitnessError, match=sentence):
+        witness.torch_side()

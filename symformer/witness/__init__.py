@@ -125,7 +125,5 @@ def torch_side(name: str = "certify") -> Any:
     except ModuleNotFoundError as error:
         raise WitnessError(f"{error.name} is not installed, and this needs it: {INSTALL}") from None
     except (ImportError, OSError) as error:  # installed, and broken
-        said = " ".join(str(error).split())[:160]
-        raise WitnessError(
-            f"torch or transformers cannot be imported ({said}); install them again: {INSTALL}"
-        ) from None
+        why = " ".join(str(error).split())[:160]
+        raise WitnessError(f"torch or transformers cannot be imported ({why}); install them again: {INSTALL}") from None
