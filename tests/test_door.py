@@ -142,3 +142,49 @@ def test_what_is_composed_imports_no_torch(tmp_path: Path, monkeypatch: pytest.M
     place.write_text(json.dumps({"model_type": "gpt2", "n_embd": -768}))
     with pytest.raises(ConfigError, match="'n_embd' is -768"):
         sf.model(str(place))
+
+
+FACTORY = (
+    "from torch import nn\ndef mlp(E, hidden):\n    return nn.Sequential(nn.Linear(E, hidden), nn.Linear(hidden, E))\n"
+)
+AT = ["--set", "E=64", "--set", "hidden=100"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        # two matrices of 64 by 100, and biases of 100 and of 64
+        (["show", "mine:mlp", *AT], "= 12,964"),
+        (["tree", "mine:mlp", *AT], "12,964"),
+        (["derive", "mine:mlp", *AT, "-o", "-", "--as", "md"], "12,964"),
+        # of gpt2 too, whose 12 heads divide it: 2*96*100 + 96 + 100
+        (["compare", "mine:mlp", "gpt2", "--set", "E=96", "--set", "hidden=100"], "19,396"),
+    ],
+)
+def test_a_factory_is_opened_by_the_sizes_that_are_its_arguments(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text(FACTORY)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, arguments)
+    assert done.exit_code == 0, done.stderr
+    assert said in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["show", "mine:mlp"], "mine:mlp is a factory, and takes a size for each of its arguments, such as --set E=64"),
+        (["show", "mine:mlp", *AT, "--option", "tied=true"], "unknown option of mine:mlp 'tied'"),
+        (["show", "mine:mlp", *AT, "-q", "flops"], "flops is read off a run, and only params without one"),
+    ],
+)
+def test_what_a_factory_does_not_take_is_one_sentence(
+    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text(FACTORY)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, arguments)
+    assert done.exit_code == 2
+    assert sentence in done.stderr
+    assert not done.stdout

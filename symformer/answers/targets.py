@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import architectures, components
 from ..configs.opening import open_config
+from ..language.arithmetic import size
 from ..language.errors import (
     CatalogueError,
     ConfigError,
@@ -23,7 +24,7 @@ from ..language.errors import (
     listed,
     quoted,
 )
-from ..language.sizes import assignments
+from ..language.sizes import assignments, whole
 from ..language.target import COMPONENT, Kind, Target, parse
 from ..ledger.adapters import CHANGES
 from ..models.model import Model
@@ -61,7 +62,7 @@ def resolve(
     known = dict.fromkeys(name for question in quantities for name in quantity(question).choices)
     conventions = {name: given.pop(name) for name in list(given) if name in known}
     try:
-        model = _model(parse(target), given)
+        model = _model(parse(target), given, sets)
     except UnknownNameError as error:
         if error.what != "option":
             raise
@@ -77,6 +78,8 @@ def resolve(
         raise UnknownNameError(f"option of {target}", error.name, offered, hint) from None
     for name in quantities:
         model = model.sized(name)
+    if parse(target).kind is Kind.FACTORY:  # whose sizes are its arguments
+        return model.checked(), conventions
     return (model.set(assignments(sets)) if sets else model.checked()), conventions
 
 
@@ -92,8 +95,10 @@ def model(target: str, /, **options: Any) -> Model:
     return resolve(target, options)[0]
 
 
-def _model(target: Target, options: Mapping[str, Any]) -> Model:
+def _model(target: Target, options: Mapping[str, Any], sets: Iterable[str]) -> Model:
     match target.kind:
+        case Kind.FACTORY:
+            return _of_factory(target, options, sets)
         case Kind.HF:
             if options:
                 raise UnknownNameError("option", next(iter(options)), ())
@@ -117,6 +122,19 @@ def _model(target: Target, options: Mapping[str, Any]) -> Model:
             except FetchError as error:
                 raise FetchError(f"{error}{_of_that_name(target)}") from None
     return architectures.composed(target.text, **options)
+
+
+def _of_factory(target: Target, options: Mapping[str, Any], sets: Iterable[str]) -> Model:
+    """The model of a factory of one's own, at the sizes that are its arguments. Raises OptionError, WitnessError."""
+    from ..witness import trace
+
+    if options:
+        raise UnknownNameError("option", next(iter(options)), ())
+    start = {name: whole(name, size(value)) for name, value in pairs(sets).items()}
+    if not start:
+        raise OptionError(f"{target} is a factory, and takes a size for each of its arguments, such as --set E=64")
+    traced = trace(target.text, start)
+    return traced.model.set({letter: start[name] for letter, name in traced.symbols.items() if name in start})
 
 
 def _of_config(target: Target, options: Mapping[str, Any]) -> Model:

@@ -70,18 +70,20 @@ def _pair(
     from ..language.errors import SizeError, UnknownNameError
     from ..language.sizes import assignments
     from ..language.symbols import letter
+    from ..language.target import Kind, parse
     from ..quantities import quantity as find_quantity
 
     given, known = pairs(options), find_quantity(quantity).choices
     conventions = {name: given.pop(name) for name in list(given) if name in known}
-    models = [resolve(target)[0] for target in (a, b)]
+    starts = [sets if parse(target).kind is Kind.FACTORY else () for target in (a, b)]
+    models = [resolve(target, sets=start)[0] for target, start in zip((a, b), starts, strict=True)]
     choices = [dict.fromkeys(model.component.choices()) for model in models]
     for name in given:
         if not any(name in each for each in choices):
             raise UnknownNameError(f"option of {a} and {b}", name, {**choices[0], **choices[1], **known})
     for place, target in enumerate((a, b)):
         if own := {name: value for name, value in given.items() if name in choices[place]}:
-            models[place], _ = resolve(target, own)
+            models[place], _ = resolve(target, own, starts[place])
     sizes = assignments(sets)
     taken = [model.formula(quantity, **conventions).takes for model in models]
     for name in sizes:

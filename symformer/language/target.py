@@ -42,7 +42,7 @@ class Target:
         """Why nothing here opens it, and what works instead; for the kinds that a command does not take."""
         match self.kind:
             case Kind.FACTORY:
-                return f"{self.text!r} is a factory; symformer trace reads it, with a --size for each argument"
+                return f"{self.text!r} is a factory, which symformer show reads, with a --set for each argument"
             case Kind.HF:
                 return f"{self.text} is a model type of transformers, which is traced: symformer trace {self.text}"
             case Kind.COMPONENT:

@@ -274,7 +274,8 @@ class Shelving:
     def _pairs(self, data: Mapping[str, Any], turns: Sequence[Structure]) -> list[Structure]:
         """Two switches that together change something else than each by itself, read together."""
         found: list[Structure] = []
-        kept, known, few = read(data), data["records"], self.few
+        kept, known = read(data), data["records"]
+        few = self.few | {name: self.usual[name] for name in kept.entry.asked if "." not in name}
         for (first, _), (second, _) in combinations(turns, 2):
             fields = {**first, **second}
             if self._agrees(kept, few | fields) is not True and self.trials.told(few | fields) is not None:
