@@ -93,7 +93,7 @@ class Kept:
     """What the catalogue keeps of a class; its records are data until one is asked for."""
 
     entry: Shelved
-    switches: Mapping[str, Any]  # every other field, and what it says
+    switches: Mapping[str, Any]  # every other field, and what it says; of rotary positions what they usually are
     records: Mapping[str, Any]
     turns: tuple[Turn, ...] = ()
 
@@ -202,7 +202,8 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
                 return None
             numbers[name] = value
         elif name in entry.idle:
-            if not HOLDS[entry.idle[name]](value):
+            usual = name in kept.switches and same(kept.switches[name], value, 0)
+            if not usual and not HOLDS[entry.idle[name]](value):
                 return None
         elif name not in kept.switches and last(name) not in (*INERT, *BESIDE) and not _unasked(entry, name, value):
             return None
@@ -275,7 +276,7 @@ def _turned(kept: Kept, fields: Mapping[str, Any], depth: int) -> tuple[int, ...
     odd = {
         name: fields[name]
         for name, value in kept.switches.items()
-        if name in fields and not same(value, fields[name], depth)
+        if name in fields and name not in kept.entry.idle and not same(value, fields[name], depth)
     }
     names = {name for turn in kept.turns for name in turn.fields}
     asked = {name: value for name, value in odd.items() if name in names}

@@ -154,7 +154,7 @@ def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
         )
     made_by = config_class(model_type)
     source = _of_part(Source(model_type, made_by, found, _run_as(found, model_type)))
-    if not issubclass(source.config_class, found.config_class):
+    if not issubclass(source.config_class, found.config_class) and not _filed(made_by, found):
         raise ConfigError(
             f"{path} names {named[0]}, which is made from a {found.config_class.__name__}, and the model_type "
             f"{model_type!r}, which is a {made_by.__name__}"
@@ -162,6 +162,16 @@ def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
     if head and (asked := of_head(model_type, head)).model_class is not found:
         raise ConfigError(f"{path} names {source.name}, and the {head} model of {model_type} is {asked.name}")
     return source
+
+
+def _filed(made_by: Any, model_class: Any) -> bool:
+    """Whether the library files a class under a config that it was not written for."""
+    mappings = (getattr(_auto("modeling"), mapping) for mapping in HEADS.values())
+    return any(made_by in each and model_class in (filed := each[made_by], *_several(filed)) for each in mappings)
+
+
+def _several(filed: Any) -> tuple[Any, ...]:
+    return filed if isinstance(filed, tuple) else ()
 
 
 def _of_part(source: Source) -> Source:

@@ -35,7 +35,7 @@ from .placing import whole_numbers
 from .results import Trace
 from .settling import star
 from .sources import records_in, trace_source
-from .trying import OLDER, TOKENS, Trials, holds, lists, others
+from .trying import OLDER, ROTARY, TOKENS, Trials, holds, lists, others
 
 BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
 DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
@@ -199,7 +199,8 @@ class Shelving:
         }
         tokens = {name: "token" for name in beside if name.endswith("_token_id")}
         idle = self._idle({name: value for name, value in beside.items() if name not in (*names, *tokens)}, turns)
-        others = {name: value for name, value in beside.items() if name not in (*idle, *tokens)}
+        still = {name for name, held in idle.items() if held != ROTARY} | tokens.keys()
+        others = {name: value for name, value in beside.items() if name not in still}
         switches = {name: self._switch(name, value) for name, value in others.items()}
         entry = Shelved(
             name=self.source.name,
@@ -247,7 +248,7 @@ class Shelving:
             idle = {}  # at as many layers as there usually are one of them does change something
             older = False
         found = {name: holds(name, value) for name, value in idle.items()}
-        return found | ({"rope_theta": "float", "rope_scaling": "rotary"} if older else {})
+        return found | ({"rope_theta": "float", "rope_scaling": ROTARY} if older else {})
 
     def _follows(self, sizes: Mapping[str, int], letters: Mapping[str, str]) -> Iterator[tuple[str, Expr | None]]:
         """What a size is where a config leaves it out, for those that are then no number of their own, if it shows."""

@@ -26,6 +26,7 @@ AGREE = 2  # trials that have to show nothing, where a class refuses others
 FUNCTIONS = ("relu", "gelu", "silu")
 OLDER = {"rope_theta": 5000.0, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}  # as files once had them
 ROPE = ("rope_scaling", "rope_parameters")
+ROTARY = "rotary"  # what these hold
 Told = tuple[Rows, Rows, Rows]
 
 
@@ -139,4 +140,4 @@ def others(name: str, value: Any) -> list[Any]:
 def holds(name: str, value: Any) -> str:
     """What a field that changes nothing holds, of what the catalogue tells apart."""
     last = name.rpartition(".")[2]
-    return "rotary" if last in ROPE else "function" if ACTS.search(last) else type(value).__name__
+    return ROTARY if last in ROPE else "function" if ACTS.search(last) else type(value).__name__
