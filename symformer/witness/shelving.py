@@ -41,7 +41,7 @@ BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
 DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
 FEW = 6  # layers of a trial: more tell no more of a field whose own value is tried from 1 up
 DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # at which a list of layers shows whether it repeats a pattern
-TRIALS = 4  # draws of all sizes, in which a size that follows from others shows which
+TRIALS = 8  # draws of all sizes, in which a size that follows from others shows which
 TIMES = (2, 3, 4, 6)  # what each size is then multiplied by: quotients stay whole
 MOST = 8  # switches that meet in pairs are read in pairs, so many of these at most
 
@@ -238,15 +238,19 @@ class Shelving:
             apart = [{**few, **fields} for fields, _ in turns]
             settings += apart if self.trials.told(self.trials.filled(whole)) is None else [whole]
         idle = dict(beside)
+        other: dict[str, Any] = {}  # what each of them may say too
         older = True
         for setting in settings:
             before = self.trials.told(self.trials.filled(setting))
-            idle = {name: value for name, value in idle.items() if self.trials.idle(name, value, setting, before)}
+            said = {name: self.trials.idle(name, value, setting, before) for name, value in idle.items()}
+            other = {name: values[-1] for name, values in said.items() if values}
+            idle = {name: value for name, value in idle.items() if name in other}
             older = older and "rope_parameters" in idle and self.trials.told({**setting, **OLDER}) == before
-        deep = {name: other for name, value in idle.items() for other in others(name, value)[-1:]}
-        if few and self.trials.told(self.trials.filled(deep)) != self.trials.told({}):
-            idle = {}  # at as many layers as there usually are one of them does change something
-            older = False
+        usual = self.trials.told({})
+        if few and self.trials.told(self.trials.filled(other)) != usual:  # at as many layers as there usually are
+            alone = (name for name in other if self.trials.told(self.trials.filled({name: other[name]})) == usual)
+            idle = {name: idle[name] for name in alone}
+            older = older and "rope_parameters" in idle
         found = {name: holds(name, value) for name, value in idle.items()}
         return found | ({"rope_theta": "float", "rope_scaling": ROTARY} if older else {})
 
@@ -263,7 +267,7 @@ class Shelving:
             if all(value == sizes[name] for _, value in seen):
                 continue
             offered = _quotients(name, known) if name in known else ()
-            found = next((expr for expr in offered if all(_is(expr, known, at) == v for at, v in seen)), None)
+            found = next((expr for expr in offered if _fits(expr, known, seen)), None)
             yield name, found
 
     def _null(self, name: str) -> bool:
@@ -373,6 +377,13 @@ def _quotients(name: str, letters: Mapping[str, Any]) -> Iterator[Expr]:
     yield from (times * each for each in others for times in map(Integer, (2, 3, 4)))
     yield from (above / below for above in others for below in others if above != below)
     yield from (a + b for a in others for b in others if str(a) < str(b))
+
+
+def _fits(expr: Expr, letters: Mapping[str, Any], seen: Sequence[tuple[Mapping[str, int], Any]]) -> bool:
+    """Whether an expression is what was seen wherever it is whole, and that more than once."""
+    values = [(_is(expr, letters, at), value) for at, value in seen]
+    whole = [(ours, theirs) for ours, theirs in values if isinstance(ours, Integer)]
+    return len(whole) > 1 and all(ours == theirs for ours, theirs in whole)
 
 
 def _is(expr: Expr, letters: Mapping[str, Any], point: Mapping[str, int]) -> Any:

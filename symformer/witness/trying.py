@@ -21,6 +21,7 @@ TOKENS = {"B": 2, "S": 29, "S_enc": 31, "C": 23}
 # What a run on shapes alone may not show: who attends to whom, and in which order layers come.
 UNSEEN = re.compile("attention|attn|causal|mask|window|chunk|local|block|sparse|stride|layer_types|pattern|decoder")
 SEEN = re.compile("heads$|^is_encoder_decoder$")  # these would show in the shapes of products, or in a cache
+SCALES = re.compile("drop|scal|multiplier|softcap|temperature")  # what every element is multiplied by
 ACTS = re.compile("(^|_)act(ivation)?(_fn|_function)?$")
 AGREE = 2  # trials that have to show nothing, where a class refuses others
 FUNCTIONS = ("relu", "gelu", "silu")
@@ -97,14 +98,19 @@ class Trials:
             return session(lambda _: self.source.build(given), {}).stored()
         return None
 
-    def idle(self, name: str, value: Any, beside: Mapping[str, Any], before: Told | None) -> bool:
-        """Whether a field changes nothing, whatever it says: nothing changed in any trial, and there was one."""
-        dropped = isinstance(value, float) and "drop" in name  # whoever attends to whom, some of it is dropped
-        if (UNSEEN.search(name) and not SEEN.search(name) and not dropped) or before is None:
-            return False
-        asked = others(name, value)
-        tried = [told for other in asked if (told := self.told(self.filled({**beside, name: other}))) is not None]
-        return len(tried) >= min(AGREE, max(len(asked), 1)) and all(each == before for each in tried)
+    def idle(self, name: str, value: Any, beside: Mapping[str, Any], before: Told | None) -> list[Any]:
+        """What a field may say too and change nothing: nothing changed in any trial; empty where it may change some."""
+        if before is None or (UNSEEN.search(name) and not SEEN.search(name) and not SCALES.search(name)):
+            return []
+        asked, found = others(name, value), []
+        for other in asked:
+            told = self.told(self.filled({**beside, name: other}))
+            if told is None or (told[0] == before[0] and before[1] and not told[1]):
+                continue  # the class refuses it, to be made or to be run
+            if told != before:
+                return []
+            found.append(other)
+        return found if len(found) >= min(AGREE, len(asked)) else []
 
 
 def lists(numbers: Mapping[str, int]) -> dict[str, int]:
@@ -128,7 +134,7 @@ def others(name: str, value: Any) -> list[Any]:
         case float():
             return [value / 2, value / 2 + 0.125]
         case int():
-            few = dict.fromkeys([1, 2, 3, value // 2, value - 1, value + 1, 2 * value + 3])
+            few = dict.fromkeys([1, 2, 3, value // 4, value // 2, value - 1, value + 1, 2 * value, 2 * value + 3])
             return [each for each in few if each not in (0, value)]
         case str() if ACTS.search(last):
             return [each for each in FUNCTIONS if each != value]
