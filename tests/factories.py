@@ -163,6 +163,11 @@ def maxvit(E_0: int, E_1: int, E_2: int, D: int, L_1: int, L_2: int, window: int
     return made(MaxVit((side, side), E_0, window, stochastic_depth_prob=0.2, num_classes=classes, **blocks))
 
 
+def reduced(B: int, S: int, ratio: int) -> torch.Tensor:
+    """Pictures whose first map is cut into whole squares of so many places."""
+    return torch.empty(B, 3, 8 * ratio * S, 8 * ratio * S)
+
+
 def partitions(B: int, window: int) -> torch.Tensor:
     return torch.empty(B, 3, 16 * window, 16 * window)
 
@@ -170,7 +175,7 @@ def partitions(B: int, window: int) -> torch.Tensor:
 def vgg(E_1: int, E_2: int, classes: int) -> nn.Module:
     from torchvision.models.vgg import VGG, make_layers
 
-    return made(VGG(make_layers([E_1, "M", E_2, E_2, "M"]), classes, init_weights=False))
+    return made(VGG(make_layers([E_1, "M", E_2, E_2, "M", 512]), classes, init_weights=False))
 
 
 # timm
@@ -273,10 +278,10 @@ def whole_patches(B: int, S: int, patch: int) -> torch.Tensor:
     return torch.empty(B, 3, S * patch, S * patch)
 
 
-def eva(E: int, A: int, H: int, L: int, n: int, patch: int, classes: int) -> nn.Module:
+def eva(E: int, A: int, L: int, n: int, patch: int, classes: int) -> nn.Module:
     from timm.models.eva import Eva
 
-    sizes = {"embed_dim": E, "num_heads": A, "depth": L, "mlp_ratio": H / E, "num_classes": classes, "swiglu_mlp": True}
+    sizes = {"embed_dim": E, "num_heads": A, "depth": L, "num_classes": classes, "swiglu_mlp": True}
     return made(Eva(n * patch, patch, **sizes))
 
 
@@ -475,37 +480,25 @@ FAMILIES: dict[str, Family] = {
     ),
     "ConvNeXt of timm": Family("timm", timm_convnext, "E_1=24 E_2=40 L_1=2 L_2=5 kernel=3 classes=13", patches),
     "PoolFormer": Family("timm", poolformer, "E_1=24 E_2=40 L_1=2 L_2=5 classes=13", patches),
-    "PVT v2": Family("timm", pvt, "D=8 A_1=3 A_2=5 L_1=2 L_2=4 ratio=6 classes=13", patches),
+    "PVT v2": Family("timm", pvt, "D=8 A_1=3 A_2=5 L_1=2 L_2=4 ratio=6 classes=13", reduced),
     "CaiT": Family("timm", cait, "E=48 A=3 L=2 L_class=5 n=6 patch=4 classes=13", squares),
     "XCiT": Family("timm", xcit, "E=48 A=3 L=2 L_class=5 n=6 classes=13", cut),
     "BEiT": Family("timm", beit, "E=48 A=3 L=2 n=5 patch=4 classes=13", squares),
     "ConvMixer": Family("timm", convmixer, "E=48 L=2 kernel=9 patch=7 classes=13", whole_patches),
-    "EVA": Family("timm", eva, "E=48 A=3 H=36 L=2 n=5 patch=4 classes=13", squares),
+    "EVA": Family("timm", eva, "E=48 A=3 L=2 n=5 patch=4 classes=13", squares),
     "TNT": Family("timm", tnt, "E=48 E_in=24 A=3 A_in=4 L=2 n=6 classes=13", cut),
     "FocalNet": Family("timm", focalnet, "E=48 L_1=2 L_2=4 levels=3 window=5 classes=13", patches),
     "EdgeNeXt": Family("timm", edgenext, "E_1=24 E_2=40 A=4 L_1=2 L_2=3 classes=13", patches),
     "CLIP": Family(
         "open_clip",
         clip,
-        {
-            "E": 48,
-            "V": 101,
-            "P": 17,
-            "E_text": 30,
-            "A": 5,
-            "L_text": 2,
-            "D": 8,
-            "L_image": 4,
-            "A_image": 3,
-            "n": 6,
-            "patch": 7,
-        },
+        "E=48 V=101 P=17 E_text=30 A=5 L_text=2 D=8 L_image=4 A_image=3 n=6 patch=7",
         pairs,
     ),
     "CoCa": Family(
         "open_clip",
         coca,
-        "E=48 V=101 P=17 A=3 L_text=2 L_dec=5 D=16 L_image=4 n=6 patch=7",
+        "E=40 V=101 P=17 A=4 L_text=2 L_dec=5 D=12 L_image=4 n=6 patch=7",
         pairs,
     ),
     "Llama": Family("litgpt", litgpt_llama, "V=101 E=48 A=6 G=3 H=22 L=2 D=10", tokens),

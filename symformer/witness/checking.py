@@ -33,6 +33,7 @@ BEYOND = (12, 60)  # by how much a size is larger where its bound is tried again
 REFUSES = "the code takes no more"
 OVERFLOW = "overflow"  # what torch says of a tensor whose elements or bytes no 64-bit integer counts
 BATCH = "B"
+NOTHING: Mapping[str, Symbol] = {}
 
 
 class Checking:
@@ -112,9 +113,10 @@ class Checking:
             )
         return checked
 
-    def holds(self, component: Traced, point: Point) -> bool:
-        """Whether a point keeps to all conditions that are known."""
-        numbers = {self.letters[name]: value for name, value in point.items() if name in self.letters}
+    def holds(self, component: Traced, point: Point, beside: Mapping[str, Symbol] = NOTHING) -> bool:
+        """Whether a point keeps to all conditions that are known, of the formula's sizes and of some beside these."""
+        letters = {**self.letters, **beside}
+        numbers = {letters[name]: value for name, value in point.items() if name in letters}
         try:
             for condition in component.conditions:
                 condition.check(numbers)

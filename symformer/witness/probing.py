@@ -55,7 +55,8 @@ class Probing:
         """None where the point breaks a condition already known, or the code refuses it."""
         point = {**self.first, **changed}
         held = replace(self.component, conditions=(*self.component.conditions, *self.found))
-        if not self.checking.holds(held, point) or (rows := self.samples.rows(point)) is None:
+        beside = {name: self._letter(name) for name in self.beside}
+        if not self.checking.holds(held, point, beside) or (rows := self.samples.rows(point)) is None:
             return None
         if self.samples.wanted.needs_run and not self.samples.wanted.held:  # a run may do the same in other shapes
             return bool(self.checking.predicted(self.component, point) == sum(map(prod, rows.values())))

@@ -103,6 +103,8 @@ class Tracer:
         shapes = settling.shapes()
         classes: dict[str, Class] = {name: (star(name), shape) for name, shape in shapes.items()}
         totals = settling.counts(classes)
+        kept = {settling.letters[n.name]: Integer(n.value) for n in pinned if n.name in settling.letters}
+        totals = {(path, tuple(dim.xreplace(kept) for dim in shape)): count for (path, shape), count in totals.items()}
         every = {dim for _, shape in totals for dim in shape} | {n for group in totals.values() for n in group}
         moving = {*sizes.widths, *sizes.counts}
         letters = {name: symbol for name, symbol in settling.letters.items() if name in moving}
