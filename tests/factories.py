@@ -2,17 +2,31 @@
 
 Each is a function of sizes that are all different, with what it is called with. Two that only share a library share
 nothing else: a stack, a convolution, a mixer of tokens and a window are traced by different means.
+
+``python -m tests.factories [NAME...]`` traces them, where their libraries are, and puts what it finds on file.
 """
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
+from symformer.language.errors import SymformerError
+from symformer.witness import trace
+from symformer.witness.results import Trace
+
+FILE = Path(__file__).with_name("factories.json")
+LIBRARIES = {"torch": "torch", "torchvision": "torchvision", "timm": "timm", "open_clip": "open_clip_torch"}
+LIBRARIES |= {"litgpt": "litgpt", "x_transformers": "x-transformers", "diffusers": "diffusers"}
 STRIDE = 32  # by how much a stem and its stages make a picture smaller
 
 
@@ -516,3 +530,45 @@ FAMILIES: dict[str, Family] = {
     "PixArt": Family("diffusers", pixart, "A=3 D=8 L=2 E_text=22 n=5 patch=4", captioned),
     "autoencoder": Family("diffusers", autoencoder, "E_1=24 E_2=40 L=2 channels=6", patches),
 }
+
+
+@cache
+def on_file() -> dict[str, Any]:
+    """The whole file."""
+    found: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
+    return found
+
+
+@cache
+def afresh(name: str) -> Trace:
+    """The trace of a family, made now. Raises SymformerError where there is none."""
+    family = FAMILIES[name]
+    return trace(family.build, family.sizes, inputs=family.inputs)
+
+
+def facts(name: str, quantity: str) -> dict[str, Any]:
+    """What is kept of a trace, or why there is none."""
+    try:
+        found = afresh(name).of(quantity)
+    except SymformerError as error:
+        return {"refused": str(error)[:200]}
+    return {
+        "formula": found.model.formula(quantity).code(),
+        "pinned": {each.name: each.value for each in found.pinned},
+        "conditions": found.conditions,
+    }
+
+
+def remake(names: list[str]) -> None:
+    """Trace the families named, or all, and put them on file."""
+    traces = dict(on_file()["families"]) if FILE.exists() else {}
+    for name in names or FAMILIES:
+        library = FAMILIES[name].library
+        traces[name] = {"library": library, **{quantity: facts(name, quantity) for quantity in ("params", "flops")}}
+        versions = {each: version(LIBRARIES[each]).partition("+")[0] for each in LIBRARIES}
+        known = {each: traces[each] for each in FAMILIES if each in traces}
+        FILE.write_text(json.dumps({"versions": versions, "families": known}, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    remake(sys.argv[1:])

@@ -171,7 +171,9 @@ class Probing:
             if multiple:
                 self.found.append(Divides(self._letter(name), self.letters[multiple], OTHERWISE))
             else:
-                pinned.append(Pinned(name, self.first[name], OTHERWISE))
+                start = self.samples.start[name]  # it may be smaller where it was tried
+                kept = start if self._like({name: start}) else self.first[name]
+                pinned.append(Pinned(name, kept, OTHERWISE))
 
 
 def matches(names: Sequence[str]) -> list[list[tuple[str, str]]]:

@@ -157,7 +157,7 @@ class Tracer:
     def _named(self, names: Iterable[str]) -> dict[str, Symbol]:
         """The letters of sizes, of those that can have one, each as if those before it were alone."""
         named: list[str] = []
-        for name in filter(None, names):
+        for name in dict.fromkeys(filter(None, names)):
             with suppress(UnknownNameError):
                 self.letters([*named, name])
                 named.append(name)
