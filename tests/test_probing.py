@@ -30,6 +30,20 @@ def whole_heads(E: int, A: int) -> nn.Module:
     return nn.Linear(E, E // A * A, bias=False)
 
 
+def grouped(E: int, groups: int) -> nn.Module:
+    """As many of 48 places as are whole groups, which all are in the groups that come first to mind."""
+    return nn.Linear(E, 48 // groups * groups, bias=False)
+
+
+def attention(E: int, A: int, n: int) -> nn.Module:
+    assert n
+    return nn.MultiheadAttention(E, A, batch_first=True)
+
+
+def thrice(B: int, n: int, E: int) -> tuple[torch.Tensor, ...]:
+    return (torch.empty(B, n**2, E),) * 3
+
+
 def rounded(E: int, c: int) -> nn.Module:
     """A width rounded up to whole eights."""
     return nn.Linear(E, -(-c // 8) * 8, bias=False)
@@ -100,6 +114,21 @@ def test_heads_that_are_in_no_formula_have_to_divide_all_the_same() -> None:
     assert found.symbols.keys() == {"E", "A"}
     with pytest.raises(SizeError, match="E=48 is not a multiple of A=7"):
         found.model.params.value(E=48, A=7)  # 48 * 42
+
+
+def test_a_size_that_is_in_no_formula_and_divides_nothing_is_kept() -> None:
+    found = sf.trace(grouped, {"E": 30, "groups": 2})
+    assert found.model.params.equals("48*E")
+    assert [(each.name, each.value) for each in found.pinned] == [("groups", 2)]
+    with pytest.raises(SizeError, match="groups=5 is not 2"):
+        found.model.params.value(E=30, groups=5)  # 30 * 45
+
+
+def test_a_batch_of_one_that_multiplies_as_much_in_other_shapes_is_held_like_any() -> None:
+    """For each of n² patches 4E² products, and for each pair of them twice E."""
+    found = sf.trace(attention, {"E": 24, "A": 3, "n": 5}, inputs=thrice).of("flops")
+    assert found.model.formula("flops").equals("8*B*n**2*E**2 + 4*B*n**4*E")
+    assert found.conditions == ["A divides E"]
 
 
 def test_a_width_that_is_rounded_up_has_to_be_a_multiple_of_no_more_than_the_code_rounds_to() -> None:
