@@ -394,7 +394,7 @@ def _litgpt(V: int, E: int, A: int, L: int, **more: Any) -> nn.Module:
 def x_decoder(V: int, P: int, E: int, A: int, D: int, L: int) -> nn.Module:
     from x_transformers import Decoder, TransformerWrapper
 
-    layers = Decoder(dim=E, depth=L, heads=A, attn_dim_head=D, rotary_pos_emb=True, ff_glu=True)
+    layers = Decoder(dim=E, depth=L, heads=A, attn_dim_head=D, ff_glu=True)
     return made(TransformerWrapper(num_tokens=V, max_seq_len=P, attn_layers=layers))
 
 
@@ -512,7 +512,7 @@ FAMILIES: dict[str, Family] = {
     "CoCa": Family(
         "open_clip",
         coca,
-        "E=40 V=101 P=17 A=4 L_text=2 L_dec=5 D=12 L_image=4 n=6 patch=7",
+        "E=40 V=101 P=17 A=4 L_text=2 L_dec=5 D=12 L_image=3 n=6 patch=7",
         pairs,
     ),
     "Llama": Family("litgpt", litgpt_llama, "V=101 E=48 A=6 G=3 H=22 L=2 D=10", tokens),
