@@ -854,11 +854,14 @@ def test_the_class_that_a_config_names_is_traced(name: str, tmp_path: Path) -> N
         (["NoSuchModel"], "names the class 'NoSuchModel', and transformers has no model of that name"),
         (["GPT2Config"], "names the class 'GPT2Config', and transformers has no model"),
         (["AutoModelForCausalLM"], "names the class 'AutoModelForCausalLM', and transformers has no model"),
-        (["os.system"], r"names the class 'os\.system', and transformers has no model"),
+        (["os.system"], r"'architectures' names 'os\.system', which is no name of a class"),
         (["LlamaForCausalLM"], "which is made from a LlamaConfig, and the model_type 'gpt2'"),
-        (["GPT2Model", "GPT2LMHeadModel"], r"architectures=\['GPT2Model', 'GPT2LMHeadModel'\]; what is traced"),
-        ([], r"architectures=\[\]; what is traced is one class, by its name"),
-        ([7], r"architectures=\[7\]; what is traced is one class, by its name"),
+        (
+            ["GPT2Model", "GPT2LMHeadModel"],
+            r"is \['GPT2Model', 'GPT2LMHeadModel'\] in the config; it should be a list of one",
+        ),
+        ([], r"'architectures' is \[\] in the config; it should be a list of one class name"),
+        ([7], r"'architectures' is \[7\] in the config; it should be a list of one class name"),
     ],
 )
 def test_a_class_that_is_no_model_is_refused(named: list[Any], sentence: str, tmp_path: Path) -> None:
@@ -992,7 +995,7 @@ def test_activations_of_a_factory_are_refused_at_once(monkeypatch: pytest.Monkey
 def test_an_error_names_no_folder_of_this_machine() -> None:
     error = ValueError("neither in <module 'a' from '/home/me/lib/site-packages/a/b.py'>\n nor there")
     assert raised.sentence(error) == "ValueError: neither in <module 'a' from 'a/b.py'> nor there"
-    assert raised.sentence(error, 7) == "ValueError: neither"
+    assert raised.sentence(error, 8) == "ValueError: neither…"
 
 
 def test_an_unknown_type_is_one_sentence() -> None:

@@ -149,7 +149,8 @@ def find(config: Mapping[str, Any]) -> Find | None:
     """What the catalogue knows of a config, by quantity; None where it holds nothing of this structure."""
     for name, model_type in _classes(config):
         if (kept := on_shelf(name, model_type)) is not None and (at := matched(kept, config)) is not None:
-            assumed = (f"no 'architectures': read as {name}",) * (config.get("architectures") is None)
+            made = f", made from {kept.entry.part}" if kept.entry.part else ""
+            assumed = (f"no 'architectures': read as {name}{made}",) * (config.get("architectures") is None)
             return finder(kept, at, assumed)
     return None
 

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from math import gcd, prod
+from math import prod
 from time import process_time
 
-from sympy import Add, Expr, Integer, Mul, Symbol, cancel, floor
+from sympy import Add, Expr, Integer, Mul, Symbol, floor
 
 from ..catalogue.traced import Traced
 from ..language.errors import SizeError, WitnessError
-from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes
+from ..language.sizes import AtMost, Condition, Divides, Excludes
 from .drawing import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, UNSEEN_SMALL
 from .fitting import Point
 from .moving import Sizes
 from .patterns import ROW
 from .points import frozen
 from .results import FROM, UP_TO, Bound
-from .samples import Samples, suspects
+from .samples import Samples
 from .settling import TRIES, star
 from .watching import Rows
 
 FRESH = 3  # random points that play no part in the fit and decide
-# How much more than a multiple: the least that is none, and such as pairs and blocks of four or eight still divide.
-OFF = (1, 2, 3, 4, 8, 12)
 FAR = (64, 16, 4)  # how many times as long as the longest drawn: the first that there is time for
 SHARE = 8  # a longest length is found by halves, in some runs as long as this one: they have an eighth of what is left
 NEAR = (512, 64, 8, 2, 1)  # lengths below all that are drawn, down to a single token
@@ -35,6 +33,7 @@ BEYOND = (12, 60)  # by how much a size is larger where its bound is tried again
 REFUSES = "the code takes no more"
 OVERFLOW = "overflow"  # what torch says of a tensor whose elements or bytes no 64-bit integer counts
 BATCH = "B"
+NOTHING: Mapping[str, Symbol] = {}
 
 
 class Checking:
@@ -60,7 +59,7 @@ class Checking:
     def _numbers(self, point: Point) -> dict[Symbol, Expr]:
         return {self.letters[name]: Integer(value) for name, value in point.items() if name in self.letters}
 
-    def _predicted(self, component: Traced, point: Point) -> Expr:
+    def predicted(self, component: Traced, point: Point) -> Expr:
         """What the rows come to at a point, by the formula."""
         numbers = self._numbers(point)
         each = (Mul(*shape, *counts[-1:]).xreplace(numbers) for (_, shape), counts in component.counts.items())
@@ -73,14 +72,19 @@ class Checking:
         floors = {each for often in component.counts.values() for count in often for each in count.atoms(floor)}
         uneven = {name for name in counts if any(each.has(self.letters[name]) for each in floors)}
         checked: list[Point] = []
+        refused = False
         for turn in range(FRESH * TRIES):
             # Values that played no part; heads and groups as before where the code refuses those.
             by = UNSEEN_RUN if self.samples.wanted.needs_run else UNSEEN
             if OVERFLOW in self.samples.last:
                 by = UNSEEN_SMALL
+            if refused and turn % 2:  # places to both sides of one are an odd number
+                by = replace(by, widths=tuple(each + each // 20 for each in by.widths))
             if turn >= FRESH * TRIES // 2:
                 by = replace(by, groups=SETTLING.groups, heads=SETTLING.heads)
             drawn = self.samples.draw(self.samples.origin(first), widths, by)
+            if turn >= FRESH * TRIES * 2 // 3:  # not all sizes at once
+                drawn |= {name: first[name] for name in widths if self.samples.random.random() < 0.5}
             point = {**first, **{name: drawn[name] for name in widths}, **self.samples.reach(turn)}
             for name in counts:
                 more = (
@@ -89,12 +93,10 @@ class Checking:
                     else self.samples.random.choice((0, 1))
                 )
                 point[name] = first[name] + more + (self.samples.random.choice(ROW) if name in uneven else 0)
-            if (
-                self.samples.coincides(point, widths)
-                or frozen(point) in used
-                or not self._holds(component, point)
-                or (decided := self.samples.decided(point)) is None
-            ):
+            if self.samples.coincides(point, widths) or frozen(point) in used or not self.holds(component, point):
+                continue
+            if (decided := self.samples.decided(point)) is None:
+                refused = True
                 continue
             used.add(frozen(point))
             rows, total = decided
@@ -111,91 +113,16 @@ class Checking:
             )
         return checked
 
-    def _holds(self, component: Traced, point: Point) -> bool:
-        """Whether a point keeps to all conditions that are known."""
-        numbers = {self.letters[name]: value for name, value in point.items() if name in self.letters}
+    def holds(self, component: Traced, point: Point, beside: Mapping[str, Symbol] = NOTHING) -> bool:
+        """Whether a point keeps to all conditions that are known, of the formula's sizes and of some beside these."""
+        letters = {**self.letters, **beside}
+        numbers = {letters[name]: value for name, value in point.items() if name in letters}
         try:
             for condition in component.conditions:
                 condition.check(numbers)
         except SizeError:
             return False
         return True
-
-    def probe(self, component: Traced) -> list[Condition]:
-        """Each size a little off the multiples drawn so far; where that differs, what it must be a multiple of."""
-        first, widths, letters = self.first, [*self.sizes.widths, *self.sizes.counts], self.letters
-        found: list[Condition] = []
-
-        def agrees(name: str, step: int) -> bool | None:
-            return like({name: first[name] + step})
-
-        def like(changed: Mapping[str, int]) -> bool | None:
-            """None where the point breaks a condition already known, or the code refuses it."""
-            point = {**first, **changed}
-            held = replace(component, conditions=(*component.conditions, *found))
-            if not self._holds(held, point) or self.samples.rows(point) is None:
-                return None
-            return self.agrees(component, point)
-
-        def refused(changed: Mapping[str, int]) -> bool:
-            """Whether the code refuses sizes though every condition known holds there."""
-            held = replace(component, conditions=(*component.conditions, *found))
-            return self._holds(held, {**first, **changed}) and like(changed) is None
-
-        def off(names: Sequence[str]) -> bool:
-            """Whether all these may be off what was drawn: each by an odd number of its own."""
-            return like({name: first[name] + 2 * place + 1 for place, name in enumerate(names)}) is True
-
-        for name in suspects(widths, off):
-            between, below = self._between(component, name)
-            less = [n for n in widths if n in first and n != name and first[n] < first[name]]
-            heads = [n for n in less if "head" in n or letters[n] in below]
-            steps = [*OFF, *sorted(first[n] for n in heads)]
-            divisor = next((letters[n] for n in heads if agrees(name, first[n])), None)
-            told = next((each for step in steps if (each := agrees(name, step)) is not None), True)
-            rounded = not told or any(like(each) is False for each in between)
-            if not rounded and not (divisor and any(map(refused, between))):
-                continue
-            divisor = divisor or Integer(self.sizes.base[name])
-            found.append(Divides(divisor, letters[name], "the trace was checked at those only"))
-        if self.samples.lengths:  # found for what is stored; shapes of a run meet by chance, and its sum is the same
-            return found
-        repeats = {size for counts in component.counts.values() for count in counts for size in count.free_symbols}
-
-        def same(pairs: Sequence[tuple[str, str]]) -> bool:
-            return like({right: first[left] for left, right in pairs}) is True
-
-        for pairs in matches([name for name in widths if letters[name] not in repeats]):
-            for left, right in suspects([pair for pair in pairs if first[pair[0]] != first[pair[1]]], same):
-                if like({right: first[left]}) is False:
-                    because = "where they are the same the code does something else"
-                    found.append(Differs(letters[left], letters[right], because))
-        return found
-
-    def _between(self, component: Traced, name: str) -> tuple[list[dict[str, int]], set[Symbol]]:
-        """Sizes at which one is no multiple of a divisor, and its product with others still is; these divisors.
-
-        There G*E/A is whole, and code that takes G times the whole part of E/A has less.
-        """
-        letter, numbers = self.letters[name], self._numbers(self.first)
-        names = {symbol: each for each, symbol in self.letters.items()}
-        points: list[dict[str, int]] = []
-        divisors: set[Symbol] = set()
-        for each in component.conditions:
-            if not isinstance(each, Divides) or letter not in each.dividend.free_symbols:
-                continue
-            others = cancel(each.dividend / letter)
-            below, rest = each.divisor.xreplace(numbers), others.xreplace(numbers)
-            if not below.is_Integer or not rest.is_Integer or below == 1 or others.is_number:
-                continue
-            divisors |= each.divisor.free_symbols
-            if (common := gcd(int(below), int(rest))) > 1:
-                points.append({name: self.first[name] + int(below) // common})
-            else:  # then with another of them larger, by the least that divides
-                prime = next(each for each in range(2, int(below) + 1) if below % each == 0)
-                more = {name: self.first[name] + int(below) // prime}
-                points += [more | {names[other]: self.first[names[other]] * prime} for other in others.free_symbols]
-        return [each for each in points if each.keys() <= self.first.keys()], divisors
 
     def edges(self, component: Traced) -> list[Condition]:
         """Where what a run holds is another thing: off the multiples that the code asks for, and where a size is 1."""
@@ -216,13 +143,13 @@ class Checking:
             return some and not takes(**twice, **{name: odd})
 
         def holds(point: Point) -> bool:
-            return self._holds(replace(component, conditions=(*component.conditions, *found)), point)
+            return self.holds(replace(component, conditions=(*component.conditions, *found)), point)
 
         def differs(**changed: int) -> bool:
             point = {**first, **changed}
             if not holds(point) or (rows := at(point)) is None:
                 return False
-            return bool(self._predicted(component, point) != sum(map(prod, rows.values())))
+            return bool(self.predicted(component, point) != sum(map(prod, rows.values())))
 
         refused = [name for name in sizes if not takes(**{name: first[name] + 1})]
         for name in refused:
@@ -279,7 +206,7 @@ class Checking:
                 (
                     each
                     for each in (same, apart)
-                    if not self._holds(component, {**first, **each}) or not differs({**first, **each})
+                    if not self.holds(component, {**first, **each}) or not differs({**first, **each})
                 ),
                 None,
             )
@@ -287,10 +214,18 @@ class Checking:
                 break
             least = near
         found += [Bound(name, "", 0, least[name], FROM) for name in lengths if least[name] > 1]
-        single = {**first, BATCH: 1}
-        if BATCH in letters and BATCH in self.samples.draws and differs(single):
+        if BATCH in letters and BATCH in self.samples.draws and self._other_alone(component, differs):
             found.append(Bound(BATCH, "", 0, min(self.samples.draws[BATCH]), FROM))
         return found
+
+    def _other_alone(self, component: Traced, differs: Callable[[Point], bool]) -> bool:
+        """Whether a batch of one is another matter: products in other shapes are not, where they come to as much."""
+        single = {**self.first, BATCH: 1}
+        if not differs(single):
+            return False
+        rows = self.samples.rows(single)
+        summed = not self.samples.wanted.held and rows is not None
+        return not (summed and self.predicted(component, single) == sum(map(prod, (rows or {}).values())))
 
     def _longest(self, length: str, far: int, agrees: Callable[[Point], bool]) -> list[Bound]:
         """The longest that a length can be: what a size says, or else a number; nothing where it goes as far as asked.
@@ -335,15 +270,3 @@ class Checking:
             ):
                 return [Bound(length, name, times, more, why.partition(":")[0])]
         return [Bound(length, "", 0, most, why)]
-
-
-def matches(names: Sequence[str]) -> list[list[tuple[str, str]]]:
-    """Every pair of names once, in rounds in which each name stands once at most, the earlier one first."""
-    ring: list[str | None] = [*names, *([None] if len(names) % 2 else [])]
-    found = []
-    for _ in range(len(ring) - 1):
-        across = zip(ring[: len(ring) // 2], reversed(ring[len(ring) // 2 :]), strict=True)
-        pairs = [(a, b) for a, b in across if a is not None and b is not None]
-        found.append([(a, b) if names.index(a) < names.index(b) else (b, a) for a, b in pairs])
-        ring.insert(1, ring.pop())
-    return found

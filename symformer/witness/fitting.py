@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 from math import prod
 
@@ -79,6 +80,12 @@ def fit(
     plain = _sum(moves, moves, sample, letters, measure, more)
     if plain is not None:
         return plain
+    for over in moves if len(moves) > 1 else ():  # a batch of so many patches and some more tokens
+        if all((number := measure(point)) is None or number % point[over] == 0 for point in sample):
+            rest = [each for each in moves if each != over]
+            shared = _sum(rest, moves, sample, letters, partial(_share, measure, over), more)
+            if shared is not None:
+                return letters[over] * shared
     for name in lengths:
         within = [point for point in sample if (number := measure(point)) is None or number < point[name]]
         if within and len(within) < len(sample) and all((measure(point) or 0) <= point[name] for point in sample):
@@ -136,6 +143,12 @@ def _sum(
                 Integer(0),
             )
     return None
+
+
+def _share(measure: Number, over: str, point: Point) -> int | None:
+    """What was measured for each of a size; a number that no sum gives where it is no whole share."""
+    number = measure(point)
+    return number if number is None else number // point[over] if number % point[over] == 0 else -1
 
 
 def _value(factor: Factor, point: Point) -> int:

@@ -13,7 +13,7 @@ from ..catalogue.record import OPERATIONS
 from ..catalogue.traced import STORED, Traced, answerable
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
-from ..language.sizes import AtMost, Differs
+from ..language.sizes import AtMost, Differs, Divides, without_implied
 from ..models.provenance import Place
 from ..quantities import quantity as find_quantity
 from .drawing import BLOCK, DEEP, POSITIONS
@@ -157,13 +157,13 @@ class Runner:
                 idle=[name for name in begin if name not in moving],
                 stem=found.model.id,
             ).trace(found.model.target, found.model.title)
-        apart = [
+        told = [
             each
             for each in found.model.constraints
-            if isinstance(each, Differs) and each.symbols <= {*traced.model.sizes}
+            if isinstance(each, (Differs, Divides, AtMost)) and each.symbols <= {*traced.model.sizes}
         ]
         component = cast(Traced, traced.model.component)
-        return with_facts(traced, maker=self.library, conditions=(*component.conditions, *apart))
+        return with_facts(traced, maker=self.library, conditions=without_implied((*component.conditions, *told)))
 
     def room(self, takes: Callable[[Point], object], begin: Point, drawn: Mapping[str, list[int]]) -> Point:
         """A larger start of the sizes without which the longest lengths are refused, such as rows of positions."""

@@ -26,6 +26,7 @@ from .drawing import DEEP, usual
 from .fitting import UnfitError
 from .measure import releases
 from .moving import Moving
+from .probing import Probing
 from .results import MeetingError, OutOfTimeError, Trace, UnbuiltError, UncountedError
 from .samples import SEED, Samples
 from .settling import Settling, first_points, star
@@ -102,6 +103,8 @@ class Tracer:
         shapes = settling.shapes()
         classes: dict[str, Class] = {name: (star(name), shape) for name, shape in shapes.items()}
         totals = settling.counts(classes)
+        kept = {settling.letters[n.name]: Integer(n.value) for n in pinned if n.name in settling.letters}
+        totals = {(path, tuple(dim.xreplace(kept) for dim in shape)): count for (path, shape), count in totals.items()}
         every = {dim for _, shape in totals for dim in shape} | {n for group in totals.values() for n in group}
         moving = {*sizes.widths, *sizes.counts}
         letters = {name: symbol for name, symbol in settling.letters.items() if name in moving}
@@ -115,17 +118,18 @@ class Tracer:
         )
         checking = Checking(samples, sizes, first, letters)
         checked = checking.fresh(found)
-        loose = checking.probe(found)
+        probing = Probing(checking, found, self._named)
+        loose = probing.conditions()
         probed = replace(found, conditions=(*found.conditions, *loose))
         bounds = checking.bounds(probed)
         beside = [n for n in first if usual(n) and n not in samples.ties and n not in {each.name for each in pinned}]
-        known = self._named([*order, *(beside if wanted.held else ())])
+        known = self._named([*order, *probing.beside, *(beside if wanted.held else ())])
         edges = Checking(samples, sizes, first, known).edges(probed)
         named = self._named([*known, *(each.limit for each in bounds), *samples.ties, *(each.name for each in pinned)])
         ends = [each.condition({**named, **letters}) for each in bounds]
         conditions = without_implied((*probed.conditions, *edges, *ends, *self._held(pinned, named)))
         used = {symbol for each in every for symbol in each.free_symbols}
-        used |= {symbol for each in (*edges, *ends) for symbol in each.symbols}
+        used |= {symbol for each in (*loose, *edges, *ends) for symbol in each.symbols}
         names = {symbol: name for name, symbol in named.items()}
         places = {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)}
         component = replace(found, conditions=conditions)
@@ -153,7 +157,7 @@ class Tracer:
     def _named(self, names: Iterable[str]) -> dict[str, Symbol]:
         """The letters of sizes, of those that can have one, each as if those before it were alone."""
         named: list[str] = []
-        for name in filter(None, names):
+        for name in dict.fromkeys(filter(None, names)):
             with suppress(UnknownNameError):
                 self.letters([*named, name])
                 named.append(name)
@@ -182,6 +186,12 @@ def whole_conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:
         if below != 1:
             found[str(expr)] = Divides(below, above)
         for term in Add.make_args(expr):
-            if isinstance(-term, Symbol):
+            if isinstance(-term, Symbol) and not _multiple(expr - term, -term):
                 found[str(expr)] = AtMost(-term, expr - term)
     return tuple(found[key] for key in sorted(found))
+
+
+def _multiple(whole: Expr, size: Symbol) -> bool:
+    """Whether a product is so many times a size, and so no less."""
+    times, below = fraction(whole / size)
+    return bool(below == 1 and times.is_integer and times.is_positive)

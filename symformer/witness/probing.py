@@ -1,0 +1,223 @@
+"""Where a formula stops to hold: off the multiples that were drawn, where two sizes are the same, where one is small.
+
+Each size that the formula has, and each that it has not, is tried at values that no draw takes. What comes of it is a
+condition, which the formula then asks for wherever it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from math import gcd, prod
+
+from sympy import Integer, Symbol, cancel
+
+from ..catalogue.traced import Traced
+from ..language.sizes import AtMost, Condition, Differs, Divides
+from ..models.provenance import Pinned
+from .checking import BATCH, Checking
+from .results import FROM
+from .samples import suspects
+
+# How much more than a multiple: the least that is none, and such as pairs and blocks of four or eight still divide.
+OFF = (1, 2, 3, 4, 8, 12)
+SMALL = 8  # up to here a size is tried one by one, where the formula does not hold at 1
+DRAWN_ONLY = "the trace was checked at those only"
+OTHERWISE = "at others the code stores or multiplies something else"
+Named = Callable[[Sequence[str]], Mapping[str, Symbol]]
+
+
+class Probing:
+    """A formula that held at random points, at points that are none."""
+
+    def __init__(self, checking: Checking, component: Traced, named: Named) -> None:
+        self.checking, self.component, self.named = checking, component, named
+        self.samples, self.first, self.letters = checking.samples, checking.first, checking.letters
+        self.widths = checking.sizes.widths
+        self.found: list[Condition] = []
+        self.beside: list[str] = []  # sizes that the formula has not, and a condition has
+
+    def conditions(self) -> list[Condition]:
+        """What has to hold beside what is known."""
+        held = self.samples.wanted.held  # what it comes to at the edges is told apart by what a real run holds
+        self._multiples()
+        if not held:
+            self._unseen()
+        # found for what is stored; shapes of a run meet by chance, and its sum is the same
+        if not self.samples.lengths:
+            self._apart()
+        if not held:
+            self._small()
+        return self.found
+
+    def _like(self, changed: Mapping[str, int]) -> bool | None:
+        """None where the point breaks a condition already known, or the code refuses it."""
+        point = {**self.first, **changed}
+        held = replace(self.component, conditions=(*self.component.conditions, *self.found))
+        beside = {name: self._letter(name) for name in self.beside}
+        if not self.checking.holds(held, point, beside) or (rows := self.samples.rows(point)) is None:
+            return None
+        if self.samples.wanted.needs_run and not self.samples.wanted.held:  # a run may do the same in other shapes
+            return bool(self.checking.predicted(self.component, point) == sum(map(prod, rows.values())))
+        return self.checking.agrees(self.component, point)
+
+    def _multiples(self) -> None:
+        """Each size a little off the multiples drawn so far; where that differs, what it must be a multiple of."""
+
+        def off(names: Sequence[str]) -> bool:
+            """Whether all these may be off what was drawn: each by an odd number of its own."""
+            return self._like({name: self.first[name] + 2 * place + 1 for place, name in enumerate(names)}) is True
+
+        for name in suspects(self.widths, off):
+            smaller = [n for n in self.widths if n != name and self.first[n] < self.first[name]]
+            steps = [*OFF, *sorted(self.first[n] for n in smaller if "head" in n)]
+            told = (like for step in steps if (like := self._like({name: self.first[name] + step})) is not None)
+            between = self._between(name)
+            rounded = not next(told, True) or any(self._like(each) is False for each in between)
+            if not rounded and not any(map(self._refused, between)):
+                continue
+            divisor = next((self._letter(n) for n in self._others(name) if self._divides(n, name)), None)
+            if divisor is None and not rounded:  # it refuses something else
+                continue
+            self.found.append(Divides(divisor or Integer(self._block(name)), self.letters[name], DRAWN_ONLY))
+
+    def _between(self, name: str) -> list[dict[str, int]]:
+        """Sizes at which one is no multiple of a divisor, and its product with others still is.
+
+        There G*E/A is whole, and code that takes G times the whole part of E/A has less.
+        """
+        letter = self.letters[name]
+        numbers = {symbol: Integer(self.first[each]) for each, symbol in self.letters.items() if each in self.first}
+        names = {symbol: each for each, symbol in self.letters.items() if each in self.first}
+        points: list[dict[str, int]] = []
+        for each in self.component.conditions:
+            if not isinstance(each, Divides) or letter not in each.dividend.free_symbols:
+                continue
+            others = cancel(each.dividend / letter)
+            below, rest = each.divisor.xreplace(numbers), others.xreplace(numbers)
+            if not below.is_Integer or not rest.is_Integer or below == 1 or others.is_number:
+                continue
+            if (common := gcd(int(below), int(rest))) > 1:
+                points.append({name: self.first[name] + int(below) // common})
+            else:  # then with another of them larger, by the least that divides
+                prime = next(each for each in range(2, int(below) + 1) if below % each == 0)
+                more = {name: self.first[name] + int(below) // prime}
+                points += [more | {names[o]: self.first[names[o]] * prime} for o in others.free_symbols if o in names]
+        return points
+
+    def _refused(self, changed: Mapping[str, int]) -> bool:
+        """Whether the code refuses sizes though every condition known holds there."""
+        point = {**self.first, **changed}
+        held = replace(self.component, conditions=(*self.component.conditions, *self.found))
+        beside = {name: self._letter(name) for name in self.beside}
+        return self.checking.holds(held, point, beside) and self.samples.rows(point) is None
+
+    def _letter(self, name: str) -> Symbol:
+        """The letter of a size, which is then one that a condition has."""
+        if name in self.letters:
+            return self.letters[name]
+        self.beside += [name] * (name not in self.beside)
+        return self.named([*self.letters, *self.beside])[name]
+
+    def _named(self, name: str) -> bool:
+        """Whether a size can have a letter."""
+        return name in self.letters or name in self.named([*self.letters, *self.beside, name])
+
+    def _others(self, name: str) -> list[str]:
+        """The sizes that may have to divide another, those that are called heads first."""
+        drawn = {*self.samples.ties, *self.samples.lengths, *self.samples.draws, BATCH, name}
+        others = [n for n in self.first if n not in drawn and 1 < self.first[n] < self.first[name]]
+        return sorted(filter(self._named, others), key=lambda n: ("head" not in n, n not in self.widths))
+
+    def _divides(self, divisor: str, name: str) -> bool:
+        """Whether it is enough that one size divides another: at odd numbers that it was never drawn at."""
+        odd = self._foreign()
+        times = self.first[name] // odd + 1
+        return bool(
+            self._like({divisor: odd, name: odd * times})
+            and self._like({divisor: odd, name: odd * (times + 1)})
+            and self._like({divisor: odd, name: odd * times + 1}) is not True
+        )
+
+    def _foreign(self) -> int:
+        """The least odd number that divides no size drawn."""
+        return next(n for n in count(5, 2) if all(value % n for value in self.first.values()))
+
+    def _block(self, name: str) -> int:
+        """The least number of which a size has to be a multiple: it divides the one that all draws are multiples of."""
+        base = self.checking.sizes.base[name]
+        return (
+            next(
+                n
+                for n in range(2, base + 1)
+                if base % n == 0
+                and (n == base or all(self._like({name: self.first[name] + n * more}) for more in (1, 3, 5)))
+            )
+            if base > 1
+            else 1
+        )
+
+    def _apart(self) -> None:
+        """Each pair of sizes the same, where they are not."""
+        counts = self.component.counts.values()
+        repeats = {size for often in counts for count in often for size in count.free_symbols}
+
+        def same(pairs: Sequence[tuple[str, str]]) -> bool:
+            return self._like({right: self.first[left] for left, right in pairs}) is True
+
+        for pairs in matches([name for name in self.widths if self.letters[name] not in repeats]):
+            for left, right in suspects([pair for pair in pairs if self.first[pair[0]] != self.first[pair[1]]], same):
+                if self._like({right: self.first[left]}) is False:
+                    because = "where they are the same the code does something else"
+                    self.found.append(Differs(self.letters[left], self.letters[right], because))
+
+    def _small(self) -> None:
+        """Each size at 1, where code often leaves something out; where that differs, the least that it can be."""
+        names = [n for n in (*self.widths, *self.checking.sizes.counts) if n not in self.samples.draws and n != BATCH]
+        names = [n for n in names if self.first[n] > 1 and n in self.letters]
+
+        def ones(group: Sequence[str]) -> bool:
+            return self._like(dict.fromkeys(group, 1)) is True
+
+        for name in suspects(names, ones):
+            wrong = [n for n in range(1, SMALL + 1) if self._like({name: n}) is False]
+            if wrong:
+                least = Integer(wrong[-1] + 1)
+                self.found.append(AtMost(least, self.letters[name], FROM))
+
+    def _unseen(self) -> None:
+        """Each size that the formula has not, at a number that divides no other.
+
+        Where that differs it has to divide a width, or else to stay as it is.
+        """
+        pinned = self.checking.sizes.pinned
+        known = {*self.letters, *self.samples.ties, *self.samples.draws, *(each.name for each in pinned), BATCH}
+        names = [n for n in self.first if n not in known and self._named(n)]
+        odd = self._foreign()
+
+        def foreign(group: Sequence[str]) -> bool:
+            return self._like(dict.fromkeys(group, odd)) is True
+
+        for name in suspects(names, foreign):
+            if self._like({name: odd}) is not False:
+                continue
+            multiple = next((n for n in self.widths if n not in self.samples.draws and self._divides(name, n)), "")
+            if multiple:
+                self.found.append(Divides(self._letter(name), self.letters[multiple], OTHERWISE))
+            else:
+                start = self.samples.start[name]  # it may be smaller where it was tried
+                kept = start if self._like({name: start}) else self.first[name]
+                pinned.append(Pinned(name, kept, OTHERWISE))
+
+
+def matches(names: Sequence[str]) -> list[list[tuple[str, str]]]:
+    """Every pair of names once, in rounds in which each name stands once at most, the earlier one first."""
+    ring: list[str | None] = [*names, *([None] if len(names) % 2 else [])]
+    found = []
+    for _ in range(len(ring) - 1):
+        across = zip(ring[: len(ring) // 2], reversed(ring[len(ring) // 2 :]), strict=True)
+        pairs = [(a, b) for a, b in across if a is not None and b is not None]
+        found.append([(a, b) if names.index(a) < names.index(b) else (b, a) for a, b in pairs])
+        ring.insert(1, ring.pop())
+    return found

@@ -1,0 +1,124 @@
+"""Factories of libraries that nobody here wrote, family by family: exact at any sizes, or refused.
+
+Those of torch and of the packages that the tests need run by default, and all of tests/factories.py with
+``FACTORIES=all`` in the environment, where torchvision, timm, open_clip, litgpt and diffusers are installed too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from symformer.language.errors import SymformerError
+
+from .factories import FAMILIES, Family, afresh, facts, on_file
+
+EVERY = os.environ.get("FACTORIES") == "all"
+HERE = [name for name, family in FAMILIES.items() if EVERY or family.library in ("torch", "x_transformers")]
+SLOW = ("LSTM", "bidirectional GRU", "LSTM with projections", "encoder and decoder")  # a minute each
+RUN = [name for name in HERE if EVERY or name not in SLOW]
+SOME = 3  # random points, beside those at the edges
+
+# Not every size of these is a symbol: why.
+NOT_WHOLE = {
+    "DenseNet": "every layer is wider than the one before it",
+    "FocalNet": "every level has a wider kernel than the one before it",
+}
+# And these are not run: why.
+NOT_RUN = {
+    "Mixtral": "which tokens an expert reads is asked of the data",
+}
+
+
+def points(family: Family) -> Iterator[dict[str, int]]:
+    """Each size at 1, at what divides nothing, and by one more; then all at random, small and odd ones among them."""
+    sizes, random = family.sizes, Random(12)  # noqa: S311
+    for name, size in sizes.items():
+        yield from ({**sizes, name: other} for other in (1, 2, 7, size + 1, size - 1))
+    for _ in range(SOME):
+        yield {name: random.choice((2 * size, size + 8, random.randint(1, 2 * size))) for name, size in sizes.items()}
+
+
+def stored(family: Family, sizes: dict[str, int]) -> int | None:
+    """How many elements torch stores; None where the library refuses the sizes."""
+    try:
+        with torch.device("meta"):
+            return sum(each.numel() for each in family.build(**sizes).parameters())
+    except Exception:  # whatever a library raises
+        return None
+
+
+def multiplied(family: Family, sizes: dict[str, int]) -> int | None:
+    """What torch's own counter says of a forward pass; None where the library refuses the sizes."""
+    given = {name: sizes[name] for name in inspect.signature(family.inputs).parameters}
+    counter = FlopCounterMode(display=False)
+    try:
+        with torch.device("meta"):
+            model = family.build(**{name: sizes[name] for name in family.sizes}).eval()
+            inputs: Any = family.inputs(**given)
+            with counter, sdpa_kernel(SDPBackend.MATH):
+                model(*inputs) if isinstance(inputs, tuple) else model(inputs)
+    except Exception:  # whatever a library raises
+        return None
+    return int(counter.get_total_flops())
+
+
+def held(name: str, quantity: str) -> int:
+    """At how many points a formula is what torch says; at all others one of the two is refused."""
+    family = FAMILIES[name]
+    found = afresh(name).of(quantity)
+    formula = found.model.formula(quantity)
+    lengths = [each for each in inspect.signature(family.inputs).parameters if each not in family.sizes]
+    asked = {*found.symbols, *(each.name for each in found.pinned)}
+    random, exact = Random(13), 0  # noqa: S311
+    for sizes in points(family):
+        run = sizes if quantity == "params" else {**sizes, **{each: random.choice((1, 2, 3, 5)) for each in lengths}}
+        theirs = stored(family, run) if quantity == "params" else multiplied(family, run)
+        if theirs is None:
+            continue
+        try:
+            ours = formula.value({each: number for each, number in run.items() if each in asked})
+        except SymformerError:
+            continue
+        assert ours == theirs, (run, str(formula))
+        exact += 1
+    return exact
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_what_a_family_stores_is_exact_or_refused(name: str) -> None:
+    assert held(name, "params") >= len(FAMILIES[name].sizes)
+    kept = {each.name for each in afresh(name).pinned}
+    assert bool(kept) == (name in NOT_WHOLE)
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_what_a_family_multiplies_is_exact_or_refused(name: str) -> None:
+    if name in NOT_RUN:
+        with pytest.raises(SymformerError):
+            afresh(name).of("flops")
+        return
+    assert held(name, "flops") >= 3
+
+
+@pytest.mark.parametrize("name", [name for name in RUN if name in on_file()["families"]])
+def test_what_is_on_file_is_what_a_trace_finds_today(name: str) -> None:
+    for quantity in ("params", "flops"):
+        assert facts(name, quantity) == on_file()["families"][name][quantity]
+
+
+def test_as_many_families_as_promised() -> None:
+    """Of 30, 27 with every size a symbol and 20 with their FLOPs; the tests above hold every family to it."""
+    assert len(FAMILIES) >= 30
+    assert 30 * len(FAMILIES.keys() - {*NOT_WHOLE}) >= 27 * len(FAMILIES)
+    assert 30 * len(FAMILIES.keys() - {*NOT_WHOLE, *NOT_RUN}) >= 20 * len(FAMILIES)
+    for name, family in FAMILIES.items():
+        assert len({*family.sizes.values()}) == len(family.sizes), name  # no two the same

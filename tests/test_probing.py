@@ -1,0 +1,163 @@
+"""Where a traced formula stops to hold: sizes of 1, heads that do not divide, widths that are rounded up.
+
+Every module here does what a public library does; what it stores or multiplies is worked by hand in the comment.
+"""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import symformer as sf
+from symformer.language.errors import SizeError, SymformerError
+
+
+def stored(model: nn.Module) -> int:
+    return sum(each.numel() for each in model.parameters())
+
+
+def reduced(E: int, ratio: int) -> nn.Module:
+    """Keys and values of a smaller map, where it is any smaller."""
+    layers = nn.Sequential(nn.Linear(E, E, bias=False))
+    if ratio > 1:
+        layers.append(nn.Conv2d(E, E, ratio, ratio, bias=False))
+    return layers
+
+
+def whole_heads(E: int, A: int) -> nn.Module:
+    """Heads as wide as a whole number of them fits."""
+    return nn.Linear(E, E // A * A, bias=False)
+
+
+def grouped(E: int, groups: int) -> nn.Module:
+    """As many of 48 places as are whole groups, which all are in the groups that come first to mind."""
+    return nn.Linear(E, 48 // groups * groups, bias=False)
+
+
+def attention(E: int, A: int, n: int) -> nn.Module:
+    assert n
+    return nn.MultiheadAttention(E, A, batch_first=True)
+
+
+def thrice(B: int, n: int, E: int) -> tuple[torch.Tensor, ...]:
+    return (torch.empty(B, n**2, E),) * 3
+
+
+def rounded(E: int, c: int) -> nn.Module:
+    """A width rounded up to whole eights."""
+    return nn.Linear(E, -(-c // 8) * 8, bias=False)
+
+
+class Grown(nn.ModuleList):
+    """Levels with wider and wider kernels, and a gate for each."""
+
+    def __init__(self, E: int, levels: int) -> None:
+        kernels = (nn.Conv1d(E, E, 2 * level + 3, bias=False) for level in range(levels))
+        super().__init__([nn.Linear(E, E + levels, bias=False), *kernels])
+
+
+def grown(E: int, depth: int, levels: int) -> nn.Module:
+    return nn.ModuleList(Grown(E, levels) for _ in range(depth))
+
+
+class Registered(nn.Module):
+    """A token for every patch of a picture, some registers, and one for the class."""
+
+    def __init__(self, E: int, registers: int) -> None:
+        super().__init__()
+        self.registers = registers
+        self.layer = nn.Linear(E, E, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = self.layer(nn.functional.pad(x, (0, 0, 0, self.registers + 1)))
+        return y
+
+
+def registered(E: int, registers: int, n: int) -> nn.Module:
+    assert n
+    return Registered(E, registers)
+
+
+def tokens(B: int, n: int, E: int) -> torch.Tensor:
+    return torch.empty(B, n**2, E)
+
+
+class Residual(nn.Module):
+    """A convolution beside what it reads, which is as long only where the kernel is odd."""
+
+    def __init__(self, E: int, kernel: int) -> None:
+        super().__init__()
+        self.layer = nn.Conv1d(E, E, kernel, padding=(kernel - 1) // 2, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.add(self.layer(x), x)
+
+
+def rows(B: int, S: int, E: int) -> torch.Tensor:
+    return torch.empty(B, E, S)
+
+
+def test_a_size_of_one_that_leaves_something_out_is_refused() -> None:
+    found = sf.trace(reduced, {"E": 24, "ratio": 6})
+    assert found.model.params.equals("E**2 + E**2*ratio**2")
+    assert found.conditions == ["2 is at most ratio"]
+    assert found.model.params.value(E=24, ratio=2) == stored(reduced(24, 2)) == 5 * 24**2
+    with pytest.raises(SizeError, match=r"ratio=1 .* is less than 2"):
+        found.model.params.value(E=24, ratio=1)  # E² alone
+
+
+def test_heads_that_are_in_no_formula_have_to_divide_all_the_same() -> None:
+    found = sf.trace(whole_heads, {"E": 48, "A": 3})
+    assert found.model.params.equals("E**2")
+    assert found.conditions == ["A divides E"]
+    assert found.symbols.keys() == {"E", "A"}
+    with pytest.raises(SizeError, match="E=48 is not a multiple of A=7"):
+        found.model.params.value(E=48, A=7)  # 48 * 42
+
+
+def test_a_size_that_is_in_no_formula_and_divides_nothing_is_kept() -> None:
+    found = sf.trace(grouped, {"E": 30, "groups": 2})
+    assert found.model.params.equals("48*E")
+    assert [(each.name, each.value) for each in found.pinned] == [("groups", 2)]
+    with pytest.raises(SizeError, match="groups=5 is not 2"):
+        found.model.params.value(E=30, groups=5)  # 30 * 45
+
+
+def test_a_batch_of_one_that_multiplies_as_much_in_other_shapes_is_held_like_any() -> None:
+    """For each of n² patches 4E² products, and for each pair of them twice E."""
+    found = sf.trace(attention, {"E": 24, "A": 3, "n": 5}, inputs=thrice).of("flops")
+    assert found.model.formula("flops").equals("8*B*n**2*E**2 + 4*B*n**4*E")
+    assert found.conditions == ["A divides E"]
+
+
+def test_a_width_that_is_rounded_up_has_to_be_a_multiple_of_no_more_than_the_code_rounds_to() -> None:
+    found = sf.trace(rounded, {"E": 10, "c": 48})
+    assert found.model.params.equals("E*c")
+    assert found.conditions == ["8 divides c"]
+    assert found.model.params.value(E=10, c=40) == stored(rounded(10, 40)) == 400
+    with pytest.raises(SizeError, match="c=47 is not a multiple of 8"):
+        found.model.params.value(E=10, c=47)  # 480
+
+
+def test_a_number_of_levels_that_each_differ_is_kept_in_every_shape() -> None:
+    """Kernels of 3, 5 and 7 places in three levels."""
+    found = sf.trace(grown, {"E": 24, "depth": 2, "levels": 3})
+    assert [(each.name, each.value) for each in found.pinned] == [("levels", 3)]
+    assert found.model.params.value(E=24, depth=2, levels=3) == stored(grown(24, 2, 3)) == 18576  # 2·(24·27 + 15·24²)
+    with pytest.raises(SymformerError, match="levels=4 is not 3"):
+        found.model.params.value(E=24, depth=2, levels=4)
+
+
+def test_tokens_beside_the_patches_of_a_picture_are_counted_with_every_size() -> None:
+    """For each of n² + registers + 1 tokens E² products."""
+    found = sf.trace(registered, {"E": 24, "registers": 7, "n": 5}, inputs=tokens).of("flops")
+    assert found.model.formula("flops").equals("2*B*(n**2 + registers + 1)*E**2")
+    assert not found.pinned
+    assert not found.conditions  # a batch of one multiplies as much, in another shape
+
+
+def test_kernels_that_the_code_takes_only_where_they_are_odd() -> None:
+    found = sf.trace(Residual, {"E": 24, "kernel": 5}, inputs=rows).of("flops")
+    assert found.model.formula("flops").equals("2*B*S*E**2*kernel")
+    assert len(found.checked) == 3
