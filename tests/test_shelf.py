@@ -271,6 +271,16 @@ def test_a_field_that_is_looked_up_is_never_passed_over(name: str) -> None:
     assert looked <= {*source.config({}).to_dict(), *kept.entry.asks, *json.loads((FOLDER / COMMON).read_text())}
 
 
+def test_a_field_whose_usual_value_means_something_else_is_not_taken() -> None:
+    """HRM derives its layers from those of a stack, and the other way round: 128 of them, given, are 1,024 in all."""
+    config = {"model_type": "hrm_text", "architectures": ["HrmTextForCausalLM"], "hidden_size": 768}
+    torchs, known = made(config), find(config)
+    assert torchs is not None
+    assert known is not None
+    assert opened("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
+    assert find({**config, "num_hidden_layers": 128}) is None
+
+
 def test_what_is_on_the_shelf_is_what_is_read_off_the_code_today() -> None:
     kept = Shelving(of_head("biogpt"), "hf:biogpt").kept()
     assert kept == json.loads((FOLDER / "BioGptForCausalLM.biogpt.json").read_text())

@@ -70,6 +70,7 @@ class Shelved:
     follows: Mapping[str, Expr] = field(default_factory=dict)  # and those that then follow from others
     nulls: tuple[str, ...] = ()  # of these, the fields in which null is as good as nothing
     asked: tuple[str, ...] = ()  # fields that a config has to give, those of a part where it gives that part
+    unsaid: tuple[str, ...] = ()  # fields whose own usual value means something else where a config gives it
     depth: str = ""  # the field that says how long a list of layers is
     idle: Mapping[str, str] = field(default_factory=dict)  # fields that change nothing -> what they hold, of HOLDS
     asks: tuple[str, ...] | None = None  # other names that its code may ask for; None where these are not known
@@ -208,6 +209,8 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
                 return None
         elif name not in kept.switches and last(name) not in (*INERT, *BESIDE) and not _unasked(entry, name, value):
             return None
+    if any(name in fields for name in entry.unsaid):
+        return None
     given = {name.partition(".")[0] for name in fields}
     if any(name not in fields and ("." not in name or name.partition(".")[0] in given) for name in entry.asked):
         return None

@@ -213,6 +213,7 @@ class Shelving:
             follows=follows,
             nulls=tuple(name for name in follows if self._null(name)),
             asked=(*(name for name in found if name not in follows), *self._asked((*sizes, *switches))),
+            unsaid=tuple(self._unsaid((*sizes, *beside))),
             depth=self.depth,
             idle=idle | tokens,
             asks=tuple(sorted(asked(self.source) - self.usual.keys() - common(self.source))),
@@ -227,6 +228,14 @@ class Shelving:
         for name in names:
             if name in alone or ("." in name and bare.get(name) != self.usual[name]):
                 yield name
+
+    def _unsaid(self, names: Sequence[str]) -> Iterator[str]:
+        """The fields that make another config where one gives them as they usually are."""
+        for name in names:
+            with suppress(Exception):  # whatever somebody's config raises of it
+                if self.trials.said(self.trials.filled({name: self.usual[name]})) == self.usual:
+                    continue
+            yield name
 
     def _idle(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
         """The fields that change nothing, neither as usual nor with all switches turned, and what they hold."""
@@ -339,6 +348,9 @@ class Shelving:
         for name in kept.entry.idle:
             if draw.random() < 0.3 and (few := others(name, self.usual.get(name))):
                 found[name] = draw.choice(few)
+        for name in kept.switches:
+            if name in self.usual and draw.random() < 0.1:
+                found.setdefault(name, self.usual[name])
         given = {name.partition(".")[0] for name in found}
         for name in kept.entry.asked:
             if "." not in name or name.partition(".")[0] in given:
