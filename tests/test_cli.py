@@ -145,7 +145,7 @@ REFUSED = [
     (["list", "gpt2"], ["unexpected argument 'gpt2'; see `symformer list --help`"]),
     (["show", "."], [". is a folder that holds no config.json; give the path of one"]),
     (["show", "missing/config.json"], ["missing/config.json does not exist"]),
-    (["show", "package:factory"], ["symformer trace reads it"]),
+    (["show", "package:factory"], ["package:factory is a factory, and takes a size"]),
     (["derive", "gpt2", "-o", "nowhere/gpt2.pdf"], ["the folder nowhere does not exist"]),
     (["derive", "gpt2", "-o", "gpt2.doc"], ["written as .pdf, .tex, .md, .typ, not as .doc"]),
     (["derive", "gpt2", "-o", "gpt2"], ["ends in none of these"]),

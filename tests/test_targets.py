@@ -127,7 +127,7 @@ REFUSED = {
     "somebody/qwen3-30b-a3b": ["qwen3-30b-a3b is here by that name"],
     "qwen3-30b-a3": ["unknown target 'qwen3-30b-a3'; did you mean qwen3-30b-a3b"],
     "somebody/something": ["download the config.json of somebody/something"],
-    "package:factory": ["symformer trace reads it"],
+    "package:factory": ["takes a size for each of its arguments, such as --set E=64"],
     "nonsense": ["unknown target 'nonsense'", "`symformer list` has them all"],
     "x" * 5_000: ["unknown target 'xxx"],
 }
@@ -135,7 +135,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:20])
 def test_what_is_not_opened_is_pointed_to_what_works(text: str) -> None:
-    with pytest.raises((FetchError, TargetError, UnknownNameError)) as refused:
+    with pytest.raises((FetchError, OptionError, TargetError, UnknownNameError)) as refused:
         resolve(text)
     assert all(words in str(refused.value) for words in REFUSED[text])
     assert len(str(refused.value)) < LISTED + 300
