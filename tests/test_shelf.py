@@ -271,6 +271,18 @@ def test_a_field_that_is_looked_up_is_never_passed_over(name: str) -> None:
     assert looked <= {*source.config({}).to_dict(), *kept.entry.asks, *json.loads((FOLDER / COMMON).read_text())}
 
 
+def test_a_size_below_the_least_that_a_formula_holds_for_is_not_answered() -> None:
+    kept = shelf.on_shelf("ArceeForCausalLM", "arcee")
+    assert kept is not None
+    bounded = replace(kept, entry=replace(kept.entry, least={"num_hidden_layers": 3}))
+    assert matched(bounded, {**ARCEE, "num_hidden_layers": 2}) is None
+    assert matched(bounded, {**ARCEE, "num_hidden_layers": 3}) is not None
+    # one layer of DeepSeek-V4 is of a kind that two or more have not
+    single = {"model_type": "deepseek_v4", "architectures": ["DeepseekV4ForCausalLM"], "num_hidden_layers": 1}
+    assert find(single) is None
+    assert find({**single, "num_hidden_layers": 4}) is not None
+
+
 def test_a_field_whose_usual_value_means_something_else_is_not_taken() -> None:
     """HRM derives its layers from those of a stack, and the other way round: 128 of them, given, are 1,024 in all."""
     config = {"model_type": "hrm_text", "architectures": ["HrmTextForCausalLM"], "hidden_size": 768}

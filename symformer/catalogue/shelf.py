@@ -70,6 +70,7 @@ class Shelved:
     follows: Mapping[str, Expr] = field(default_factory=dict)  # and those that then follow from others
     nulls: tuple[str, ...] = ()  # of these, the fields in which null is as good as nothing
     asked: tuple[str, ...] = ()  # fields that a config has to give, those of a part where it gives that part
+    least: Mapping[str, int] = field(default_factory=dict)  # sizes that the formulas do not hold below
     unsaid: tuple[str, ...] = ()  # fields whose own usual value means something else where a config gives it
     depth: str = ""  # the field that says how long a list of layers is
     idle: Mapping[str, str] = field(default_factory=dict)  # fields that change nothing -> what they hold, of HOLDS
@@ -200,7 +201,7 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
         if name in entry.sizes:
             if value is None and name in entry.nulls:
                 continue
-            if type(value) is not int or value < 1:
+            if type(value) is not int or value < entry.least.get(name, 1):
                 return None
             numbers[name] = value
         elif name in entry.idle:

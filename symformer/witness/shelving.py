@@ -39,6 +39,7 @@ from .trying import OLDER, ROTARY, TOKENS, Trials, holds, lists, others
 
 BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
 DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
+SMALL = (1, 2, 3)  # where code often leaves something out
 FEW = 6  # layers of a trial: more tell no more of a field whose own value is tried from 1 up
 DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # at which a list of layers shows whether it repeats a pattern
 TRIALS = 8  # draws of all sizes, in which a size that follows from others shows which
@@ -68,6 +69,8 @@ class Shelving:
         pairs = self._pairs(data, turns)
         data["turns"] += [self._short(turn, data["records"]) for turn in pairs]
         turns += pairs
+        if least := self._least(read(data)):
+            data["entry"]["least"] = least
         for apart, held in ((False, turns), (True, turns), (True, [])):
             tried = data | {
                 "entry": data["entry"] | ({"apart": True} if apart and held else {}),
@@ -314,6 +317,16 @@ class Shelving:
         except SizeError:
             return None
         return True
+
+    def _least(self, kept: Kept) -> dict[str, int]:
+        """The sizes that an entry is wrong at where they are small, and from where on it is not."""
+        given = {name: self.usual[name] for name in kept.entry.asked if "." not in name}
+        found = {}
+        for name in kept.entry.sizes:
+            wrong = [n for n in SMALL if self._agrees(kept, self.few | given | {name: n}) is False]
+            if wrong:
+                found[name] = wrong[-1] + 1
+        return found
 
     def _prove(self, kept: Kept) -> None:
         """Hold an entry to torch at random configs that it takes for its own: sizes, switches, and idle fields.
