@@ -144,12 +144,23 @@ def test_what_is_composed_imports_no_torch(tmp_path: Path, monkeypatch: pytest.M
         sf.model(str(place))
 
 
-FACTORY = (
-    "from torch import nn\ndef mlp(E, hidden):\n    return nn.Sequential(nn.Linear(E, hidden), nn.Linear(hidden, E))\n"
-)
+FACTORY = """
+from torch import nn
+def mlp(E, hidden):
+    return nn.Sequential(nn.Linear(E, hidden), nn.Linear(hidden, E))
+def wide(E):
+    return nn.Linear(E, E if E == 999 else 2 * E)
+"""
 AT = ["--set", "E=64", "--set", "hidden=100"]
 
 
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.py").write_text(FACTORY)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("mine")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -161,29 +172,24 @@ AT = ["--set", "E=64", "--set", "hidden=100"]
         (["compare", "mine:mlp", "gpt2", "--set", "E=96", "--set", "hidden=100"], "19,396"),
     ],
 )
-def test_a_factory_is_opened_by_the_sizes_that_are_its_arguments(
-    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "mine.py").write_text(FACTORY)
-    monkeypatch.chdir(tmp_path)
+def test_a_factory_is_opened_by_the_sizes_that_are_its_arguments(arguments: list[str], said: str) -> None:
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 0, done.stderr
     assert said in done.stdout
 
 
+@pytest.mark.usefixtures("mine")
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["show", "mine:mlp"], "mine:mlp is a factory, and takes a size for each of its arguments, such as --set E=64"),
         (["show", "mine:mlp", *AT, "--option", "tied=true"], "unknown option of mine:mlp 'tied'"),
+        # 999 wide in and out, and a bias: where no size was drawn the code does something else
+        (["show", "mine:wide", "--set", "E=999"], "stores 999,000 parameters at {'E': 999}, and the formula gives 1,9"),
         (["show", "mine:mlp", *AT, "-q", "flops"], "flops is read off a run, and only params without one"),
     ],
 )
-def test_what_a_factory_does_not_take_is_one_sentence(
-    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "mine.py").write_text(FACTORY)
-    monkeypatch.chdir(tmp_path)
+def test_what_a_factory_does_not_take_is_one_sentence(arguments: list[str], sentence: str) -> None:
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 2
     assert sentence in done.stderr

@@ -316,6 +316,8 @@ def test_the_catalogue_is_listed_and_searched() -> None:
     alone = CliRunner().invoke(cli, ["catalogue", "arcee"]).stdout
     assert "2LEAD + 2LEGD + 2LEH + 2LE + 2VE + E" in alone
     assert "mlp_bias=true             LE + LH" in alone
+    (bert,) = json.loads(CliRunner().invoke(cli, ["catalogue", "bert", "--json"]).stdout)  # of all that are called so
+    assert bert["type"] == "bert"
     refused = CliRunner().invoke(cli, ["catalogue", "nothing"])
     assert refused.exit_code == 2
     assert "unknown class or model type 'nothing'" in refused.stderr

@@ -1,14 +1,14 @@
 """What several changes to the same facts come to when they are made together: facts as data, and each change of them.
 
-A change is the facts as they are where it alone is made. Changes that meet in one row are none of each other's business
-only by chance, so these are refused.
+A change is the facts as they are where it alone is made. What two changes come to that meet in one row is not known,
+and refused.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -83,22 +83,23 @@ def _path(row: Any) -> str:
 
 def short(other: Any, usual: Any) -> Any:
     """Facts with the places of the usual rows for these themselves."""
-    if isinstance(other, dict) and isinstance(usual, dict):
-        return {
-            name: _numbered(value, usual[name]) if name in ROWS and name in usual else short(value, usual.get(name))
-            for name, value in other.items()
-        }
-    return other
+    return _with_rows(other, usual, _numbered)
 
 
 def long(other: Any, usual: Any) -> Any:
     """The facts that ``short`` has cut. Raises CatalogueError for a place that the usual ones have not."""
-    if isinstance(other, dict) and isinstance(usual, dict):
-        return {
-            name: _rows(value, usual[name]) if name in ROWS and name in usual else long(value, usual.get(name))
-            for name, value in other.items()
-        }
-    return other
+    return _with_rows(other, usual, _rows)
+
+
+def _with_rows(other: Any, usual: Any, written: Callable[[list[Any], list[Any]], list[Any]]) -> Any:
+    """Facts whose rows are written in another way, beside the usual rows."""
+    if not isinstance(other, dict) or not isinstance(usual, dict):
+        return other
+    found = {}
+    for name, value in other.items():
+        rows = name in ROWS and name in usual
+        found[name] = written(value, usual[name]) if rows else _with_rows(value, usual.get(name), written)
+    return found
 
 
 def _numbered(rows: list[Any], usual: list[Any]) -> list[Any]:

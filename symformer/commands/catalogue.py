@@ -27,10 +27,14 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     from ..language.errors import UnknownNameError
     from ..language.notation.text import code, text
 
+    asked = {word.lower() for word in words}
+    # A word that is a whole name means that one, and not all that it is a part of.
+    found = [each for each in classes() if asked & {name.lower() for name in each}]
+    found = found or [each for each in classes() if any(word in " ".join(each).lower() for word in asked or [""])]
     facts: list[dict[str, Any]] = []
-    for name, model_type in classes():
+    for name, model_type in found:
         kept = on_shelf(name, model_type)
-        if kept is None or (words and not any(word.lower() in f"{name} {model_type}".lower() for word in words)):
+        if kept is None:
             continue
         facts.append(
             {
@@ -47,10 +51,10 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
         )
     alone = on_shelf(facts[0]["class"], facts[0]["type"]) if len(facts) == 1 else None
     if alone is not None:
-        usual, found = switched(alone)
+        usual, added = switched(alone)
         facts[0]["formula"] = code(usual)
         facts[0]["adds"] = [
-            {"switches": dict(each.fields), "formula": None if each.adds is None else code(each.adds)} for each in found
+            {"switches": dict(each.fields), "formula": None if each.adds is None else code(each.adds)} for each in added
         ]
     if as_json:
         put_json(facts)
@@ -58,9 +62,9 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     if alone is not None:
         for line in (f"{facts[0]['class']} ({facts[0]['type']}): parameters", f"N = {text(usual)}", ""):
             say(line)
-        turned = [", ".join(f"{name}={str(value).lower()}" for name, value in each.fields.items()) for each in found]
-        added = ["not known" if each.adds is None else text(each.adds) for each in found]
-        table(["where a config says", "N is more by"], [*map(list, zip(turned, added, strict=True))], "ll")
+        turned = [", ".join(f"{name}={str(value).lower()}" for name, value in each.fields.items()) for each in added]
+        more = ["not known" if each.adds is None else text(each.adds) for each in added]
+        table(["where a config says", "N is more by"], [*map(list, zip(turned, more, strict=True))], "ll")
         say(f"read off its code with {facts[0]['read with']}, and held to it at random configs")
         return
     rows = [[each["class"], each["type"], ", ".join(each["switches"])] for each in facts]

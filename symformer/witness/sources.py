@@ -203,6 +203,7 @@ def trace(
         except WitnessError as error:
             error.args = (f"{error}{hint}",)
             raise
+        _hold(found, at, start, name)
     if not inputs:
         return found
     if not callable(inputs):
@@ -211,6 +212,20 @@ def trace(
     if both := [each for each in inspect.signature(inputs).parameters if each in defaults]:
         raise WitnessError(f"{both[0]} is a default of {name} and asked for by its inputs; give it a start of its own")
     return Runner(at, start, calls, takes, letters, hint=hint, lift=lift).attached(found)
+
+
+def _hold(found: Trace, build: Build, start: Point, name: str) -> None:
+    """Raise WitnessError where a factory stores something else at the sizes that it was named with.
+
+    Code may do otherwise there than at all that were drawn; sizes that break a condition are said by that.
+    """
+    at = {letter: start[size] for letter, size in found.symbols.items() if size in start}
+    try:
+        value = found.model.params.value(at)
+    except SizeError:
+        return
+    if (stored := _counted(STORED, "", build, start)) != value:
+        raise WitnessError(f"{name} stores {stored:,} parameters at {dict(start)}, and the formula gives {value:,}")
 
 
 def _defaults(build: Callable[..., Any], start: Mapping[str, int]) -> dict[str, Any]:
