@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from sympy import Add, Expr, Integer, Max, Poly, Rational, ceiling, expand
+from sympy import Add, Expr, Integer, Max, Poly, Rational, ceiling, expand, floor
 
 from symformer.language.arithmetic import parse, size
 from symformer.language.errors import SymformerError
 from symformer.language.limits import Bound
 from symformer.language.sizes import assignment
-from symformer.language.symbols import SYMBOLS, A, E, H, S, V
+from symformer.language.symbols import SYMBOLS, A, E, H, L, S, V
 
 GOOD = {
     "768": 768,
@@ -22,6 +22,7 @@ GOOD = {
     "max(E, H)": parse("max(H, E)"),
     " E ": E,
     "+E": E,
+    "L - floor((L + 5)/6)": L - floor((L + 5) / 6),
     "1_000": 1000,
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import architectures, components
 from ..configs.opening import open_config
@@ -30,6 +30,9 @@ from ..ledger.adapters import CHANGES
 from ..models.model import Model
 from ..quantities import quantities as find_quantities
 from ..quantities import quantity
+
+if TYPE_CHECKING:
+    from ..catalogue.record import Find, Record
 
 
 def names() -> list[str]:
@@ -102,9 +105,7 @@ def _model(target: Target, options: Mapping[str, Any], sets: Iterable[str]) -> M
         case Kind.HF:
             if options:
                 raise UnknownNameError("option", next(iter(options)), ())
-            from ..witness import trace
-
-            return trace(target.text).model
+            return _of_type(target)
         case Kind.CONFIG:
             return _of_config(target, options)
         case Kind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
@@ -137,6 +138,18 @@ def _of_factory(target: Target, options: Mapping[str, Any], sets: Iterable[str])
     return traced.model.set({letter: start[name] for letter, name in traced.symbols.items() if name in start})
 
 
+def _of_type(target: Target) -> Model:
+    """The model of a model type of transformers with no sizes of its own. Raises WitnessError, UnknownNameError."""
+    from ..catalogue import shelf
+    from ..catalogue.record import opened
+    from ..witness import trace
+
+    shelved = shelf.of_type(target.name)
+    if shelved is None:
+        return trace(target.text).model
+    return opened(target.text, _found(target.text, {"model_type": target.name}, shelved))
+
+
 def _of_config(target: Target, options: Mapping[str, Any]) -> Model:
     """The model of a config: composed here, or read off the code of its class. Raises ConfigError, FetchError."""
     path = target.text if target.kind is Kind.HUB else target.name
@@ -151,11 +164,23 @@ def _of_config(target: Target, options: Mapping[str, Any]) -> Model:
 def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], unread: UnreadError) -> Model:
     """The model of a config that nothing composed here reads, off the code of its class. Raises ConfigError."""
     from ..catalogue import shelf
-    from ..catalogue.record import OPERATIONS, Find, Record, opened
+    from ..catalogue.record import opened
 
     if options:
         raise UnknownNameError("option", next(iter(options)), ())
-    shelved = shelf.find(config)
+    find = _found(path, config, shelf.find(config))
+    try:
+        return opened(path, find)
+    except SizeError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    except (ConfigError, WitnessError) as error:
+        why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
+        raise UnreadError(f"{unread}; nor can it be read off its torch code: {why}") from None
+
+
+def _found(path: str, config: Mapping[str, Any], shelved: Find | None) -> Find:
+    """What is known of a config by quantity: from the catalogue, from what was kept before, else off its code."""
+    from ..catalogue.store import Store
 
     @cache
     def live() -> Find:
@@ -168,12 +193,6 @@ def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], 
         if shelved is not None:
             with suppress(CatalogueError):  # of a quantity that it knows nothing of
                 return shelved(quantity)
-            with suppress(CatalogueError):
-                known = shelved(OPERATIONS)
-                if quantity in known.operations.confirmed:
-                    return known
-        from ..catalogue.store import Store
-
         store = Store(config)
         found = store.find(quantity)
         if found is None:
@@ -181,13 +200,7 @@ def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], 
             store.keep(quantity, found)
         return found
 
-    try:
-        return opened(path, find)
-    except SizeError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    except (ConfigError, WitnessError) as error:
-        why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
-        raise UnreadError(f"{unread}; nor can it be read off its torch code: {why}") from None
+    return find
 
 
 def _of_that_name(target: Target) -> str:

@@ -25,11 +25,11 @@ from ..language.symbols import SYMBOLS
 from ..ledger.facts import Activation
 from .codec import from_data
 from .merging import long, merged
-from .record import Find, Record, with_letters
+from .record import OPERATIONS, Find, Record, with_letters
 from .traced import STORED
 
 FOLDER = Path(__file__).parent / "shelf"
-TYPES = "_types.json"  # beside the classes, which of them each model type is read as
+TYPES = "_types.json"  # beside the classes, what each model type is read as
 COMMON = "_common.json"  # and the names that the library's common code may ask any config for
 BESIDE = ("architectures", "model_type")  # fields that say which class it is, and not which structure
 LONGEST = 100  # characters of the name of a class, and of a type, which its file is called by
@@ -76,6 +76,8 @@ class Shelved:
     idle: Mapping[str, str] = field(default_factory=dict)  # fields that change nothing -> what they hold, of HOLDS
     asks: tuple[str, ...] | None = None  # other names that its code may ask for; None where these are not known
     apart: bool = False  # whether its switches are known only one at a time
+    still: tuple[str, ...] = ()  # fields with a vocabulary, widths, layers or heads that its formulas have as numbers
+    unrun: str = ""  # why nothing is known of what it does, where only what it stores is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +100,16 @@ class Kept:
     switches: Mapping[str, Any]  # every other field, and what it says; of rotary positions what they usually are
     records: Mapping[str, Any]
     turns: tuple[Turn, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filed:
+    """A model type: the class that its configs are read as where they name none."""
+
+    name: str = ""  # of the class; "" where it cannot be imported
+    head: str  # of HEADS, for which that is the class
+    why: str = ""  # nothing is kept of it
+    builds: bool = True  # from its own default config
 
 
 @dataclass(frozen=True)
@@ -157,6 +169,13 @@ def find(config: Mapping[str, Any]) -> Find | None:
     return None
 
 
+def of_type(model_type: str) -> Find | None:
+    """What the catalogue knows of a model type with no sizes of its own; None for one that it does not hold."""
+    filed = filed_types().get(model_type)
+    kept = on_shelf(filed.name, model_type) if filed is not None else None
+    return None if kept is None else finder(kept, Matched({}))
+
+
 def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
     """What is kept of a class with these sizes and switches, by quantity."""
     name = kept.entry.name
@@ -166,8 +185,11 @@ def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
 
     def known(quantity: str) -> Record:
         found = record(kept, at.turned, quantity)
+        if found is None and (operations := record(kept, at.turned, OPERATIONS)) is not None:
+            found = operations if quantity in operations.operations.confirmed else None
         if found is None:
-            raise CatalogueError(f"the catalogue has nothing of {quantity} for {name}")
+            why = f": {kept.entry.unrun}" if kept.entry.unrun else ""
+            raise CatalogueError(f"the catalogue has nothing of {quantity} for {name}{why}")
         if why := _broken(found, at.numbers):
             raise CatalogueError(f"what the catalogue has of {quantity} for {name} is not for this config: {why}")
         return replace(found, config=at.numbers, assumed=assumed, by="catalogue")
@@ -360,8 +382,8 @@ def _classes(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     match config.get("architectures"), config.get("model_type"):
         case [str(name)], str(model_type):
             yield name, model_type
-        case None, str(model_type) if name := _index().get(model_type, ""):
-            yield name, model_type
+        case None, str(model_type) if filed := filed_types().get(model_type):
+            yield filed.name, model_type
 
 
 @cache
@@ -371,8 +393,8 @@ def _common() -> frozenset[str]:
 
 
 @cache
-def _index() -> Mapping[str, str]:
-    """The class that each model type is read as where a config names none."""
+def filed_types() -> Mapping[str, Filed]:
+    """Every model type of transformers, and the class that it is read as where a config names none."""
     place = FOLDER / TYPES
-    found: Mapping[str, str] = json.loads(place.read_text("utf-8")) if place.is_file() else {}
-    return found
+    found: Mapping[str, Any] = json.loads(place.read_text("utf-8")) if place.is_file() else {}
+    return {model_type: Filed(**each) for model_type, each in found.items()}

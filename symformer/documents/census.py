@@ -1,149 +1,144 @@
-"""The census as a page: every formula, and every model that has none, with the reason."""
+"""The census as a page: every model type of transformers, its formulas from the catalogue, or why it has none."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
+from ..catalogue.record import OPERATIONS, opened
+from ..catalogue.shelf import Filed, Kept, Matched, filed_types, finder, on_shelf
+from ..catalogue.switches import switched
+from ..language.errors import CatalogueError
+from ..language.notation.text import text
+from ..language.sizes import Equals
+from ..models.model import Model
+from ..quantities import quantity
 from .formats.md import Markdown
 
-if TYPE_CHECKING:
-    from ..witness.census import Census, Surveyed
-
-# What of a quantity is counted by torch itself as well.
-COUNTED = dict.fromkeys(("flops", "train-flops"), ", and its value there is what torch's own FlopCounterMode counts")
+SHOWN = ("params", "flops")  # of each class, where they are known
 _code, _prose = Markdown().code, Markdown().prose
 
 
-def page(census: Census) -> str:
-    """The whole page, in Markdown."""
-    made_with = ", ".join(f"{name} {version}" for name, version in census.versions.items())
-    whole = census.quantity == "params"
-    verdict = f"; the bar of {census.bar} % is {'reached' if census.share >= census.bar else 'not reached'}"
-    odd = [each for each in census.traced if each.numbers_left]
-    refused = [each for each in census.built if not each.formula]
-    seconds = sum(each.seconds for each in census.entries)
-    unbuilt = [each for each in census.entries if not each.builds]
-    blocks = [
-        f"# Census of the {census.measure.title}",
-        f"The {census.measure.title} of every model type of transformers{_heads(census)}, traced from its own code by "
-        f"`symformer census` with {made_with}. Every formula is exact, row by row, at fresh random configs that played "
-        f"no part in finding it{COUNTED.get(census.quantity, '')}. A formula is whole if none of the usual sizes had "
-        "to stay a number: the vocabulary, the widths of the model and of its MLPs, the layers and the heads.",
-        f"**{len(census.whole if whole else census.traced)} of the {len(census.built)} models that {census.does}, "
-        f"{census.share:.1f} %, have {'a whole' if whole else 'an exact'} formula{verdict if census.bar else ''}.** "
-        f"A trace takes {census.ratio:.1f} times as long as transformers takes to build the model once (the median), "
-        f"and all of them {seconds:.0f} seconds of one core.",
-        _summary(census),
-    ]
-    if odd:
-        rows = [[_link(each), each.head, ", ".join(map(_code, each.numbers_left))] for each in odd]
-        blocks += ["## A formula that is not whole", _table("Type|Head|Stays a number", rows)]
-    if refused:
-        rows = [[_code(each.model_type), each.head, _prose(each.why), _seconds(each)] for each in refused]
-        blocks += ["## No formula", _table("Type|Head|Why|Seconds:", rows)]
-    if unbuilt:
-        rows = [[_code(each.model_type), each.head, _prose(each.why)] for each in unbuilt]
-        blocks += [
-            f"## Those that do not {census.does}",
-            "From their own default config, with what they say.",
-            _table("Type|Head|Why", rows),
-        ]
-    if any(each.lift for each in census.traced):
-        blocks += _lifts(census)
+def page(title: str, heads: Sequence[str]) -> str:
+    """The whole page, in Markdown, of the model types whose first head is one of these."""
+    filed = {model_type: each for model_type, each in filed_types().items() if each.head in heads}
+    known = {model_type: kept for model_type, each in filed.items() if (kept := on_shelf(each.name, model_type))}
+    built = [model_type for model_type, each in filed.items() if each.builds]
+    whole = [model_type for model_type, kept in known.items() if not kept.entry.still]
+    lifted = [model_type for model_type, kept in known.items() if OPERATIONS in kept.records]
+    columns = [[name for name in filed if filed[name].head == head] for head in heads]
+    columns += [list(filed)] * (len(heads) > 1)
+    versions = dict.fromkeys(_versions(kept.entry.versions) for kept in known.values())
     rows = [
-        [_link(each), each.head, str(each.checked), str(len(each.pinned)), _seconds(each)] for each in census.traced
+        _counts("Types", columns, filed),
+        _counts("that build from their default config", columns, built),
+        _counts("with formulas", columns, known),
+        _counts("with every usual size a symbol", columns, whole),
+        _counts("with their operations too", columns, lifted),
     ]
+    blocks = [
+        f"# Census of {title}",
+        f"Every model type of transformers whose first class is one of these, read off its own code by "
+        f"`symformer census` with {' and '.join(versions)}, from its default config. N is the number of parameters and "
+        "F the forward FLOPs of B sequences of S tokens. Every formula is exact, row by row, at fresh random configs "
+        "that played no part in finding it; and what each class adds up to with its switches turned was held to torch "
+        "at 20 random configs before it was kept. A config.json of one of these is answered from here, without torch.",
+        f"**{len(whole)} of the {len(built)} types that build, {100 * len(whole) / max(1, len(built)):.1f} %, have a "
+        "formula in which every usual size is a symbol**: the vocabulary, the widths of the model and of its MLPs, the "
+        "layers and the heads.",
+        _table("|".join(["", *(f"{head}:" for head in heads), *["all:"] * (len(heads) > 1)]), rows),
+    ]
+    if odd := [[_link(name, filed[name]), _codes(known[name].entry.still)] for name in known if name not in whole]:
+        blocks += ["## A usual size that stays a number", _table("Type|Stays a number", odd)]
+    missing = {name: each for name, each in filed.items() if name not in known}
+    for heading, builds in (("## No formula", True), ("## Those that do not build from their default config", False)):
+        if table := [[_code(name), _prose(each.why)] for name, each in missing.items() if each.builds is builds]:
+            blocks += [heading, _table("Type|Why", table)]
     blocks += [
         "## Formulas",
-        "A name that is no letter is the config's own. Points are the fresh configs at which a formula was checked; "
-        "pinned sizes stay numbers.",
-        _table("Type|Head|Points:|Pinned:|Seconds:", rows),
-        *(section(each, census.measure.letter) for each in census.traced),
+        "A name that is no letter is the config's own.",
+        *(section(name, filed[name], kept) for name, kept in known.items()),
     ]
     return "\n\n".join(blocks) + "\n"
 
 
-def _lifts(census: Census) -> list[str]:
-    """Which traces were read as operations, and what torch then counts alike."""
-    rows = []
-    for each in census.traced:
-        observed = each.lift.get("observed", [])
-        reasons: dict[str, list[str]] = {}
-        for name, why in each.lift.get("refused", {}).items():
-            reasons.setdefault(why, []).append(_code(name))
-        refused = [f"{', '.join(names)}: {_prose(why)}" for why, names in reasons.items()]
-        refused += [_prose(each.lift["why"])] if "why" in each.lift else []
-        kept = f"no: {', '.join(map(_code, observed))}" if observed else "yes" if each.lifted else "no"
-        if products := each.lift.get("products", []) if each.lifted else []:
-            kept += f", with {', '.join(map(_code, products))}"
-        rows.append([_link(each), each.head, kept, ", ".join(each.lift.get("confirmed", {})), "; ".join(refused)])
-    whole = [each for each in census.traced if each.lifted]
-    known = sum(not each.lift.get("products") for each in whole)
-    return [
-        "## Operations",
-        f"A trace is lifted where every row of it was recognised as an operation: **{len(whole)} of "
-        f"{len(census.traced)}**. In {known} of these it is known what every product is for; the others have products "
-        "of two computed tensors, named here, which are no attention that was recognised; where tokens meet in one, "
-        "what a cache holds is refused. Confirmed are the quantities for which the rules of these operations give what "
-        "torch counts, row by row, at 3 fresh random configs; what is refused says why.",
-        _table("Type|Head|Lifted|Confirmed|Refused", rows),
-    ]
-
-
-def section(entry: Surveyed, letter: str = "N") -> str:
-    """One formula, what its letters stand for, and what stayed a number."""
-    # a sign stays with the term after it
-    lines = wrap(entry.text.replace("+ ", "+\0").replace("- ", "-\0"), 100, break_long_words=False)
-    formula = "\n    ".join(lines).replace("\0", " ")
-    letters = [f"{_prose(name)} is {_code(place)}" for name, place in entry.symbols.items() if name != place]
-    blocks = [f"### {_title(entry)}", f"```text\n{letter} = {formula}\n```"]
+def section(model_type: str, filed: Filed, kept: Kept) -> str:
+    """The formulas of one class, what their letters stand for, what its switches add, and what they do not say."""
+    model = opened(filed.name, finder(kept, Matched({})))
+    formulas, notes = dict(_formulas(model)), list(_notes(kept, model))
+    blocks = [f"### {_title(model_type, filed)}", "```text\n" + "\n".join(formulas.values()) + "\n```"]
+    places: dict[str, str] = {}
+    for name in formulas:
+        places |= {letter: place.field for letter, place in model.provenance.of(name).places.items()}
+    letters = [f"{_prose(letter)} is {_code(place)}" for letter, place in places.items() if letter != place]
     if letters:
         blocks.append(", ".join(letters) + ".")
-    notes = [f"{_code(each['name'])} stays {each['value']:,}: {_prose(each['why'])}" for each in entry.pinned]
-    notes += [f"{_code(name)} is always {_code(other)}: the code takes no other" for name, other in entry.ties.items()]
-    notes += [f"it holds where {_prose(each)}" for each in entry.conditions]
-    notes += [f"{_code(name)} stays as it is: a list, or deep in the config" for name in entry.untried]
     if notes:
         blocks.append("\n".join(f"- {note}" for note in notes))
+    rows = [
+        [_code(_said(each.fields)), "not known" if each.adds is None else _prose(text(each.adds))]
+        for each in switched(kept)[1]
+    ]
+    if rows:
+        blocks.append(_table("Where a config says|N is more by", rows))
     return "\n\n".join(blocks)
 
 
-def _heads(census: Census) -> str:
-    """Which classes of a type are meant: one that has none of them is not among the rows."""
-    heads = list(dict.fromkeys(each.head for each in census.entries))
-    return "" if heads == ["base"] else f" that has a class of the kind {' or '.join(heads)}"
+def _formulas(model: Model) -> Iterable[tuple[str, str]]:
+    for name in SHOWN:
+        try:
+            shown = model.formula(name).text()
+        except CatalogueError:
+            continue
+        lines = wrap(shown.replace("+ ", "+\0").replace("- ", "-\0"), 100, break_long_words=False)  # a sign stays
+        yield name, f"{quantity(name).measure.letter} = " + "\n    ".join(lines).replace("\0", " ")
 
 
-def _summary(census: Census) -> str:
-    heads = list(dict.fromkeys(each.head for each in census.entries))
-    columns = [[each for each in census.entries if each.head == head] for head in heads] + [list(census.entries)]
-    rows = [
-        ["Types", *(str(len(column)) for column in columns)],
-        [
-            f"that {census.does} from their default config",
-            *(str(sum(each.builds for each in column)) for column in columns),
-        ],
-        ["with an exact formula", *(str(sum(bool(each.formula) for each in column)) for column in columns)],
-        ["with a whole formula", *(str(sum(each.whole for each in column)) for column in columns)],
-    ]
-    if any(each.lift for each in census.traced):
-        rows.append(["lifted into operations", *(str(sum(each.lifted for each in column)) for column in columns)])
-    return _table("|".join(["", *(f"{head}:" for head in heads), "all:"]), rows)
+def _notes(kept: Kept, model: Model) -> Iterable[str]:
+    reading = model.provenance.reading
+    for each in reading.pinned if reading else ():
+        yield f"{_code(each.name)} stays {each.value:,}: {_prose(each.why)}"
+    for name, other in (reading.ties if reading else {}).items():
+        yield f"{_code(name)} is always {_code(str(other))}: the code takes no other"
+    for condition in model.constraints:
+        if not isinstance(condition, Equals):
+            yield f"it holds where {_prose(str(condition))}"
+    if reading and reading.unread_too:
+        yield _prose(reading.unread_too)
+    if kept.entry.unrun:
+        yield f"F is not known: {_prose(kept.entry.unrun)}"
+    if OPERATIONS not in kept.records:
+        return
+    operations = finder(kept, Matched({}))(OPERATIONS).operations
+    for why in dict.fromkeys(operations.refusals.values()):
+        names = [name for name, each in operations.refusals.items() if each == why]
+        yield f"{', '.join(names)}: refused, for {_prose(why)}"
 
 
-def _title(entry: Surveyed) -> str:
-    return f"{entry.model_type}, {entry.head}"
+def _versions(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
-def _link(entry: Surveyed) -> str:
-    anchor = _title(entry).lower().replace(",", "").replace(" ", "-")
-    return f"[{_prose(entry.model_type)}](#{anchor})"
+def _said(fields: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={str(value).lower()}" for name, value in fields.items())
 
 
-def _seconds(entry: Surveyed) -> str:
-    return f"{entry.seconds:.1f}"
+def _counts(what: str, columns: Sequence[Sequence[str]], names: Iterable[str]) -> list[str]:
+    counted = set(names)
+    return [what, *(str(len(counted.intersection(column))) for column in columns)]
+
+
+def _codes(names: Iterable[str]) -> str:
+    return ", ".join(map(_code, names))
+
+
+def _title(model_type: str, filed: Filed) -> str:
+    return f"{model_type}, {filed.name}"
+
+
+def _link(model_type: str, filed: Filed) -> str:
+    anchor = _title(model_type, filed).lower().replace(",", "").replace(" ", "-")
+    return f"[{_prose(model_type)}](#{anchor})"
 
 
 def _table(head: str, rows: Sequence[Sequence[str]]) -> str:

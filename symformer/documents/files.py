@@ -133,12 +133,9 @@ def write_all(folder: str, made: Mapping[str, bytes]) -> None:
         write(str(Path(folder) / name), content)
 
 
-def stale(folder: str, made: Mapping[str, bytes], besides: Sequence[str] = ()) -> list[str]:
-    """The files that are missing or differ from what would be written, and those that nothing writes.
-
-    Those in ``besides`` are written by something else.
-    """
+def stale(folder: str, made: Mapping[str, bytes]) -> list[str]:
+    """The files that are missing or differ from what would be written, and those that nothing writes."""
     check_folder(folder, to_write=False)
-    files = [place for place in Path(folder).iterdir() if place.is_file() and place.name not in besides]
+    files = [place for place in Path(folder).iterdir() if place.is_file()]
     there = {place.name: place.read_bytes() for place in files}
     return sorted(name for name in {*there, *made} if there.get(name) != made.get(name))

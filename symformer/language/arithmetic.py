@@ -77,7 +77,8 @@ class _Reader:
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 value, bound = self.read(operand, depth + 1)
                 # -(-V//64) is how integers spell a ceiling; SymPy would keep it as -floor(-V/64)
-                return (ceiling(-value.args[0]) if isinstance(value, floor) else -value), bound
+                spelt = isinstance(value, floor) and value.args[0].could_extract_minus_sign()
+                return (ceiling(-value.args[0]) if spelt else -value), bound
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.read(operand, depth + 1)
             case ast.BinOp(left=left, op=operator, right=right):

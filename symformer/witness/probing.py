@@ -135,8 +135,7 @@ class Probing:
         odd = self._foreign()
         times = self.first[name] // odd + 1
         return bool(
-            self._like({divisor: odd, name: odd * times})
-            and self._like({divisor: odd, name: odd * (times + 1)})
+            all(self._like({divisor: odd, name: odd * (times + more)}) for more in range(4))  # even ones, odd, fours
             and self._like({divisor: odd, name: odd * times + 1}) is not True
         )
 

@@ -30,8 +30,8 @@ from ..language.symbols import SYMBOLS
 from ..models.model import Model
 from .asking import asked, common
 from .classes import Source
-from .drawing import DEEP
-from .placing import whole_numbers
+from .drawing import DEEP, ENTRY, usual
+from .placing import PLACES, whole_numbers
 from .results import Trace
 from .settling import star
 from .sources import records_in, trace_source
@@ -59,18 +59,31 @@ class Shelving:
         self.numbers = whole_numbers(self.trials.default)
         self.traced: Trace | None = None  # as it usually is
         self.depth = ""  # the field that says how many layers there are, where that is a size
+        self.unrun = ""  # why nothing is known of what it does, where that is so
         self.left: dict[str, str] = {}  # what was left out, and why
 
     def kept(self) -> dict[str, Any]:
         """The entry, as a file holds it. Raises WitnessError where there is no formula, or it is wrong."""
         known = self._records({})
         turns = [turn for name in self._switches() if (turn := self._turn({name: not self.usual[name]}, known))]
+        try:
+            return self._proved(known, turns)
+        except WitnessError as error:
+            if OPERATIONS not in known:
+                raise
+            self.left[f"{self.source.name}, its operations"] = self.unrun = str(error)
+        stored: list[Structure] = [(fields, {STORED: records[STORED]}) for fields, records in turns]
+        return self._proved({STORED: known[STORED]}, stored)
+
+    def _proved(self, known: Mapping[str, Record], turns: list[Structure]) -> dict[str, Any]:
+        """The entry of these records, with as many of the turns as it holds with. Raises WitnessError."""
         data = self._entry(known, turns)
         pairs = self._pairs(data, turns)
         data["turns"] += [self._short(turn, data["records"]) for turn in pairs]
-        turns += pairs
+        turns = turns + pairs
         if least := self._least(read(data)):
             data["entry"]["least"] = least
+        why = ""
         for apart, held in ((False, turns), (True, turns), (True, [])):
             tried = data | {
                 "entry": data["entry"] | ({"apart": True} if apart and held else {}),
@@ -79,12 +92,14 @@ class Shelving:
             try:
                 self._prove(read(tried))
             except WitnessError as error:
-                self.left[f"{self.source.name}, {len(held)} turns{', apart' * apart}"] = str(error)
+                why = str(error)
+                if held:
+                    self.left[f"{self.source.name}, {len(held)} turns{', apart' * apart}"] = why
             else:
                 return tried
             if not turns:
                 break
-        raise WitnessError(self.left.popitem()[1])
+        raise WitnessError(why)
 
     def _records(self, turned: Mapping[str, Any]) -> dict[str, Record]:
         """What a structure stores, and its operations where they are recognised. Raises WitnessError."""
@@ -95,8 +110,10 @@ class Shelving:
         self.traced = self.traced or traced
         find = records_in(traced, given)
         found = {STORED: find(STORED)}
-        with suppress(SymformerError):
+        try:
             found[OPERATIONS] = find(OPERATIONS)
+        except SymformerError as error:
+            self.unrun = self.unrun or str(error)
         return {name: replace(each, config={}) for name, each in found.items()}
 
     def _like(self, fields: Mapping[str, Any]) -> Trace | None:
@@ -220,8 +237,17 @@ class Shelving:
             depth=self.depth,
             idle=idle | tokens,
             asks=tuple(sorted(asked(self.source) - self.usual.keys() - common(self.source))),
+            still=tuple(self._still(known[STORED])),
+            unrun="" if OPERATIONS in known else self.unrun,
         )
         return data | {"entry": to_data(entry), "switches": switches}
+
+    def _still(self, stored: Record) -> Iterator[str]:
+        """The usual sizes that the formulas have as numbers: pinned, in a list, or where no trace looks."""
+        pinned = stored.reading.pinned if stored.reading else ()
+        yield from (each.name for each in pinned if usual(each.name))
+        tried = {ENTRY.sub("", name) for name in self.numbers}
+        yield from (name for name in _usual(self.trials.default) if name not in tried)
 
     def _asked(self, names: Sequence[str]) -> Iterator[str]:
         """The fields of parts that are something else where a config gives the part and leaves them out."""
@@ -373,6 +399,15 @@ class Shelving:
 
 # Who reads records before there is an entry for them.
 _NOBODY: Mapping[str, Any] = {"name": "", "model_type": "", "versions": {}, "sizes": {}}
+
+
+def _usual(config: Any, into: str = "") -> Iterator[str]:
+    """The usual sizes of a config and its parts, lists of them too."""
+    for name, value in vars(config).items():
+        if name in config.sub_configs and hasattr(value, "sub_configs"):
+            yield from _usual(value, f"{into}{name}.")
+        elif usual(name) and (value if type(value) is int else isinstance(value, list) and not PLACES.search(name)):
+            yield into + name
 
 
 def _run(model: Model) -> list[str]:
