@@ -74,6 +74,7 @@ class Shelved:
     unsaid: tuple[str, ...] = ()  # fields whose own usual value means something else where a config gives it
     depth: str = ""  # the field that says how long a list of layers is
     idle: Mapping[str, str] = field(default_factory=dict)  # fields that change nothing -> what they hold, of HOLDS
+    stored: Mapping[str, str] = field(default_factory=dict)  # and those that change nothing that is stored
     asks: tuple[str, ...] | None = None  # other names that its code may ask for; None where these are not known
     apart: bool = False  # whether its switches are known only one at a time
     still: tuple[str, ...] = ()  # fields with a vocabulary, widths, layers or heads that its formulas have as numbers
@@ -118,6 +119,7 @@ class Matched:
 
     numbers: Mapping[str, int]
     turned: tuple[int, ...] = ()
+    unknown: tuple[str, ...] = ()  # fields that are not as usual, of which only what is stored is known
 
 
 @cache
@@ -184,6 +186,8 @@ def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
         assumed = (*assumed, f"what {turned} change was read one at a time, and is added up")
 
     def known(quantity: str) -> Record:
+        if at.unknown and quantity != STORED:
+            raise CatalogueError(f"what {' and '.join(at.unknown)} of {name} change in a run is not in the catalogue")
         found = record(kept, at.turned, quantity)
         if found is None and (operations := record(kept, at.turned, OPERATIONS)) is not None:
             found = operations if quantity in operations.operations.confirmed else None
@@ -219,6 +223,7 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
     if fields is None:
         return None
     numbers: dict[str, int] = {}
+    unknown: list[str] = []
     for name, value in fields.items():
         if name in entry.sizes:
             if value is None and name in entry.nulls:
@@ -226,10 +231,11 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
             if type(value) is not int or value < entry.least.get(name, 1):
                 return None
             numbers[name] = value
-        elif name in entry.idle:
+        elif held := entry.idle.get(name) or entry.stored.get(name):
             usual = name in kept.switches and same(kept.switches[name], value, 0)
-            if not usual and not HOLDS[entry.idle[name]](value):
+            if not usual and not HOLDS[held](value):
                 return None
+            unknown += [name] * (not usual and name in entry.stored)
         elif name not in kept.switches and last(name) not in (*INERT, *BESIDE) and not _unasked(entry, name, value):
             return None
     if any(name in fields for name in entry.unsaid):
@@ -250,7 +256,7 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
             return None
     except CatalogueError:  # changes that meet
         return None
-    return Matched(numbers, turned)
+    return Matched(numbers, turned, tuple(unknown))
 
 
 def _unasked(entry: Shelved, name: str, value: Any) -> bool:
@@ -303,7 +309,9 @@ def _turned(kept: Kept, fields: Mapping[str, Any], depth: int) -> tuple[int, ...
     odd = {
         name: fields[name]
         for name, value in kept.switches.items()
-        if name in fields and name not in kept.entry.idle and not same(value, fields[name], depth)
+        if name in fields
+        and name not in (*kept.entry.idle, *kept.entry.stored)
+        and not same(value, fields[name], depth)
     }
     names = {name for turn in kept.turns for name in turn.fields}
     asked = {name: value for name, value in odd.items() if name in names}

@@ -8,6 +8,7 @@ from textwrap import wrap
 from ..catalogue.record import OPERATIONS, opened
 from ..catalogue.shelf import Filed, Kept, Matched, filed_types, finder, on_shelf
 from ..catalogue.switches import switched
+from ..catalogue.traced import STORED
 from ..language.errors import CatalogueError
 from ..language.notation.text import text
 from ..language.sizes import Equals
@@ -42,7 +43,8 @@ def page(title: str, heads: Sequence[str]) -> str:
         f"`symformer census` with {' and '.join(versions)}, from its default config. N is the number of parameters and "
         "F the forward FLOPs of B sequences of S tokens. Every formula is exact, row by row, at fresh random configs "
         "that played no part in finding it; and what each class adds up to with its switches turned was held to torch "
-        "at 20 random configs before it was kept. A config.json of one of these is answered from here, without torch.",
+        "at up to 20 random configs, and at least 8, before it was kept. A config.json of one of these is answered "
+        "from here, without torch.",
         f"**{len(whole)} of the {len(built)} types that build, {100 * len(whole) / max(1, len(built)):.1f} %, have a "
         "formula in which every usual size is a symbol**: the vocabulary, the widths of the model and of its MLPs, the "
         "layers and the heads.",
@@ -100,19 +102,20 @@ def _notes(kept: Kept, model: Model) -> Iterable[str]:
         yield f"{_code(each.name)} stays {each.value:,}: {_prose(each.why)}"
     for name, other in (reading.ties if reading else {}).items():
         yield f"{_code(name)} is always {_code(str(other))}: the code takes no other"
-    for condition in model.constraints:
+    find = finder(kept, Matched({}))
+    components = [find(STORED).counted, *([find(OPERATIONS).operations] if OPERATIONS in kept.records else [])]
+    for condition in dict.fromkeys(each for component in components for each in component.constraints):
         if not isinstance(condition, Equals):
             yield f"it holds where {_prose(str(condition))}"
     if reading and reading.unread_too:
         yield _prose(reading.unread_too)
     if kept.entry.unrun:
         yield f"F is not known: {_prose(kept.entry.unrun)}"
-    if OPERATIONS not in kept.records:
-        return
-    operations = finder(kept, Matched({}))(OPERATIONS).operations
-    for why in dict.fromkeys(operations.refusals.values()):
-        names = [name for name, each in operations.refusals.items() if each == why]
-        yield f"{', '.join(names)}: refused, for {_prose(why)}"
+    if OPERATIONS in kept.records:
+        refusals = find(OPERATIONS).operations.refusals
+        for why in dict.fromkeys(refusals.values()):
+            names = [name for name, each in refusals.items() if each == why]
+            yield f"{', '.join(names)}: refused, for {_prose(why)}"
 
 
 def _versions(versions: Mapping[str, str]) -> str:

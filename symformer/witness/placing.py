@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from ..language.errors import WitnessError
@@ -18,30 +19,53 @@ PLACES = re.compile("ind(ex|ices)|_ids?$|layers$")  # lists that say where and n
 _NEVER = ("_token_id", "_index", "num_labels", "seed", "_token")
 
 
-def placed(default: Any, fields: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that a config class is given: some as they are, and those of a point where they belong."""
-    start = whole_numbers(default)
-    arguments: dict[str, Any] = dict(fields)
-    for name, value in point.items():
-        into, _, last = name.rpartition(".")
-        if into:
-            nested = arguments.setdefault(into, {"model_type": getattr(default, into).model_type})
-            arguments[into] = dict(nested)
-        scope = arguments[into] if into else arguments
-        entry = ENTRY.search(last)
-        if entry:
-            field, place = last[: entry.start()], int(entry[1])
-            before = scope.get(field) or getattr(getattr(default, into) if into else default, field)
-            scope[field] = [value if each == place else old for each, old in enumerate(before)]
-        else:
-            scope[last] = value
-    for name, value in point.items():  # a list with an entry for each layer is as long as there are layers
-        into, _, last = name.rpartition(".")
-        scope = arguments[into] if into else arguments
-        for field, entries in scope.items() if DEEP.search(last) else ():
-            if isinstance(entries, list) and len(entries) == start.get(name) and len(entries) > 1:
-                scope[field] = _repeated(field, entries, value)
-    return arguments
+class Placing:
+    """A config of a class as it is by default, at other sizes."""
+
+    def __init__(self, default: Any) -> None:
+        self.default = default
+        self.start = whole_numbers(default)
+
+    def placed(self, fields: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields that a config class is given: some as they are, and those of a point where they belong."""
+        arguments: dict[str, Any] = dict(fields)
+        for name in dict.fromkeys(name.rpartition(".")[0] for name in point if "." in name):
+            arguments[name] = dict(arguments.get(name) or self._parts[name])
+        for name, value in point.items():
+            into, _, last = name.rpartition(".")
+            scope = arguments[into] if into else arguments
+            entry = ENTRY.search(last)
+            if entry:
+                field, place = last[: entry.start()], int(entry[1])
+                before = scope.get(field) or getattr(getattr(self.default, into) if into else self.default, field)
+                scope[field] = [value if each == place else old for each, old in enumerate(before)]
+            else:
+                scope[last] = value
+        for name, value in point.items():  # a list with an entry for each layer is as long as there are layers
+            into, _, last = name.rpartition(".")
+            scope = arguments[into] if into else arguments
+            for field, entries in scope.items() if DEEP.search(last) else ():
+                if isinstance(entries, list) and len(entries) == self.start.get(name) and len(entries) > 1:
+                    scope[field] = _repeated(field, entries, value)
+        return arguments
+
+    @cached_property
+    def _parts(self) -> dict[str, dict[str, Any]]:
+        """What each part says that a config of its class does not by itself, beside all that is or lists a size.
+
+        A class may fill a part that it is not given in its own way, and takes one that it is given as it is.
+        """
+        found = {}
+        for name in self.default.sub_configs:
+            part = getattr(self.default, name, None)
+            if hasattr(part, "sub_configs"):
+                bare = type(part)().to_dict()
+                found[name] = {
+                    field: value
+                    for field, value in part.to_dict().items()
+                    if isinstance(value, (bool, float, str)) and bare.get(field) != value and not field.startswith("_")
+                } | {"model_type": part.model_type}
+        return found
 
 
 def whole_numbers(config: Any) -> dict[str, int]:

@@ -35,10 +35,11 @@ from .placing import PLACES, whole_numbers
 from .results import Trace
 from .settling import star
 from .sources import records_in, trace_source
-from .trying import OLDER, ROTARY, TOKENS, Trials, holds, lists, others
+from .trying import AGREE, OLDER, ROTARY, TOKENS, Trials, holds, lists, others
 
 BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
 DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
+ENOUGH = 8  # of a class that refuses most of them
 SMALL = (1, 2, 3)  # where code often leaves something out
 FEW = 6  # layers of a trial: more tell no more of a field whose own value is tried from 1 up
 DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # at which a list of layers shows whether it repeats a pattern
@@ -219,6 +220,9 @@ class Shelving:
         }
         tokens = {name: "token" for name in beside if name.endswith("_token_id")}
         idle = self._idle({name: value for name, value in beside.items() if name not in (*names, *tokens)}, turns)
+        stored = self._stored(
+            {name: value for name, value in beside.items() if name not in (*names, *tokens, *idle)}, turns
+        )
         still = {name for name, held in idle.items() if held != ROTARY} | tokens.keys()
         others = {name: value for name, value in beside.items() if name not in still}
         switches = {name: self._switch(name, value) for name, value in others.items()}
@@ -236,6 +240,7 @@ class Shelving:
             unsaid=tuple(self._unsaid((*sizes, *beside))),
             depth=self.depth,
             idle=idle | tokens,
+            stored=stored,
             asks=tuple(sorted(asked(self.source) - self.usual.keys() - common(self.source))),
             still=tuple(self._still(known[STORED])),
             unrun="" if OPERATIONS in known else self.unrun,
@@ -266,19 +271,23 @@ class Shelving:
                     continue
             yield name
 
+    def _settings(self, turns: Sequence[Structure]) -> list[Mapping[str, Any]]:
+        """The fields of a class as it usually is, and with all its switches turned, or each where not all can be."""
+        few = self.few
+        every = {name: value for fields, _ in turns for name, value in fields.items()}
+        if not every:
+            return [few]
+        whole = {**few, **every}
+        apart = [{**few, **fields} for fields, _ in turns]
+        return [few, *(apart if self.trials.told(self.trials.filled(whole)) is None else [whole])]
+
     def _idle(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
         """The fields that change nothing, neither as usual nor with all switches turned, and what they hold."""
-        every = {name: value for fields, _ in turns for name, value in fields.items()}
         few = self.few
-        settings: list[Mapping[str, Any]] = [few]
-        if every:
-            whole = {**few, **every}
-            apart = [{**few, **fields} for fields, _ in turns]
-            settings += apart if self.trials.told(self.trials.filled(whole)) is None else [whole]
         idle = dict(beside)
         other: dict[str, Any] = {}  # what each of them may say too
         older = True
-        for setting in settings:
+        for setting in self._settings(turns):
             before = self.trials.told(self.trials.filled(setting))
             said = {name: self.trials.idle(name, value, setting, before) for name, value in idle.items()}
             other = {name: values[-1] for name, values in said.items() if values}
@@ -291,6 +300,21 @@ class Shelving:
             older = older and "rope_parameters" in idle
         found = {name: holds(name, value) for name, value in idle.items()}
         return found | ({"rope_theta": "float", "rope_scaling": ROTARY} if older else {})
+
+    def _stored(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
+        """The fields that change nothing that is stored, and may change what a class does; and what they hold."""
+        found = {name: holds(name, value) for name, value in beside.items() if isinstance(value, (bool, int, float))}
+        for setting in (*self._settings(turns), *([{}] if self.few else [])):
+            before = self.trials.stored(self.trials.filled(setting))
+            for name in list(found):
+                told = [
+                    self.trials.stored(self.trials.filled({**setting, name: other}))
+                    for other in others(name, beside[name])
+                ]
+                same = [each for each in told if each is not None]
+                if before is None or len(same) < min(AGREE, len(told)) or any(each != before for each in same):
+                    del found[name]
+        return found
 
     def _follows(self, sizes: Mapping[str, int], letters: Mapping[str, str]) -> Iterator[tuple[str, Expr | None]]:
         """What a size is where a config leaves it out, for those that are then no number of their own, if it shows."""
@@ -327,7 +351,10 @@ class Shelving:
 
     def _agrees(self, kept: Kept, point: Mapping[str, Any]) -> bool | None:
         """Whether torch says the same of a config; None where there is no such model, or no answer."""
-        fields = self.trials.fields(point)
+        try:
+            fields = self.trials.fields(point)
+        except WitnessError:  # layers of no pattern, at another depth
+            return None
         beside = {"model_type": self.source.model_type, "architectures": [self.source.name]}
         try:
             at = matched(kept, {**beside, self.source.part: fields} if self.source.part else {**fields, **beside})
@@ -369,22 +396,25 @@ class Shelving:
                     held += 1
             if held == HELD:
                 return
+        if held >= ENOUGH:
+            return
         raise WitnessError(f"the entry of {self.source.name} could be held to torch at {held} random configs only")
 
     def _drawn(self, draw: random.Random, kept: Kept) -> dict[str, Any]:
         """Some of the sizes, mostly as multiples of quotients of the usual, some switches turned, some idle fields."""
         found: dict[str, Any] = {}
+        often = draw.choice((0.2, 0.4, 0.7))  # sizes that have to divide one another seldom do where all are drawn
         for name, size in kept.entry.sizes.items():
             if DEEP.search(name):
                 deep = [max(size // 4, 1), max(size // 2, 1), size // 2 + 1, size]
                 found[name] = draw.choice([1, 2, 3, 4, 5, 6, 7, 8] if draw.random() < 0.7 else deep)
-            elif draw.random() < 0.7:
+            elif draw.random() < often:
                 small = size if size < 16 else size // draw.choice((2, 4))
                 found[name] = small * draw.choice((1, 2, 3)) + (draw.choice((1, 2)) if draw.random() < 0.05 else 0)
         turns = [turn.fields for turn in kept.turns if kept.entry.apart or draw.random() < 0.4]
         for fields in draw.sample(turns, min(len(turns), 1)) if kept.entry.apart else turns:
             found |= fields
-        for name in kept.entry.idle:
+        for name in (*kept.entry.idle, *kept.entry.stored):
             if draw.random() < 0.3 and (few := others(name, self.usual.get(name))):
                 found[name] = draw.choice(few)
         for name in kept.switches:

@@ -35,7 +35,7 @@ from .calling import PICTURES, caller_for, caller_of_factory, lengths_of
 from .classes import Source, assumed, ignored, known, near_type, of_config, of_head
 from .fitting import Point
 from .lifts import lift
-from .placing import placed, whole_numbers
+from .placing import Placing, whole_numbers
 from .points import Build, Points, session, weights_at
 from .raised import sentence
 from .results import Trace, UnbuiltError
@@ -53,7 +53,9 @@ def trace_type(model_type: str, head: str = "") -> Trace:
     The head is the first that the type has of causal, seq2seq, masked, image and base, unless one is named.
     Raises WitnessError and UnknownNameError.
     """
-    return trace_source(of_head(model_type, head), {}, HF + model_type)
+    traced = trace_source(of_head(model_type, head), {}, HF + model_type)
+    records_in(traced, {})  # held to what it stores as it is
+    return traced
 
 
 def trace_config(path: str, head: str = "") -> Trace:
@@ -125,10 +127,11 @@ def trace_source(
         except Exception as error:  # whatever somebody's config raises, there is no model to trace
             refused = WitnessError if fields else UnbuiltError
             raise refused(f"the config of {source.model_type} cannot be made: {sentence(error)}") from None
-        start = whole_numbers(default)
+        placing = Placing(default)
+        start = placing.start
 
         def build(point: Point) -> nn.Module:
-            return source.build(placed(default, fields, point))
+            return source.build(placing.placed(fields, point))
 
         try:
             session(build, {}).model()

@@ -11,7 +11,7 @@ from typing import Any
 from ..configs.known import INERT
 from .calling import caller_for
 from .classes import Source
-from .placing import placed, whole_numbers
+from .placing import Placing, whole_numbers
 from .points import session
 from .runs import RUNS
 from .sources import called
@@ -37,6 +37,7 @@ class Trials:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.default = source.config({})
+        self.placing = Placing(self.default)
         self.usual = self.said({})
 
     def filled(self, point: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,7 +47,7 @@ class Trials:
 
     def fields(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """What the config class is given where these are not as usual."""
-        return placed(self.default, {}, point)
+        return self.placing.placed({}, point)
 
     def config(self, point: Mapping[str, Any]) -> Any:
         """The config with these."""
