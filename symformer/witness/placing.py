@@ -57,7 +57,7 @@ class Placing:
         """
         found = {}
         for name in self.default.sub_configs:
-            part = getattr(self.default, name, None)
+            part: Any = getattr(self.default, name, None)
             if hasattr(part, "sub_configs"):
                 bare = type(part)().to_dict()
                 found[name] = {

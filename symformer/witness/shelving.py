@@ -41,6 +41,8 @@ BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
 DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
 ENOUGH = 8  # of a class that refuses most of them
 SMALL = (1, 2, 3)  # where code often leaves something out
+HEAD, WIDTH = "head_dim", ("hidden_size", "num_attention_heads")  # the first is by custom the quotient of the others
+HEADS = (24, 40, 64)  # widths of a head at which that is tried
 FEW = 6  # layers of a trial: more tell no more of a field whose own value is tried from 1 up
 DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # at which a list of layers shows whether it repeats a pattern
 TRIALS = 8  # draws of all sizes, in which a size that follows from others shows which
@@ -56,8 +58,9 @@ class Shelving:
     def __init__(self, source: Source, target: str) -> None:
         self.source, self.target = source, target
         self.trials = Trials(source)
-        self.usual = self.trials.usual
-        self.numbers = whole_numbers(self.trials.default)
+        self.given = self._given()
+        self.usual = self.trials.usual | self.given
+        self.numbers = whole_numbers(self.trials.config(self.given))
         self.traced: Trace | None = None  # as it usually is
         self.depth = ""  # the field that says how many layers there are, where that is a size
         self.unrun = ""  # why nothing is known of what it does, where that is so
@@ -102,9 +105,28 @@ class Shelving:
                 break
         raise WitnessError(why)
 
+    def _given(self) -> dict[str, int]:
+        """The width of a head, where the code asks for it and its own configs leave it out."""
+        numbers = whole_numbers(self.trials.default)
+        if HEAD in self.trials.usual or any(name not in numbers for name in WIDTH) or HEAD not in asked(self.source):
+            return {}
+        width, heads = (numbers[name] for name in WIDTH)
+        other = self.trials.stored({HEAD: 2 * (width // heads)})
+        return {HEAD: width // heads} if other not in (None, self.trials.stored({})) else {}
+
+    def _usual_heads(self) -> bool:
+        """Whether the code takes the quotient for the width of a head where a config leaves it out."""
+        width, heads = WIDTH
+        points = [self.few | {width: self.numbers[heads] * each, heads: self.numbers[heads]} for each in HEADS]
+        told = [
+            (self.trials.stored(each), self.trials.stored({**each, HEAD: each[width] // each[heads]}))
+            for each in points
+        ]
+        return all(left_out is not None and left_out == given for left_out, given in told)
+
     def _records(self, turned: Mapping[str, Any]) -> dict[str, Record]:
         """What a structure stores, and its operations where they are recognised. Raises WitnessError."""
-        fields = self.trials.filled(turned)
+        fields = self.given | self.trials.filled(turned)
         like = self._like(fields) if turned else None
         given = self.trials.fields(fields)
         traced = trace_source(self.source, given, self.target, like=like)
@@ -162,7 +184,7 @@ class Shelving:
         """The records with some switches turned; None where they cannot be kept beside the usual ones, and why."""
         why = ", ".join([self.source.name, *(f"{name}={value}" for name, value in fields.items())])
         try:
-            config = self.trials.config(self.trials.filled(fields))
+            config = self.trials.config(self.given | self.trials.filled(fields))
             if whole_numbers(config) != self.numbers:
                 raise WitnessError("it changes what other sizes are where a config leaves them out")
             found = self._records(fields)
@@ -266,8 +288,10 @@ class Shelving:
     def _unsaid(self, names: Sequence[str]) -> Iterator[str]:
         """The fields that make another config where one gives them as they usually are."""
         for name in names:
+            if name in self.given:
+                continue
             with suppress(Exception):  # whatever somebody's config raises of it
-                if self.trials.said(self.trials.filled({name: self.usual[name]})) == self.usual:
+                if self.trials.said(self.trials.filled({name: self.usual[name]})) == self.trials.usual:
                     continue
             yield name
 
@@ -321,6 +345,10 @@ class Shelving:
         known = {name: SYMBOLS[letter] for name, letter in letters.items() if name in sizes}
         draw = random.Random(0)
         for name in sizes:
+            if name in self.given:
+                width, heads = (known.get(other) for other in WIDTH)
+                yield name, width / heads if width and heads and self._usual_heads() else None
+                continue
             seen = []
             for _ in range(TRIALS):
                 point = {other: number * draw.choice(TIMES) for other, number in sizes.items() if other != name}
@@ -342,7 +370,7 @@ class Shelving:
         """Two switches that together change something else than each by itself, read together."""
         found: list[Structure] = []
         kept, known = read(data), data["records"]
-        few = self.few | {name: self.usual[name] for name in kept.entry.asked if "." not in name}
+        few = self.few | self.given | {name: self.usual[name] for name in kept.entry.asked if "." not in name}
         for (first, _), (second, _) in combinations(turns, 2):
             fields = {**first, **second}
             if self._agrees(kept, few | fields) is not True and self.trials.told(few | fields) is not None:
@@ -376,7 +404,7 @@ class Shelving:
         given = {name: self.usual[name] for name in kept.entry.asked if "." not in name}
         found = {}
         for name in kept.entry.sizes:
-            wrong = [n for n in SMALL if self._agrees(kept, self.few | given | {name: n}) is False]
+            wrong = [n for n in SMALL if self._agrees(kept, self.few | self.given | given | {name: n}) is False]
             if wrong:
                 found[name] = wrong[-1] + 1
         return found
