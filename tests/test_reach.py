@@ -239,3 +239,26 @@ def test_a_default_that_cannot_be_built_points_to_a_config_that_can(tmp_path: Pa
     with torch.device("meta"):
         theirs = stored(transformers.NemotronForCausalLM(transformers.NemotronConfig(**config)))
     assert found.model.params.value(V=97, E=24, H=57, L=3, A=6, G=2, D=10) == theirs > 0
+
+
+def test_a_part_that_a_class_fills_in_its_own_way_stays_so_at_other_sizes() -> None:
+    """The decoder of an encoder and a decoder attends to the encoder; a BERT by itself attends to nothing else."""
+    found = sf.trace("hf:encoder-decoder")
+    config = transformers.EncoderDecoderConfig(
+        encoder={"model_type": "bert", "hidden_size": 24, "num_attention_heads": 3, "vocab_size": 97},
+        decoder={
+            "model_type": "bert",
+            "hidden_size": 24,
+            "num_attention_heads": 3,
+            "vocab_size": 89,
+            "is_decoder": True,
+            "add_cross_attention": True,
+        },
+    )
+    with torch.device("meta"):
+        theirs = stored(transformers.EncoderDecoderModel(config))
+    numbers: dict[str, int] = {}
+    for letter, place in found.symbols.items():
+        part, _, field = place.partition(".")
+        numbers[letter] = getattr(getattr(config, part), field)
+    assert found.model.params.value(**numbers) == theirs > 0

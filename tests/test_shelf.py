@@ -31,7 +31,7 @@ from symformer.catalogue.traced import STORED
 from symformer.commands.cli import cli
 from symformer.configs.known import INERT
 from symformer.language.arithmetic import parse
-from symformer.language.errors import SymformerError
+from symformer.language.errors import CatalogueError, SymformerError
 from symformer.language.symbols import A, D, E, G, H, L, V
 from symformer.witness.asking import looked_up
 from symformer.witness.calling import caller_for
@@ -40,6 +40,7 @@ from symformer.witness.points import session
 from symformer.witness.runs import RUNS
 from symformer.witness.session import Session
 from symformer.witness.sources import called
+from symformer.witness.trying import unmoved
 
 FEW = 24  # classes that run by default
 EACH = int(os.environ.get("SHELF", "2"))  # configs of a class
@@ -255,6 +256,58 @@ def test_a_config_without_a_class_is_read_as_the_first_that_its_type_has(tmp_pat
     found = sf.model(str(place))
     assert found.provenance.by == "catalogue"
     assert found.provenance.assumed == ("no 'architectures': read as ArceeForCausalLM",)
+
+
+def test_where_a_field_changes_a_run_alone_what_is_stored_is_known() -> None:
+    """BigBird's blocks say which tokens meet; a matrix of 3 million is the same in blocks of any size."""
+    config = {"model_type": "big_bird", "architectures": ["BigBirdForCausalLM"], "num_hidden_layers": 2}
+    usual, other = find(config), find({**config, "block_size": 16})
+    assert usual is not None
+    assert other is not None
+    assert opened("x", usual).formula("flops").symbols
+    model = opened("x", other)
+    torchs = made({**config, "block_size": 16})
+    assert torchs is not None
+    assert model.params.value() == sum(map(prod, torchs[1].stored().values())) > 0
+    with pytest.raises(CatalogueError, match="what block_size of BigBirdForCausalLM change in a run is not in"):
+        model.formula("flops")
+    assert find({**config, "block_size": "16"}) is None
+
+
+@pytest.mark.parametrize("more", [{}, {"head_dim": 10}, {"head_dim": 10, "num_key_value_heads": 2}])
+def test_a_width_of_heads_that_a_class_asks_for_may_be_given(more: dict[str, int]) -> None:
+    """Apertus has none in its own config, and then takes E/A."""
+    sizes = {"num_hidden_layers": 2, "hidden_size": 96, "num_attention_heads": 6, "vocab_size": 97}
+    config = {"model_type": "apertus", "architectures": ["ApertusForCausalLM"], **sizes}
+    known, torchs = find({**config, **more}), made({**config, **more})
+    assert known is not None
+    assert torchs is not None
+    assert opened("x", known).params.value() == sum(map(prod, torchs[1].stored().values())) > 0
+    assert find({**config, "hidden_size": 97}) is None  # of which 6 heads have no whole number each
+    assert find({**config, "hidden_size": 97, "head_dim": 10}) is not None
+
+
+def test_fields_are_tried_together_and_then_by_halves() -> None:
+    """One changes something at its second value, one is refused whatever it says, one at its first alone."""
+    seen: list[dict[str, Any]] = []
+
+    def same(said: Mapping[str, Any]) -> bool | None:
+        seen.append(dict(said))
+        if said.get("moves") == 2:
+            return False
+        return None if "refused" in said or said.get("picky") == 1 else True
+
+    asked = {"moves": [1, 2], "refused": [1, 2], "picky": [1, 2, 3], "still": [1, 2], "once": [1]}
+    assert unmoved(asked, same) == {"picky": [2, 3], "still": [1, 2], "once": [1]}
+    assert seen[0] == dict.fromkeys(asked, 1)
+    assert unmoved({}, same) == {}
+
+
+def test_a_field_that_is_made_of_sizes_is_not_taken_for_the_usual_one_at_others() -> None:
+    """Laguna lists the heads of each layer, and a list that is given stays as it is where their number is another."""
+    config = {"model_type": "laguna", "architectures": ["LagunaForCausalLM"]}
+    assert find({**config, "num_attention_heads": 64}) is not None
+    assert find({**config, "num_attention_heads": 64, "num_attention_heads_per_layer": [48] * 40}) is None
 
 
 @pytest.mark.parametrize("name", ["ApertusForCausalLM.apertus", "ArceeForCausalLM.arcee", "BartForCausalLM.bart"])

@@ -35,7 +35,7 @@ from .placing import PLACES, whole_numbers
 from .results import Trace
 from .settling import star
 from .sources import records_in, trace_source
-from .trying import AGREE, OLDER, ROTARY, TOKENS, Trials, holds, lists, others
+from .trying import OLDER, ROTARY, TOKENS, Trials, holds, lists, others
 
 BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
 DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
@@ -259,7 +259,7 @@ class Shelving:
             follows=follows,
             nulls=tuple(name for name in follows if self._null(name)),
             asked=(*(name for name in found if name not in follows), *self._asked((*sizes, *switches))),
-            unsaid=tuple(self._unsaid((*sizes, *beside))),
+            unsaid=tuple(dict.fromkeys((*self._unsaid((*sizes, *beside)), *self._made(sizes, switches)))),
             depth=self.depth,
             idle=idle | tokens,
             stored=stored,
@@ -305,6 +305,13 @@ class Shelving:
         apart = [{**few, **fields} for fields, _ in turns]
         return [few, *(apart if self.trials.told(self.trials.filled(whole)) is None else [whole])]
 
+    def _made(self, sizes: Mapping[str, int], switches: Mapping[str, Any]) -> Iterator[str]:
+        """The fields that a config makes of its sizes: given as they usually are, they are so at other sizes too."""
+        for size, number in sizes.items():
+            with suppress(Exception):  # whatever somebody's config raises of it
+                other = self.trials.said(self.trials.filled({size: 2 * number})) if size != self.depth else {}
+                yield from (name for name in switches if name in other and other[name] != self.usual[name])
+
     def _idle(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
         """The fields that change nothing, neither as usual nor with all switches turned, and what they hold."""
         few = self.few
@@ -313,8 +320,8 @@ class Shelving:
         older = True
         for setting in self._settings(turns):
             before = self.trials.told(self.trials.filled(setting))
-            said = {name: self.trials.idle(name, value, setting, before) for name, value in idle.items()}
-            other = {name: values[-1] for name, values in said.items() if values}
+            said = self.trials.idle(idle, setting, before)
+            other = {name: values[-1] for name, values in said.items()}
             idle = {name: value for name, value in idle.items() if name in other}
             older = older and "rope_parameters" in idle and self.trials.told({**setting, **OLDER}) == before
         usual = self.trials.told({})
@@ -327,18 +334,11 @@ class Shelving:
 
     def _stored(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
         """The fields that change nothing that is stored, and may change what a class does; and what they hold."""
-        found = {name: holds(name, value) for name, value in beside.items() if isinstance(value, (bool, int, float))}
+        found = {name: value for name, value in beside.items() if isinstance(value, (bool, int, float))}
         for setting in (*self._settings(turns), *([{}] if self.few else [])):
-            before = self.trials.stored(self.trials.filled(setting))
-            for name in list(found):
-                told = [
-                    self.trials.stored(self.trials.filled({**setting, name: other}))
-                    for other in others(name, beside[name])
-                ]
-                same = [each for each in told if each is not None]
-                if before is None or len(same) < min(AGREE, len(told)) or any(each != before for each in same):
-                    del found[name]
-        return found
+            same = self.trials.as_stored(found, setting)
+            found = {name: value for name, value in found.items() if name in same}
+        return {name: holds(name, value) for name, value in found.items()}
 
     def _follows(self, sizes: Mapping[str, int], letters: Mapping[str, str]) -> Iterator[tuple[str, Expr | None]]:
         """What a size is where a config leaves it out, for those that are then no number of their own, if it shows."""

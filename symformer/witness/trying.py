@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -99,19 +99,51 @@ class Trials:
             return session(lambda _: self.source.build(given), {}).stored()
         return None
 
-    def idle(self, name: str, value: Any, beside: Mapping[str, Any], before: Told | None) -> list[Any]:
-        """What a field may say too and change nothing: nothing changed in any trial; empty where it may change some."""
-        if before is None or (UNSEEN.search(name) and not SEEN.search(name) and not SCALES.search(name)):
-            return []
-        asked, found = others(name, value), []
-        for other in asked:
-            told = self.told(self.filled({**beside, name: other}))
-            if told is None or (told[0] == before[0] and before[1] and not told[1]):
-                continue  # the class refuses it, to be made or to be run
-            if told != before:
-                return []
-            found.append(other)
-        return found if len(found) >= min(AGREE, len(asked)) else []
+    def idle(self, fields: Mapping[str, Any], beside: Mapping[str, Any], before: Told | None) -> dict[str, list[Any]]:
+        """Of these fields those that change nothing, with what they said."""
+
+        def same(said: Mapping[str, Any]) -> bool | None:
+            told = self.told(self.filled({**beside, **said}))
+            if told is None or before is None or (before[1] and not told[1] and told[0] == before[0]):
+                return None  # the class refuses it, to be made or to be run
+            return told == before
+
+        seen = (name for name in fields if not UNSEEN.search(name) or SEEN.search(name) or SCALES.search(name))
+        return unmoved({name: others(name, fields[name]) for name in seen}, same)
+
+    def as_stored(self, fields: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """Of these fields those that change nothing that is stored, with what they said."""
+        before = self.stored(self.filled(beside))
+
+        def same(said: Mapping[str, Any]) -> bool | None:
+            stored = self.stored(self.filled({**beside, **said}))
+            return None if stored is None or before is None else stored == before
+
+        return unmoved({name: others(name, value) for name, value in fields.items()}, same)
+
+
+def unmoved(
+    asked: Mapping[str, Sequence[Any]], same: Callable[[Mapping[str, Any]], bool | None]
+) -> dict[str, list[Any]]:
+    """Of fields those that may say what is asked of them and not refused; all together first, and then by halves."""
+    found: dict[str, list[Any]] = {name: [] for name in asked}
+
+    def tried(names: Sequence[str], turn: int) -> None:
+        said = {name: asked[name][turn] for name in names}
+        told = same(said)
+        if told:
+            for name in names:
+                found[name].append(said[name])
+        elif len(names) > 1:
+            tried(names[: len(names) // 2], turn)
+            tried(names[len(names) // 2 :], turn)
+        elif told is False:
+            del found[names[0]]
+
+    for turn in range(max(map(len, asked.values()), default=0)):
+        if names := [name for name in found if turn < len(asked[name])]:
+            tried(names, turn)
+    return {name: said for name, said in found.items() if said and len(said) >= min(AGREE, len(asked[name]))}
 
 
 def lists(numbers: Mapping[str, int]) -> dict[str, int]:
