@@ -351,7 +351,7 @@ def test_the_catalogue_is_listed_and_searched() -> None:
     assert found["type"] == "arcee"
     assert found["switches"] == ["attention_bias", "mlp_bias", "tie_word_embeddings"]
     # two matrices of the MLP, four of the attention, two norms a layer and one at the end, the embedding and the head
-    assert parse(found["formula"]) == expand(2 * L * E * (H + D * (A + G) + 1) + 2 * V * E + E)
+    assert parse(found["formulas"]["params"]) == expand(2 * L * E * (H + D * (A + G) + 1) + 2 * V * E + E)
     adds = {tuple(each["switches"].items()): each["formula"] for each in found["adds"]}
     # the biases of queries, keys, values and output, and of the two matrices of the MLP; a tied head is not stored
     by_hand = {"attention_bias": L * (A * D + 2 * G * D + E), "mlp_bias": L * (H + E), "tie_word_embeddings": -V * E}

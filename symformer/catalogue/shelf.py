@@ -72,7 +72,7 @@ class Shelved:
     asked: tuple[str, ...] = ()  # fields that a config has to give, those of a part where it gives that part
     least: Mapping[str, int] = field(default_factory=dict)  # sizes that the formulas do not hold below
     unsaid: tuple[str, ...] = ()  # fields whose own usual value means something else where a config gives it
-    depth: str = ""  # the field that says how long a list of layers is
+    depths: Mapping[str, str] = field(default_factory=dict)  # by part, the field that says how long its lists are
     idle: Mapping[str, str] = field(default_factory=dict)  # fields that change nothing -> what they hold, of HOLDS
     stored: Mapping[str, str] = field(default_factory=dict)  # and those that change nothing that is stored
     asks: tuple[str, ...] | None = None  # other names that its code may ask for; None where these are not known
@@ -250,7 +250,7 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
             return None
         if _deep(kept, fields, numbers):
             return None
-        turned = _turned(kept, fields, numbers.get(entry.depth, 0))
+        turned = _turned(kept, fields, numbers)
         stored = None if turned is None else record(kept, turned, STORED)
         if turned is None or stored is None or _broken(stored, numbers):
             return None
@@ -264,6 +264,11 @@ def _unasked(entry: Shelved, name: str, value: Any) -> bool:
     if "." in name or entry.asks is None or not name[:1].islower():
         return False
     return (isinstance(value, float) and "dropout" in name) or name not in {*entry.asks, *_common()}
+
+
+def part_of(name: str) -> str:
+    """The part that has a field; "" for the whole."""
+    return name.rpartition(".")[0]
 
 
 def last(name: str) -> str:
@@ -299,26 +304,34 @@ def _fields(entry: Shelved, config: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _deep(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> bool:
     """Whether a config lists the layers of a depth that is not its own, in no pattern that is known at any depth."""
-    usual = kept.entry.sizes.get(kept.entry.depth, 0)
-    lists = (name for name, value in kept.switches.items() if isinstance(value, list) and len(value) == usual > 0)
-    return numbers.get(kept.entry.depth, 0) != usual and any(name in fields for name in lists)
+    entry = kept.entry
+    lists = (name for name, value in kept.switches.items() if isinstance(value, list) and name in fields)
+    usual = ((_layers(entry, name, entry.sizes), name) for name in lists)
+    return any(len(kept.switches[name]) == n > 0 and _layers(entry, name, numbers) != n for n, name in usual)
 
 
-def _turned(kept: Kept, fields: Mapping[str, Any], depth: int) -> tuple[int, ...] | None:
+def _layers(entry: Shelved, name: str, numbers: Mapping[str, int]) -> int:
+    """How many layers a part has that has a field, at some sizes; 0 where nobody says."""
+    return numbers.get(entry.depths.get(part_of(name), ""), 0)
+
+
+def _turned(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int, ...] | None:
     """The turns that make up a config's switches; None where they do not, or something else is not as usual."""
+
+    def as_said(name: str, value: Any) -> bool:
+        return same(value, fields[name], _layers(kept.entry, name, numbers))
+
     odd = {
         name: fields[name]
         for name, value in kept.switches.items()
-        if name in fields
-        and name not in (*kept.entry.idle, *kept.entry.stored)
-        and not same(value, fields[name], depth)
+        if name in fields and name not in (*kept.entry.idle, *kept.entry.stored) and not as_said(name, value)
     }
     names = {name for turn in kept.turns for name in turn.fields}
     asked = {name: value for name, value in odd.items() if name in names}
     fits = [
         place
         for place, turn in enumerate(kept.turns)
-        if all(name in asked and same(value, asked[name], depth) for name, value in turn.fields.items())
+        if all(name in asked and as_said(name, value) for name, value in turn.fields.items())
     ]
     whole = [
         place
@@ -330,7 +343,7 @@ def _turned(kept: Kept, fields: Mapping[str, Any], depth: int) -> tuple[int, ...
     if kept.entry.apart and len(whole) > 1:
         return None
     said = merged({}, [kept.turns[place].said for place in whole])
-    if not all(same(value, fields[name], depth) for name, value in said.items() if name in fields):
+    if not all(as_said(name, value) for name, value in said.items() if name in fields):
         return None
     return tuple(whole) if odd.keys() <= asked.keys() | said.keys() else None
 

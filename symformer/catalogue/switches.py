@@ -21,9 +21,14 @@ class Switched:
     fields: Mapping[str, Any]
     adds: Expr | None  # None where it is not known
 
+    @property
+    def said(self) -> str:
+        """What a config says that turns them."""
+        return ", ".join(f"{name}={str(value).lower()}" for name, value in self.fields.items())
 
-def switched(kept: Kept) -> tuple[Expr, list[Switched]]:
-    """The parameters as a class usually is, and what its switches add. Raises CatalogueError."""
+
+def switched(kept: Kept) -> list[Switched]:
+    """What the switches of a class add to its parameters as it usually is. Raises CatalogueError."""
     usual = _stored(kept, ())
     found: list[Switched] = []
     for place, turn in enumerate(kept.turns):
@@ -35,7 +40,7 @@ def switched(kept: Kept) -> tuple[Expr, list[Switched]]:
             continue
         if len(turn.fields) == 1 or adds != 0:
             found.append(Switched(turn.fields, expand(adds)))
-    return usual, found
+    return found
 
 
 def _stored(kept: Kept, turned: tuple[int, ...]) -> Expr:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import arguments
 from .shell import Command
 from .terminal import put_json, say, table
+
+if TYPE_CHECKING:
+    from ..answers.shelved import Known
 
 
 @click.command("catalogue", cls=Command)
@@ -19,13 +22,12 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
 
     A config.json of one of them is answered without torch. With WORDS, those whose class or model type has one of
     them. A class is known with each of its switches turned, where these change what it stores or does; of one class
-    alone its formula is shown, and what each switch adds.
+    alone the formulas are shown, and what each switch adds.
     """
+    from ..answers.shelved import known
     from ..catalogue.record import OPERATIONS
     from ..catalogue.shelf import classes, on_shelf
-    from ..catalogue.switches import switched
     from ..language.errors import UnknownNameError
-    from ..language.notation.text import code, text
 
     asked = {word.lower() for word in words}
     # A word that is a whole name means that one, and not all that it is a part of.
@@ -51,23 +53,39 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
         )
     alone = on_shelf(facts[0]["class"], facts[0]["type"]) if len(facts) == 1 else None
     if alone is not None:
-        usual, added = switched(alone)
-        facts[0]["formula"] = code(usual)
-        facts[0]["adds"] = [
-            {"switches": dict(each.fields), "formula": None if each.adds is None else code(each.adds)} for each in added
-        ]
+        _say_alone(known(alone), facts[0], as_json)
+        return
     if as_json:
         put_json(facts)
-        return
-    if alone is not None:
-        for line in (f"{facts[0]['class']} ({facts[0]['type']}): parameters", f"N = {text(usual)}", ""):
-            say(line)
-        turned = [", ".join(f"{name}={str(value).lower()}" for name, value in each.fields.items()) for each in added]
-        more = ["not known" if each.adds is None else text(each.adds) for each in added]
-        table(["where a config says", "N is more by"], [*map(list, zip(turned, more, strict=True))], "ll")
-        say(f"read off its code with {facts[0]['read with']}, and held to it at random configs")
         return
     rows = [[each["class"], each["type"], ", ".join(each["switches"])] for each in facts]
     table(["class", "model type", "switches it may have turned"], rows, "lll")
     for versions in dict.fromkeys(each["read with"] for each in facts):
         say(f"read off their code with {versions}, and held to it at random configs")
+
+
+def _say_alone(found: Known, facts: dict[str, Any], as_json: bool) -> None:
+    """One class: its formulas, where a config has their letters, and what its switches add."""
+    from ..language.errors import listed
+    from ..language.notation.text import code, text
+
+    if as_json:
+        adds = [
+            {"switches": dict(each.fields), "formula": None if each.adds is None else code(each.adds)}
+            for each in found.switches
+        ]
+        formulas = {name: formula.code() for name, formula in found.formulas.items()}
+        put_json([facts | {"formulas": formulas, "symbols": dict(found.fields), "adds": adds}])
+        return
+    say(f"{facts['class']} ({facts['type']}): {listed(each.measure.title for each in found.formulas.values())}")
+    for formula in found.formulas.values():
+        say(f"{formula.measure.letter} = {formula.text()}")
+    if letters := [f"{letter} = {place}" for letter, place in found.fields.items() if letter != place]:
+        say(f"with {', '.join(letters)}")
+    if found.conditions:
+        say(f"where {', '.join(map(str, found.conditions))}")
+    say("")
+    rows = [[each.said, "not known" if each.adds is None else text(each.adds)] for each in found.switches]
+    if rows:
+        table(["where a config says", "N is more by"], rows, "ll")
+    say(f"read off its code with {facts['read with']}, and held to it at random configs")

@@ -5,35 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
-from ..catalogue.record import OPERATIONS, opened
-from ..catalogue.shelf import Filed, Kept, Matched, filed_types, finder, on_shelf
-from ..catalogue.switches import switched
-from ..catalogue.traced import STORED
-from ..language.errors import CatalogueError
+from ..answers.shelved import Known, known
+from ..catalogue.record import OPERATIONS
+from ..catalogue.shelf import Filed, Kept, filed_types, on_shelf
+from ..formulas.formula import Formula
 from ..language.notation.text import text
-from ..language.sizes import Equals
-from ..models.model import Model
-from ..quantities import quantity
 from .formats.md import Markdown
 
-SHOWN = ("params", "flops")  # of each class, where they are known
 _code, _prose = Markdown().code, Markdown().prose
 
 
 def page(title: str, heads: Sequence[str]) -> str:
     """The whole page, in Markdown, of the model types whose first head is one of these."""
     filed = {model_type: each for model_type, each in filed_types().items() if each.head in heads}
-    known = {model_type: kept for model_type, each in filed.items() if (kept := on_shelf(each.name, model_type))}
+    read = {model_type: kept for model_type, each in filed.items() if (kept := on_shelf(each.name, model_type))}
     built = [model_type for model_type, each in filed.items() if each.builds]
-    whole = [model_type for model_type, kept in known.items() if not kept.entry.still]
-    lifted = [model_type for model_type, kept in known.items() if OPERATIONS in kept.records]
+    whole = [model_type for model_type, kept in read.items() if not kept.entry.still]
+    lifted = [model_type for model_type, kept in read.items() if OPERATIONS in kept.records]
     columns = [[name for name in filed if filed[name].head == head] for head in heads]
     columns += [list(filed)] * (len(heads) > 1)
-    versions = dict.fromkeys(_versions(kept.entry.versions) for kept in known.values())
+    versions = dict.fromkeys(_versions(kept.entry.versions) for kept in read.values())
     rows = [
         _counts("Types", columns, filed),
         _counts("that build from their default config", columns, built),
-        _counts("with formulas", columns, known),
+        _counts("with formulas", columns, read),
         _counts("with every usual size a symbol", columns, whole),
         _counts("with their operations too", columns, lifted),
     ]
@@ -50,80 +45,62 @@ def page(title: str, heads: Sequence[str]) -> str:
         "layers and the heads.",
         _table("|".join(["", *(f"{head}:" for head in heads), *["all:"] * (len(heads) > 1)]), rows),
     ]
-    if odd := [[_link(name, filed[name]), _codes(known[name].entry.still)] for name in known if name not in whole]:
+    if odd := [[_link(name, filed[name]), _codes(read[name].entry.still)] for name in read if name not in whole]:
         blocks += ["## A usual size that stays a number", _table("Type|Stays a number", odd)]
-    missing = {name: each for name, each in filed.items() if name not in known}
+    missing = {name: each for name, each in filed.items() if name not in read}
     for heading, builds in (("## No formula", True), ("## Those that do not build from their default config", False)):
         if table := [[_code(name), _prose(each.why)] for name, each in missing.items() if each.builds is builds]:
             blocks += [heading, _table("Type|Why", table)]
     blocks += [
         "## Formulas",
         "A name that is no letter is the config's own.",
-        *(section(name, filed[name], kept) for name, kept in known.items()),
+        *(section(name, filed[name], kept) for name, kept in read.items()),
     ]
     return "\n\n".join(blocks) + "\n"
 
 
 def section(model_type: str, filed: Filed, kept: Kept) -> str:
     """The formulas of one class, what their letters stand for, what its switches add, and what they do not say."""
-    model = opened(filed.name, finder(kept, Matched({})))
-    formulas, notes = dict(_formulas(model)), list(_notes(kept, model))
-    blocks = [f"### {_title(model_type, filed)}", "```text\n" + "\n".join(formulas.values()) + "\n```"]
-    places: dict[str, str] = {}
-    for name in formulas:
-        places |= {letter: place.field for letter, place in model.provenance.of(name).places.items()}
-    letters = [f"{_prose(letter)} is {_code(place)}" for letter, place in places.items() if letter != place]
-    if letters:
+    found = known(kept)
+    formulas = "\n".join(_formula(each) for each in found.formulas.values())
+    blocks = [f"### {_title(model_type, filed)}", f"```text\n{formulas}\n```"]
+    if letters := [f"{_prose(name)} is {_code(place)}" for name, place in found.fields.items() if name != place]:
         blocks.append(", ".join(letters) + ".")
-    if notes:
-        blocks.append("\n".join(f"- {note}" for note in notes))
+    if notes := "\n".join(f"- {note}" for note in _notes(kept, found)):
+        blocks.append(notes)
     rows = [
-        [_code(_said(each.fields)), "not known" if each.adds is None else _prose(text(each.adds))]
-        for each in switched(kept)[1]
+        [_code(each.said), "not known" if each.adds is None else _prose(text(each.adds))] for each in found.switches
     ]
     if rows:
         blocks.append(_table("Where a config says|N is more by", rows))
     return "\n\n".join(blocks)
 
 
-def _formulas(model: Model) -> Iterable[tuple[str, str]]:
-    for name in SHOWN:
-        try:
-            shown = model.formula(name).text()
-        except CatalogueError:
-            continue
-        lines = wrap(shown.replace("+ ", "+\0").replace("- ", "-\0"), 100, break_long_words=False)  # a sign stays
-        yield name, f"{quantity(name).measure.letter} = " + "\n    ".join(lines).replace("\0", " ")
+def _formula(formula: Formula) -> str:
+    kept_together = formula.text().replace("+ ", "+\0").replace("- ", "-\0")  # a sign stays with the term after it
+    lines = wrap(kept_together, 100, break_long_words=False)
+    return f"{formula.measure.letter} = " + "\n    ".join(lines).replace("\0", " ")
 
 
-def _notes(kept: Kept, model: Model) -> Iterable[str]:
-    reading = model.provenance.reading
+def _notes(kept: Kept, found: Known) -> Iterable[str]:
+    reading = found.reading
     for each in reading.pinned if reading else ():
         yield f"{_code(each.name)} stays {each.value:,}: {_prose(each.why)}"
     for name, other in (reading.ties if reading else {}).items():
         yield f"{_code(name)} is always {_code(str(other))}: the code takes no other"
-    find = finder(kept, Matched({}))
-    components = [find(STORED).counted, *([find(OPERATIONS).operations] if OPERATIONS in kept.records else [])]
-    for condition in dict.fromkeys(each for component in components for each in component.constraints):
-        if not isinstance(condition, Equals):
-            yield f"it holds where {_prose(str(condition))}"
+    for condition in found.conditions:
+        yield f"it holds where {_prose(str(condition))}"
     if reading and reading.unread_too:
         yield _prose(reading.unread_too)
     if kept.entry.unrun:
         yield f"F is not known: {_prose(kept.entry.unrun)}"
-    if OPERATIONS in kept.records:
-        refusals = find(OPERATIONS).operations.refusals
-        for why in dict.fromkeys(refusals.values()):
-            names = [name for name, each in refusals.items() if each == why]
-            yield f"{', '.join(names)}: refused, for {_prose(why)}"
+    for why in dict.fromkeys(found.refusals.values()):
+        names = [name for name, each in found.refusals.items() if each == why]
+        yield f"{', '.join(names)}: refused, for {_prose(why)}"
 
 
 def _versions(versions: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items())
-
-
-def _said(fields: Mapping[str, object]) -> str:
-    return ", ".join(f"{name}={str(value).lower()}" for name, value in fields.items())
 
 
 def _counts(what: str, columns: Sequence[Sequence[str]], names: Iterable[str]) -> list[str]:

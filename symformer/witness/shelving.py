@@ -20,7 +20,7 @@ from sympy import Expr, Integer
 from ..catalogue.codec import to_data
 from ..catalogue.merging import short
 from ..catalogue.record import OPERATIONS, Record, opened
-from ..catalogue.shelf import BESIDE, EACH, Kept, Shelved, finder, last, letters_of, matched, read
+from ..catalogue.shelf import BESIDE, EACH, Kept, Shelved, finder, last, letters_of, matched, part_of, read
 from ..catalogue.store import versions
 from ..catalogue.traced import STORED, Traced
 from ..configs.known import INERT
@@ -62,7 +62,7 @@ class Shelving:
         self.usual = self.trials.usual | self.given
         self.numbers = whole_numbers(self.trials.config(self.given))
         self.traced: Trace | None = None  # as it usually is
-        self.depth = ""  # the field that says how many layers there are, where that is a size
+        self.depths: dict[str, str] = {}  # by part, the field that says how many layers it has, where that is a size
         self.unrun = ""  # why nothing is known of what it does, where that is so
         self.left: dict[str, str] = {}  # what was left out, and why
 
@@ -210,7 +210,8 @@ class Shelving:
 
     def _switch(self, name: str, value: Any) -> Any:
         """What a field says, where a list of layers repeats a pattern at any depth that pattern."""
-        layers = self.numbers.get(self.depth, 0)
+        field = self.depths.get(part_of(name), "")
+        layers = self.numbers.get(field, 0)
         if not isinstance(value, list) or len(value) != layers:
             return value
         period = next(n for n in range(1, layers + 1) if value[n:] == value[: layers - n])
@@ -218,7 +219,7 @@ class Shelving:
         for depth in (*DEPTHS, 2 * layers, layers + 1):
             given = None
             with suppress(Exception):  # whatever somebody's config raises of a depth
-                given = self.trials.said({self.depth: depth}).get(name)
+                given = self.trials.said({field: depth}).get(name)
             held = held and given == [value[layer % period] for layer in range(depth)]
         return {EACH: value[:period]} if held else value
 
@@ -229,7 +230,7 @@ class Shelving:
         for field, length in lists(self.numbers).items():  # a list of which one entry is a size is one of sizes
             if any(name.startswith(f"{field}[") for name in sizes):
                 sizes |= {f"{field}[{place}]": self.numbers[f"{field}[{place}]"] for place in range(length)}
-        self.depth = next((name for name in sizes if DEEP.search(name)), "")
+        self.depths = {part_of(name): name for name in reversed(sizes) if DEEP.search(last(name))}
         usual = {name: to_data(each) for name, each in known.items()}
         data: dict[str, Any] = {"records": usual, "turns": [self._short(turn, usual) for turn in turns]}
         found = dict(self._follows(sizes, letters_of(read(data | {"entry": _NOBODY, "switches": {}}))))
@@ -260,7 +261,7 @@ class Shelving:
             nulls=tuple(name for name in follows if self._null(name)),
             asked=(*(name for name in found if name not in follows), *self._asked((*sizes, *switches))),
             unsaid=tuple(dict.fromkeys((*self._unsaid((*sizes, *beside)), *self._made(sizes, switches)))),
-            depth=self.depth,
+            depths=self.depths,
             idle=idle | tokens,
             stored=stored,
             asks=tuple(sorted(asked(self.source) - self.usual.keys() - common(self.source))),
@@ -309,8 +310,9 @@ class Shelving:
         """The fields that a config makes of its sizes: given as they usually are, they are so at other sizes too."""
         for size, number in sizes.items():
             with suppress(Exception):  # whatever somebody's config raises of it
-                other = self.trials.said(self.trials.filled({size: 2 * number})) if size != self.depth else {}
-                yield from (name for name in switches if name in other and other[name] != self.usual[name])
+                before, other = self.trials.said({size: number}), self.trials.said({size: 2 * number})
+                beside = (name for name in switches if self.depths.get(part_of(name)) != size)
+                yield from (name for name in beside if name in other and other[name] != before.get(name))
 
     def _idle(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
         """The fields that change nothing, neither as usual nor with all switches turned, and what they hold."""

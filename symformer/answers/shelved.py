@@ -1,0 +1,52 @@
+"""One class of the catalogue, for a reader: its formulas with no sizes put in, and what its switches add."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ..catalogue.record import OPERATIONS, opened
+from ..catalogue.shelf import Kept, Matched, finder
+from ..catalogue.switches import Switched, switched
+from ..catalogue.traced import STORED
+from ..formulas.formula import Formula
+from ..language.errors import CatalogueError
+from ..language.sizes import Condition, Equals
+from ..models.provenance import Reading
+
+SHOWN = ("params", "flops")  # of each class, where they are known
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a class as it usually is."""
+
+    formulas: Mapping[str, Formula]  # by quantity
+    fields: Mapping[str, str]  # of its configs, by letter
+    conditions: Sequence[Condition]  # under which its formulas hold, beside what stayed a number
+    reading: Reading | None
+    refusals: Mapping[str, str]  # what its operations do not answer, and why
+    switches: Sequence[Switched]
+
+
+def known(kept: Kept) -> Known:
+    """What is known of a class. Raises CatalogueError."""
+    find = finder(kept, Matched({}))
+    model = opened(kept.entry.name, find)
+    formulas: dict[str, Formula] = {}
+    fields: dict[str, str] = {}
+    for quantity in SHOWN:
+        with suppress(CatalogueError):
+            formulas[quantity] = model.formula(quantity)
+            fields |= {letter: place.field for letter, place in model.provenance.of(quantity).places.items()}
+    operations = find(OPERATIONS).operations if OPERATIONS in kept.records else None
+    conditions = [*find(STORED).counted.constraints, *(operations.constraints if operations else ())]
+    return Known(
+        formulas=formulas,
+        fields=fields,
+        conditions=tuple(dict.fromkeys(each for each in conditions if not isinstance(each, Equals))),
+        reading=model.provenance.reading,
+        refusals=operations.refusals if operations else {},
+        switches=switched(kept),
+    )
