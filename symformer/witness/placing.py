@@ -85,8 +85,13 @@ def whole_numbers(config: Any) -> dict[str, int]:
 
 
 def _repeated(field: str, entries: list[Any], length: int) -> list[Any]:
-    """The entries of a list for another number of layers, by its period. Raises WitnessError where it has none."""
+    """The entries of a list for another number of layers, by its period. Raises WitnessError where it has none.
+
+    A few numbers of no pattern are as many as there are layers by chance, or are a size of each of so many stages.
+    """
     period = next((n for n in range(1, len(entries)) if entries[n:] == entries[:-n]), len(entries))
+    if 2 * period > len(entries) and len(entries) <= STAGES and all(type(each) is int for each in entries):
+        return entries
     if length != len(entries) and 2 * period > len(entries):
         raise WitnessError(f"{field} lists {len(entries)} layers that repeat no pattern")
     return [entries[layer % period] for layer in range(length)]

@@ -39,6 +39,7 @@ from .trying import OLDER, ROTARY, TOKENS, Trials, holds, lists, others
 
 BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
 DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
+DEEPER = 0.8  # how often of another depth, which a class may refuse whatever it is
 ENOUGH = 8  # of a class that refuses most of them
 SMALL = (1, 2, 3)  # where code often leaves something out
 HEAD, WIDTH = "head_dim", ("hidden_size", "num_attention_heads")  # the first is by custom the quotient of the others
@@ -255,11 +256,11 @@ class Shelving:
             versions=versions(),
             part=self.source.part,
             parts=tuple(self.trials.parts()),
-            lists=lists(sizes),
+            lists=lists(self.numbers),
             sizes=sizes,
             follows=follows,
             nulls=tuple(name for name in follows if self._null(name)),
-            asked=(*(name for name in found if name not in follows), *self._asked((*sizes, *switches))),
+            asked=tuple(dict.fromkeys((*(n for n in found if n not in follows), *self._asked((*sizes, *switches))))),
             unsaid=tuple(dict.fromkeys((*self._unsaid((*sizes, *beside)), *self._made(sizes, switches)))),
             depths=self.depths,
             idle=idle | tokens,
@@ -434,8 +435,11 @@ class Shelving:
         """Some of the sizes, mostly as multiples of quotients of the usual, some switches turned, some idle fields."""
         found: dict[str, Any] = {}
         often = draw.choice((0.2, 0.4, 0.7))  # sizes that have to divide one another seldom do where all are drawn
+        fixed = {each["name"] for each in kept.records[STORED].get("reading", {}).get("pinned", ())}
         for name, size in kept.entry.sizes.items():
-            if DEEP.search(name):
+            if name in fixed and draw.random() < DEEPER:
+                continue
+            if DEEP.search(name) and draw.random() < DEEPER:
                 deep = [max(size // 4, 1), max(size // 2, 1), size // 2 + 1, size]
                 found[name] = draw.choice([1, 2, 3, 4, 5, 6, 7, 8] if draw.random() < 0.7 else deep)
             elif draw.random() < often:
