@@ -161,3 +161,19 @@ def test_kernels_that_the_code_takes_only_where_they_are_odd() -> None:
     found = sf.trace(Residual, {"E": 24, "kernel": 5}, inputs=rows).of("flops")
     assert found.model.formula("flops").equals("2*B*S*E**2*kernel")
     assert len(found.checked) == 3
+
+
+def strided(E: int, width: int, stride: int) -> nn.Module:
+    """A matrix after three convolutions, each of which leaves one place of every few."""
+    for _ in range(3):
+        width = (width - 1) // stride + 1
+    return nn.Linear(E, width, bias=False)
+
+
+def test_a_size_that_would_leave_nothing_of_another_stays_where_it_starts() -> None:
+    """With strides as large as widths one place is left, whatever the width; of 128 by 2 thrice are left 16."""
+    found = sf.trace(strided, {"E": 24, "width": 128, "stride": 2})
+    assert found.model.params.equals("E*width/8")
+    assert [(each.name, each.value) for each in found.pinned] == [("stride", 2)]
+    assert found.conditions == ["8 divides width"]
+    assert found.model.params.value(E=24, width=128, stride=2) == stored(strided(24, 128, 2)) == 384

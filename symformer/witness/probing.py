@@ -17,6 +17,7 @@ from ..catalogue.traced import Traced
 from ..language.sizes import AtMost, Condition, Differs, Divides
 from ..models.provenance import Pinned
 from .checking import BATCH, Checking
+from .drawing import usual
 from .results import FROM
 from .samples import suspects
 
@@ -50,6 +51,16 @@ class Probing:
         if not held:
             self._small()
         return self.found
+
+    def unlike(self) -> str:
+        """A size at whose own start the formula does not hold, where it does not hold where all sizes start.
+
+        It held where another was too large or too small for the code to do what it usually does.
+        """
+        start = {name: self.samples.start[name] for name in self.first if name in self.samples.start}
+        if self.samples.wanted.needs_run or self._like(start) is not False:
+            return ""
+        return next((name for name in start if not usual(name) and self._like({name: start[name]}) is False), "")
 
     def _like(self, changed: Mapping[str, int]) -> bool | None:
         """None where the point breaks a condition already known, or the code refuses it."""

@@ -31,6 +31,14 @@ class MeetingError(WitnessError):
     """Two formulas that give the same at the sizes drawn: at others they may not."""
 
 
+class StartError(WitnessError):
+    """A formula that does not hold where one of its sizes starts."""
+
+    def __init__(self, size: str, start: int) -> None:
+        super().__init__(f"the code does otherwise there than at the sizes that were drawn, and {start} is its own")
+        self.size = size
+
+
 class UncountedError(UnfitError):
     """A number of layers that fewer layers may be the reason for."""
 

@@ -27,7 +27,7 @@ from .fitting import UnfitError
 from .measure import releases
 from .moving import Moving
 from .probing import Probing
-from .results import MeetingError, OutOfTimeError, Trace, UnbuiltError, UncountedError
+from .results import MeetingError, OutOfTimeError, StartError, Trace, UnbuiltError, UncountedError
 from .samples import SEED, Samples
 from .settling import Settling, first_points, star
 
@@ -87,8 +87,10 @@ class Tracer:
                 meetings += 1
                 if meetings == MEETINGS:
                     raise
+            except StartError as error:
+                held[error.size] = Pinned(error.size, samples.start[error.size], str(error))
             except UnfitError as error:
-                odd = next((n for n in reversed(error.moves) if n not in ALPHABET and not usual(n)), "")
+                odd = next(filter(_odd, reversed(error.moves)), "")
                 if odd not in samples.start or odd in {*held, *samples.draws}:
                     raise
                 held[odd] = Pinned(odd, samples.start[odd], str(error))
@@ -120,6 +122,12 @@ class Tracer:
         checked = checking.fresh(found)
         probing = Probing(checking, found, self._named)
         loose = probing.conditions()
+        for each in loose:
+            name = next((n for n, symbol in letters.items() if isinstance(each, AtMost) and each.high == symbol), "")
+            if isinstance(each, AtMost) and 0 < samples.start.get(name, 0) < each.low and _odd(name):
+                raise StartError(name, samples.start[name])
+        if _odd(name := probing.unlike()) and name not in held:
+            raise StartError(name, samples.start[name])
         probed = replace(found, conditions=(*found.conditions, *loose))
         bounds = checking.bounds(probed)
         beside = [n for n in first if usual(n) and n not in samples.ties and n not in {each.name for each in pinned}]
@@ -176,6 +184,11 @@ class Tracer:
             if {name, *tie.powers} <= letters.keys():
                 found.append(Equals(letters[name], tie.expr(letters), "the trace holds with no other"))
         return found
+
+
+def _odd(name: str) -> bool:
+    """Whether a size may stay at its number to save the rest."""
+    return name not in ALPHABET and not usual(name) and name != ""
 
 
 def whole_conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:
