@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from symformer.answers.targets import model as opened_at_the_door
-from symformer.catalogue import shelf
+from symformer.catalogue import matching
 from symformer.catalogue.record import opened
 from symformer.language.errors import SymformerError
 from symformer.witness.classes import first_heads, of_config
@@ -40,7 +40,7 @@ def asked(model_type: str, head: str, alone: bool) -> dict[str, str]:
     except Exception:
         return {}
     found: dict[str, str] = {}
-    known = shelf.find(config)
+    known = matching.find(config)
     with suppress(SymformerError):
         if known is not None:
             value = opened("config.json", known).params.value()

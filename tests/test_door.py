@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import symformer as sf
 from symformer import witness
-from symformer.catalogue import shelf
+from symformer.catalogue import matching, shelf
 from symformer.commands.cli import cli
 from symformer.language.errors import ConfigError, UnknownNameError, UnreadError, WitnessError
 
@@ -37,7 +37,9 @@ ARCEE: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A catalogue with nothing in it: what it has is tested in test_shelf.py."""
-    monkeypatch.setattr(shelf, "find", lambda config: None)
+    monkeypatch.setattr(matching, "on_shelf", lambda name, model_type: None)
+    monkeypatch.setattr(shelf, "on_shelf", lambda name, model_type: None)
+    monkeypatch.setattr(matching, "filed_types", dict)
 
 
 @pytest.fixture

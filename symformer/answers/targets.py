@@ -163,19 +163,20 @@ def _of_config(target: Target, options: Mapping[str, Any]) -> Model:
 
 def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], unread: UnreadError) -> Model:
     """The model of a config that nothing composed here reads, off the code of its class. Raises ConfigError."""
-    from ..catalogue import shelf
+    from ..catalogue import matching
     from ..catalogue.record import opened
 
     if options:
         raise UnknownNameError("option", next(iter(options)), ())
-    find = _found(path, config, shelf.find(config))
+    find = _found(path, config, matching.find(config))
     try:
         return opened(path, find)
     except SizeError as error:
         raise ConfigError(f"{path}: {error}") from None
     except (ConfigError, WitnessError) as error:
         why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
-        raise UnreadError(f"{unread}; nor can it be read off its torch code: {why}") from None
+        known = "; ".join(filter(None, [str(unread), matching.why_not(config)]))
+        raise UnreadError(f"{known}; nor can it be read off its torch code: {why}") from None
 
 
 def _found(path: str, config: Mapping[str, Any], shelved: Find | None) -> Find:

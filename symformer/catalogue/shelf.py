@@ -1,26 +1,23 @@
 """The catalogue that comes with the package: what is known of torch classes, by their configs, without torch.
 
-A class is known as it usually is, and by what each switch changes that was turned. A config is known where every field
-that is no size, is no such switch, and is not known to change nothing, says the same; a field that nobody knows is
-never passed over. Where no entry is of a config's structure, nothing here answers for it.
+A class is known as it usually is, and by what each switch changes that was turned. Which configs are of it, matching.py
+decides; where no entry is of a config's structure, nothing here answers for it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
-from sympy import Expr, Integer
+from sympy import Expr
 
-from ..configs.known import INERT, check_unquantised
 from ..configs.rotary import ROPES, check_rotary
 from ..language.errors import CatalogueError, ConfigError, SizeError, SymformerError
-from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
 from ..ledger.facts import Activation
 from .codec import from_data
@@ -161,16 +158,6 @@ def classes() -> list[tuple[str, str]]:
     return sorted((name, model_type) for name, _, model_type in found)
 
 
-def find(config: Mapping[str, Any]) -> Find | None:
-    """What the catalogue knows of a config, by quantity; None where it holds nothing of this structure."""
-    for name, model_type in _classes(config):
-        if (kept := on_shelf(name, model_type)) is not None and (at := matched(kept, config)) is not None:
-            made = f", made from {kept.entry.part}" if kept.entry.part else ""
-            assumed = (f"no 'architectures': read as {name}{made}",) * (config.get("architectures") is None)
-            return finder(kept, at, assumed)
-    return None
-
-
 def of_type(model_type: str) -> Find | None:
     """What the catalogue knows of a model type with no sizes of its own; None for one that it does not hold."""
     filed = filed_types().get(model_type)
@@ -194,7 +181,7 @@ def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
         if found is None:
             why = f": {kept.entry.unrun}" if kept.entry.unrun else ""
             raise CatalogueError(f"the catalogue has nothing of {quantity} for {name}{why}")
-        if why := _broken(found, at.numbers):
+        if why := broken(found, at.numbers):
             raise CatalogueError(f"what the catalogue has of {quantity} for {name} is not for this config: {why}")
         return replace(found, config=at.numbers, assumed=assumed, by="catalogue")
 
@@ -216,56 +203,6 @@ def record(kept: Kept, turned: tuple[int, ...], quantity: str) -> Record | None:
     return found
 
 
-def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
-    """The sizes and the turns of a config of this class; None for one whose structure is not known."""
-    entry = kept.entry
-    fields = _fields(entry, config)
-    if fields is None:
-        return None
-    numbers: dict[str, int] = {}
-    unknown: list[str] = []
-    for name, value in fields.items():
-        if name in entry.sizes:
-            if value is None and name in entry.nulls:
-                continue
-            if type(value) is not int or value < entry.least.get(name, 1):
-                return None
-            numbers[name] = value
-        elif held := entry.idle.get(name) or entry.stored.get(name):
-            usual = name in kept.switches and same(kept.switches[name], value, 0)
-            if not usual and not HOLDS[held](value):
-                return None
-            unknown += [name] * (not usual and name in entry.stored)
-        elif name not in kept.switches and last(name) not in (*INERT, *BESIDE) and not _unasked(entry, name, value):
-            return None
-    if any(name in fields for name in entry.unsaid):
-        return None
-    given = {name.partition(".")[0] for name in fields}
-    if any(name not in fields and ("." not in name or name.partition(".")[0] in given) for name in entry.asked):
-        return None
-    left = [name for name in entry.sizes if name not in numbers]
-    numbers |= {name: entry.sizes[name] for name in left if name not in entry.follows}
-    try:
-        if not _followed(kept, numbers, [name for name in left if name in entry.follows]):
-            return None
-        if _deep(kept, fields, numbers):
-            return None
-        turned = _turned(kept, fields, numbers)
-        stored = None if turned is None else record(kept, turned, STORED)
-        if turned is None or stored is None or _broken(stored, numbers):
-            return None
-    except CatalogueError:  # changes that meet
-        return None
-    return Matched(numbers, turned, tuple(unknown))
-
-
-def _unasked(entry: Shelved, name: str, value: Any) -> bool:
-    """Whether a field that the class does not know is one that no line of its code asks for, or a share to drop."""
-    if "." in name or entry.asks is None or not name[:1].islower():
-        return False
-    return (isinstance(value, float) and "dropout" in name) or name not in {*entry.asks, *_common()}
-
-
 def part_of(name: str) -> str:
     """The part that has a field; "" for the whole."""
     return name.rpartition(".")[0]
@@ -276,79 +213,7 @@ def last(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _fields(entry: Shelved, config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The fields of a config, those of its parts by their paths and those in lists by their places; None for others."""
-    try:
-        check_unquantised(config)
-    except ConfigError:
-        return None
-    own = config.get(entry.part) if entry.part else config
-    if config.get("model_type") != entry.model_type or not isinstance(own, Mapping):
-        return None
-    found: dict[str, Any] = {}
-    for name, value in own.items():
-        if name not in entry.parts:
-            found[name] = value
-        elif not isinstance(value, Mapping):
-            return None
-        else:
-            found |= {f"{name}.{inner}": each for inner, each in value.items()}
-    for name, length in entry.lists.items():
-        if name in found:
-            value = found.pop(name)
-            if not isinstance(value, list) or len(value) != length:
-                return None
-            found |= {f"{name}[{place}]": each for place, each in enumerate(value)}
-    return found
-
-
-def _deep(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> bool:
-    """Whether a config lists the layers of a depth that is not its own, in no pattern that is known at any depth."""
-    entry = kept.entry
-    lists = (name for name, value in kept.switches.items() if isinstance(value, list) and name in fields)
-    usual = ((_layers(entry, name, entry.sizes), name) for name in lists)
-    return any(len(kept.switches[name]) == n > 0 and _layers(entry, name, numbers) != n for n, name in usual)
-
-
-def _layers(entry: Shelved, name: str, numbers: Mapping[str, int]) -> int:
-    """How many layers a part has that has a field, at some sizes; 0 where nobody says."""
-    return numbers.get(entry.depths.get(part_of(name), ""), 0)
-
-
-def _turned(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int, ...] | None:
-    """The turns that make up a config's switches; None where they do not, or something else is not as usual."""
-
-    def as_said(name: str, value: Any) -> bool:
-        return same(value, fields[name], _layers(kept.entry, name, numbers))
-
-    odd = {
-        name: fields[name]
-        for name, value in kept.switches.items()
-        if name in fields and name not in (*kept.entry.idle, *kept.entry.stored) and not as_said(name, value)
-    }
-    names = {name for turn in kept.turns for name in turn.fields}
-    asked = {name: value for name, value in odd.items() if name in names}
-    fits = [
-        place
-        for place, turn in enumerate(kept.turns)
-        if all(name in asked and as_said(name, value) for name, value in turn.fields.items())
-    ]
-    whole = [
-        place
-        for place in fits
-        if not any(kept.turns[place].fields.keys() < kept.turns[other].fields.keys() for other in fits)
-    ]
-    if sorted(asked) != sorted(name for place in whole for name in kept.turns[place].fields):
-        return None
-    if kept.entry.apart and len(whole) > 1:
-        return None
-    said = merged({}, [kept.turns[place].said for place in whole])
-    if not all(as_said(name, value) for name, value in said.items() if name in fields):
-        return None
-    return tuple(whole) if odd.keys() <= asked.keys() | said.keys() else None
-
-
-def _broken(found: Record, numbers: Mapping[str, int]) -> str:
+def broken(found: Record, numbers: Mapping[str, int]) -> str:
     """The condition of a record that some sizes break, of the sizes that its formulas leave out too; "" for none."""
     known = {SYMBOLS[letter]: numbers[name] for name, letter in found.letters.items() if name in numbers}
     for condition in (found.lifted or found.counted).constraints:
@@ -357,25 +222,6 @@ def _broken(found: Record, numbers: Mapping[str, int]) -> str:
         except SizeError as error:
             return str(error)
     return ""
-
-
-def _followed(kept: Kept, numbers: dict[str, int], left: Sequence[str]) -> bool:
-    """Put in the sizes that follow from others; whether each is whole."""
-    if not left:
-        return True
-    letters = letters_of(kept)
-    while left:
-        known = {SYMBOLS[letters[name]]: number for name, number in numbers.items() if name in letters}
-        ready = [name for name in left if kept.entry.follows[name].free_symbols <= known.keys()]
-        for name in ready:
-            value = put_in(kept.entry.follows[name], known)
-            if not isinstance(value, Integer) or value < 1:
-                return False
-            numbers[name] = int(value)
-        if not ready:
-            return False
-        left = [name for name in left if name not in ready]
-    return True
 
 
 @cache
@@ -396,21 +242,6 @@ def same(ours: Any, theirs: Any, depth: int) -> bool:
     if isinstance(ours, dict) and [*ours] == [EACH]:
         ours = [ours[EACH][layer % len(ours[EACH])] for layer in range(depth)]
     return json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True)
-
-
-def _classes(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The class that a config names, or the one that its type is read as, and the type."""
-    match config.get("architectures"), config.get("model_type"):
-        case [str(name)], str(model_type):
-            yield name, model_type
-        case None, str(model_type) if filed := filed_types().get(model_type):
-            yield filed.name, model_type
-
-
-@cache
-def _common() -> frozenset[str]:
-    place = FOLDER / COMMON
-    return frozenset(json.loads(place.read_text("utf-8")))
 
 
 @cache

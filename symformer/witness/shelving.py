@@ -18,9 +18,10 @@ from typing import Any, cast
 from sympy import Expr, Integer
 
 from ..catalogue.codec import to_data
+from ..catalogue.matching import matched
 from ..catalogue.merging import short
 from ..catalogue.record import OPERATIONS, Record, opened
-from ..catalogue.shelf import BESIDE, EACH, Kept, Shelved, finder, last, letters_of, matched, part_of, read
+from ..catalogue.shelf import BESIDE, EACH, Kept, Shelved, finder, last, letters_of, part_of, read
 from ..catalogue.store import versions
 from ..catalogue.traced import STORED, Traced
 from ..configs.known import INERT
