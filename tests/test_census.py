@@ -17,7 +17,7 @@ from symformer.commands.cli import cli
 from symformer.documents.census import page
 from symformer.documents.gallery import CENSUS
 from symformer.witness import filling
-from symformer.witness.classes import first_heads, of_head
+from symformer.witness.classes import first_heads, of_config, of_head
 
 BIOGPT = "BioGptForCausalLM.biogpt.json"
 
@@ -156,4 +156,7 @@ def test_every_model_type_is_on_file() -> None:
     for model_type, filed in filed_types().items():
         assert bool(filed.why) == (shelf.on_shelf(filed.name, model_type) is None)
         if not filed.why:
-            assert of_head(model_type).name == filed.name
+            source = of_head(model_type)
+            assert source.name == filed.name
+            named = of_config({"model_type": model_type, "architectures": [filed.name]}, "config.json")
+            assert named.run_as == source.run_as  # what its operations are of, through every door

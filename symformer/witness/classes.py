@@ -129,8 +129,8 @@ def of_head(model_type: str, head: str = "") -> Source:
     except Exception as error:  # whatever a library that is not installed raises
         raise UnbuiltError(f"{model_type} has no {head} model that can be imported: {sentence(error)}") from None
     made = found[0] if isinstance(found, tuple) else found
-    # Of those that transformers files under sequence to sequence some have no decoder of their own tokens.
-    run_as = _run_as(made, model_type) if head == "seq2seq" else head
+    # Of those that transformers files under sequence to sequence some have no decoder of their own tokens; others have.
+    run_as = _run_as(made, model_type) if head == "seq2seq" or _decodes(made) else head
     return _of_part(Source(model_type, made_by, made, run_as))
 
 
@@ -196,9 +196,14 @@ def _class(name: str, path: str) -> Any:
     return found
 
 
+def _decodes(found: Any) -> bool:
+    """Whether a class reads tokens for its decoder beside what its encoder reads."""
+    return "decoder_input_ids" in inspect.signature(found.forward).parameters
+
+
 def _run_as(found: Any, model_type: str) -> str:
     """The head whose models a class is run as: its own, or one of its type that reads the same."""
-    if "decoder_input_ids" in inspect.signature(found.forward).parameters:
+    if _decodes(found):
         return "seq2seq"
     offered = [name for name in FIRST if model_type in types(name) and name != "seq2seq"]
     for head in offered:
