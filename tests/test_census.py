@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
@@ -37,6 +38,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["census", *arguments], prog_name="symformer")
 
 
+@pytest.mark.usefixtures("here")
 def test_what_is_in_the_catalogue_is_what_is_read_off_the_code_today(tmp_path: Path) -> None:
     """DBRX has no config that its own class takes."""
     result = run("biogpt", "dbrx", "-o", str(tmp_path), "--workers", "1", "--json")
@@ -153,9 +155,10 @@ def test_every_model_type_is_on_file() -> None:
     """With its first head, and the class that transformers has for it."""
     assert {(name, filed.head) for name, filed in filed_types().items()} == {*first_heads()}
     assert {head for _, heads in CENSUS.values() for head in heads} == {head for _, head in first_heads()}
+    few = random.Random(1).sample([*filed_types()], 80)  # noqa: S311
     for model_type, filed in filed_types().items():
         assert bool(filed.why) == (shelf.on_shelf(filed.name, model_type) is None)
-        if not filed.why:
+        if not filed.why and model_type in few:  # torch's side of each takes a while to import
             source = of_head(model_type)
             assert source.name == filed.name
             named = of_config({"model_type": model_type, "architectures": [filed.name]}, "config.json")

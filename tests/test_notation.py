@@ -11,6 +11,7 @@ from symformer.language.notation.text import code, text
 from symformer.language.notation.tree import Cross, Label, Minus, Number, Product, Size, Sum, Times, tree, value
 from symformer.language.notation.typst import typst
 from symformer.language.symbols import (
+    LETTERS,
     RANK,
     SYMBOLS,
     A,
@@ -85,7 +86,8 @@ def test_labels_and_subtraction() -> None:
 
 
 def test_every_letter_is_a_positive_integer_made_once() -> None:
-    assert [size for size in RANK if size.name in SYMBOLS] == list(SYMBOLS.values())  # numbered ones stand beside them
+    assert [size for size in RANK if size.name in LETTERS] == [SYMBOLS[name] for name in LETTERS]  # others between them
+    assert {size for size in RANK if size.name in SYMBOLS} == {*SYMBOLS.values()}
     for name, symbol in SYMBOLS.items():
         assert symbol.name == name
         assert symbol.is_integer

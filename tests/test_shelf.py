@@ -43,7 +43,7 @@ from symformer.witness.session import Session
 from symformer.witness.sources import called
 from symformer.witness.trying import unmoved
 
-FEW = 16  # classes that run by default
+FEW = 8  # classes that run by default
 EACH = int(os.environ.get("SHELF", "2"))  # configs of a class
 SEED = int(os.environ.get("SEED", "1"))
 KNOWN = shelf.classes()

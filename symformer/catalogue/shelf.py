@@ -30,7 +30,7 @@ TYPES = "_types.json"  # beside the classes, what each model type is read as
 COMMON = "_common.json"  # and the names that the library's common code may ask any config for
 BESIDE = ("architectures", "model_type")  # fields that say which class it is, and not which structure
 LONGEST = 100  # characters of the name of a class, and of a type, which its file is called by
-TYPE = re.compile("[a-z0-9][a-z0-9_-]*", re.IGNORECASE)
+TYPE = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*", re.IGNORECASE)
 EACH = "layers"  # of a list of layers that repeats a pattern at any depth, that pattern
 
 
