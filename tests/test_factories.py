@@ -23,7 +23,7 @@ from .factories import FAMILIES, Family, afresh, facts, on_file
 
 EVERY = os.environ.get("FACTORIES") == "all"
 HERE = [name for name, family in FAMILIES.items() if EVERY or family.library in ("torch", "x_transformers")]
-SLOW = ("LSTM", "bidirectional GRU", "LSTM with projections", "encoder and decoder")  # a minute each
+SLOW = ("LSTM", "bidirectional GRU", "LSTM with projections", "encoder and decoder", "Transformer")  # a minute each
 RUN = [name for name in HERE if EVERY or name not in SLOW]
 SOME = 3  # random points, beside those at the edges
 
