@@ -323,6 +323,15 @@ def test_fields_are_tried_together_and_then_by_halves() -> None:
     assert unmoved({}, same) == {}
 
 
+def test_in_a_part_that_is_not_given_nothing_follows() -> None:
+    """The text of Mistral 3 has heads of 128 by default, and of E/A = 5,120/32 = 160 where a config gives that part."""
+    config = {"model_type": "mistral3", "architectures": ["Mistral3Model"]}
+    known, torchs = find(config), made(config)
+    assert known is not None
+    assert torchs is not None
+    assert opened("x", known).params.value() == sum(map(prod, torchs[1].stored().values())) > 0
+
+
 def test_a_field_that_is_made_of_sizes_is_not_taken_for_the_usual_one_at_others() -> None:
     """Laguna lists the heads of each layer, and a list that is given stays as it is where their number is another."""
     config = {"model_type": "laguna", "architectures": ["LagunaForCausalLM"]}

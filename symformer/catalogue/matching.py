@@ -99,8 +99,10 @@ def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
         if name not in fields and ("." not in name or name.partition(".")[0] in given):
             raise CatalogueError(f"it leaves out {name}")
     left = [name for name in entry.sizes if name not in numbers]
-    numbers |= {name: entry.sizes[name] for name in left if name not in entry.follows}
-    _follow(kept, numbers, [name for name in left if name in entry.follows])
+    # A part that is not given at all is as it usually is, and nothing in it follows.
+    follows = [n for n in left if n in entry.follows and ("." not in n or n.partition(".")[0] in given)]
+    numbers |= {name: entry.sizes[name] for name in left if name not in follows}
+    _follow(kept, numbers, follows)
     _check_depths(kept, fields, numbers)
     turned = _turned(kept, fields, numbers)
     stored = record(kept, turned, STORED)
