@@ -291,6 +291,17 @@ def test_where_a_field_changes_a_run_alone_what_is_stored_is_known() -> None:
     assert model.params.value() == sum(map(prod, torchs[1].stored().values())) > 0
     with pytest.raises(CatalogueError, match="what block_size of BigBirdForCausalLM change in a run is not in"):
         model.formula("flops")
+
+
+def test_what_the_catalogue_does_not_answer_is_read_with_the_sizes_that_it_has() -> None:
+    """Apertus takes E/A for the width of its heads by default, and the formula of what is kept has that width too."""
+    model = sf.model("hf:apertus")
+    assert D in model.formula("params").symbols
+    assert D in model.formula("activations", implementation="eager").symbols
+
+
+def test_a_field_of_another_sort_is_not_taken() -> None:
+    config = {"model_type": "big_bird", "architectures": ["BigBirdForCausalLM"], "num_hidden_layers": 2}
     assert find({**config, "block_size": "16"}) is None
 
 

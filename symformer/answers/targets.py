@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -147,7 +146,8 @@ def _of_type(target: Target) -> Model:
     shelved = shelf.of_type(target.name)
     if shelved is None:
         return trace(target.text).model
-    return opened(target.text, _found(target.text, {"model_type": target.name}, shelved))
+    find, config = shelved
+    return opened(target.text, _found(target.text, config, find))
 
 
 def _of_config(target: Target, options: Mapping[str, Any]) -> Model:
@@ -181,23 +181,35 @@ def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], 
 
 def _found(path: str, config: Mapping[str, Any], shelved: Find | None) -> Find:
     """What is known of a config by quantity: from the catalogue, from what was kept before, else off its code."""
+    from ..catalogue.shelf import HEAD
     from ..catalogue.store import Store
+    from ..catalogue.traced import STORED
+
+    known = shelved(STORED).config if shelved is not None else {}
+    # What is read off the code has the sizes that the catalogue has, this one too where a class leaves it to its code.
+    asked = {HEAD: known[HEAD], **config} if HEAD in known else config
 
     @cache
     def live() -> Find:
         from ..witness import records
 
-        return records(path, config)
+        return records(path, asked)
 
     @cache
     def find(quantity: str) -> Record:
+        why = ""
         if shelved is not None:
-            with suppress(CatalogueError):  # of a quantity that it knows nothing of
+            try:
                 return shelved(quantity)
-        store = Store(config)
+            except CatalogueError as error:  # a quantity that it knows nothing of
+                why = f"{error}; "
+        store = Store(asked)
         found = store.find(quantity)
         if found is None:
-            found = live()(quantity)
+            try:
+                found = live()(quantity)
+            except WitnessError as error:
+                raise WitnessError(f"{why}{error}") from None
             store.keep(quantity, found)
         return found
 

@@ -31,6 +31,7 @@ COMMON = "_common.json"  # and the names that the library's common code may ask 
 BESIDE = ("architectures", "model_type")  # fields that say which class it is, and not which structure
 LONGEST = 100  # characters of the name of a class, and of a type, which its file is called by
 TYPE = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*", re.IGNORECASE)
+HEAD = "head_dim"  # which many classes leave to their code, and read where a config gives it
 EACH = "layers"  # of a list of layers that repeats a pattern at any depth, that pattern
 
 
@@ -158,11 +159,17 @@ def classes() -> list[tuple[str, str]]:
     return sorted((name, model_type) for name, _, model_type in found)
 
 
-def of_type(model_type: str) -> Find | None:
-    """What the catalogue knows of a model type with no sizes of its own; None for one that it does not hold."""
+def of_type(model_type: str) -> tuple[Find, dict[str, Any]] | None:
+    """What the catalogue knows of a model type with no sizes of its own, and a config that has the same sizes.
+
+    None for a type that it does not hold.
+    """
     filed = filed_types().get(model_type)
     kept = on_shelf(filed.name, model_type) if filed is not None else None
-    return None if kept is None else finder(kept, Matched({}))
+    if kept is None:
+        return None
+    heads = {HEAD: kept.entry.sizes[HEAD]} if HEAD in kept.entry.follows and not kept.entry.part else {}
+    return finder(kept, Matched({})), {"model_type": model_type, **heads}
 
 
 def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:

@@ -21,7 +21,7 @@ from ..catalogue.codec import to_data
 from ..catalogue.matching import matched
 from ..catalogue.merging import short
 from ..catalogue.record import OPERATIONS, Record, opened
-from ..catalogue.shelf import BESIDE, EACH, Kept, Shelved, finder, last, letters_of, part_of, read
+from ..catalogue.shelf import BESIDE, EACH, HEAD, Kept, Shelved, finder, last, letters_of, part_of, read
 from ..catalogue.store import versions
 from ..catalogue.traced import STORED, Traced
 from ..configs.known import INERT
@@ -43,7 +43,7 @@ DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and h
 DEEPER = 0.8  # how often of another depth, which a class may refuse whatever it is
 ENOUGH = 8  # of a class that refuses most of them
 SMALL = (1, 2, 3)  # where code often leaves something out
-HEAD, WIDTH = "head_dim", ("hidden_size", "num_attention_heads")  # the first is by custom the quotient of the others
+WIDTH = ("hidden_size", "num_attention_heads")  # of which the width of a head is by custom the quotient
 HEADS = (24, 40, 64)  # widths of a head at which that is tried
 FEW = 6  # layers of a trial: more tell no more of a field whose own value is tried from 1 up
 DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # at which a list of layers shows whether it repeats a pattern
