@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from math import prod
 from time import process_time
@@ -13,14 +13,14 @@ from sympy import Add, Expr, Integer, Mul, Symbol, floor
 from ..catalogue.traced import Traced
 from ..language.errors import SizeError, WitnessError
 from ..language.sizes import AtMost, Condition, Divides, Excludes
-from .drawing import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, UNSEEN_SMALL
+from .drawing import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, UNSEEN_SMALL, Multiples, odd
 from .fitting import Point
 from .moving import Sizes
 from .patterns import ROW
 from .points import frozen
-from .results import FROM, UP_TO, Bound
-from .samples import Samples
-from .settling import TRIES, star
+from .results import FROM, UP_TO, Bound, StartError
+from .samples import Samples, suspects
+from .settling import DRAWS, TRIES, star
 from .watching import Rows
 
 FRESH = 3  # random points that play no part in the fit and decide
@@ -30,6 +30,7 @@ NEAR = (512, 64, 8, 2, 1)  # lengths below all that are drawn, down to a single 
 # A length is so many times a size and so much more: blocks of a table, and the rows that it keeps for padding.
 MOST_TIMES, MOST_MORE = 64, 8
 BEYOND = (12, 60)  # by how much a size is larger where its bound is tried again
+DIFFERS = "at the sizes drawn the code stores something else"
 REFUSES = "the code takes no more"
 OVERFLOW = "overflow"  # what torch says of a tensor whose elements or bytes no 64-bit integer counts
 BATCH = "B"
@@ -67,12 +68,12 @@ class Checking:
 
     def fresh(self, component: Traced) -> list[Point]:
         """Random points at which every row is as predicted. Raises WitnessError where one is not, or too few build."""
-        widths, counts, first = self.sizes.widths, self.sizes.counts, self.first
+        widths, counts = self.sizes.widths, self.sizes.counts
         used = set(self.samples.seen)
         floors = {each for often in component.counts.values() for count in often for each in count.atoms(floor)}
         uneven = {name for name in counts if any(each.has(self.letters[name]) for each in floors)}
         checked: list[Point] = []
-        refused = False
+        refused: Point = {}  # the first that was
         for turn in range(FRESH * TRIES):
             # Values that played no part; heads and groups as before where the code refuses those.
             by = UNSEEN_RUN if self.samples.wanted.needs_run else UNSEEN
@@ -82,25 +83,17 @@ class Checking:
                 by = replace(by, widths=tuple(each + each // 20 for each in by.widths))
             if turn >= FRESH * TRIES // 2:
                 by = replace(by, groups=SETTLING.groups, heads=SETTLING.heads)
-            drawn = self.samples.draw(self.samples.origin(first), widths, by)
-            if turn >= FRESH * TRIES * 2 // 3:  # not all sizes at once
-                drawn |= {name: first[name] for name in widths if self.samples.random.random() < 0.5}
-            point = {**first, **{name: drawn[name] for name in widths}, **self.samples.reach(turn)}
-            for name in counts:
-                more = (
-                    first[name] * self.samples.random.choice((0, 1, 2, 3))
-                    if DEEP.search(name)
-                    else self.samples.random.choice((0, 1))
-                )
-                point[name] = first[name] + more + (self.samples.random.choice(ROW) if name in uneven else 0)
-            if self.samples.coincides(point, widths) or frozen(point) in used or not self.holds(component, point):
+            points = (self._fresh(turn, by, uneven) for _ in range(DRAWS))
+            point = next((each for each in points if frozen(each) not in used and self._plainly(component, each)), None)
+            if point is None:
                 continue
             if (decided := self.samples.decided(point)) is None:
-                refused = True
+                refused = refused or point
                 continue
             used.add(frozen(point))
             rows, total = decided
             if not self.agrees(component, point, rows):
+                self._kept(point, lambda at: self._found(component, at), DIFFERS)
                 raise WitnessError(f"the formula found does not hold at {dict(point)}, so it is not shown")
             if total is not None and total != (summed := sum(2 * prod(row) for row in rows.values())):
                 raise WitnessError(f"torch counts {total:,} at {dict(point)}, and the rows come to {summed:,}")
@@ -108,10 +101,56 @@ class Checking:
             if len(checked) == FRESH:
                 return checked
         if widths or counts:
-            raise WitnessError(
-                f"only {len(checked)} fresh configs could be built to check the formula: {self.samples.last}"
-            )
+            last = self.samples.last
+            self._kept(refused, lambda at: self.samples.rows(at) is not None, last)
+            raise WitnessError(f"only {len(checked)} fresh configs could be built to check the formula: {last}")
         return checked
+
+    def _fresh(self, turn: int, by: Multiples, uneven: Set[str]) -> Point:
+        """A random point of other sizes than those that were fitted to; late turns change some of them only."""
+        widths, first, random = self.sizes.widths, self.first, self.samples.random
+        drawn = self.samples.draw(self.samples.origin(first), widths, by)
+        if turn >= FRESH * TRIES * 2 // 3:
+            drawn |= {name: first[name] for name in widths if random.random() < 0.5}
+        point = {**first, **{name: drawn[name] for name in widths}, **self.samples.reach(turn)}
+        for name in self.sizes.counts:
+            more = first[name] * random.choice((0, 1, 2, 3)) if DEEP.search(name) else random.choice((0, 1))
+            point[name] = first[name] + more + (random.choice(ROW) if name in uneven else 0)
+        return point
+
+    def _plainly(self, component: Traced, point: Point) -> bool:
+        """Whether all sizes differ, and what has to divide a product divides one of its factors.
+
+        Code that takes G times the whole part of E/A has less where A divides no more than EG.
+        """
+        if self.samples.coincides(point, self.sizes.widths) or not self.holds(component, point):
+            return False
+        numbers = self._numbers(point)
+        for each in component.conditions:
+            if isinstance(each, Divides) and isinstance(each.dividend, Mul):
+                divisor = each.divisor.xreplace(numbers)
+                if not any(factor.xreplace(numbers) % divisor == 0 for factor in each.dividend.args):
+                    return False
+        return True
+
+    def _found(self, component: Traced, point: Point) -> bool:
+        """Whether the code takes a point that the formula does, and every row is as predicted."""
+        return self.holds(component, point) and self.samples.rows(point) is not None and self.agrees(component, point)
+
+    def _kept(self, point: Point, fine: Callable[[Point], bool], why: str) -> None:
+        """Raise StartError for a size that a point is fine without: the size at its start, and all others as drawn."""
+        if self.samples.wanted.needs_run:
+            return
+        moved = [n for n in self.sizes.widths if n in point and odd(n) and point[n] != self.samples.start.get(n)]
+        start = {name: self.samples.start[name] for name in moved if name in self.samples.start}
+        if not start or not fine({**point, **start}):
+            return
+
+        def free(names: Sequence[str]) -> bool:
+            return fine({**point, **{name: start[name] for name in start if name not in names}})
+
+        for name in suspects([*start], free):
+            raise StartError(name, start[name], why)
 
     def holds(self, component: Traced, point: Point, beside: Mapping[str, Symbol] = NOTHING) -> bool:
         """Whether a point keeps to all conditions that are known, of the formula's sizes and of some beside these."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import lcm
 from random import Random
 
-from ..language.symbols import LETTERS
+from ..language.symbols import LETTERS, SYMBOLS
 from .fitting import Point
 
 # Such a field is made small while the shapes are found, if the code takes it.
@@ -23,6 +23,7 @@ BLOCK = re.compile(r"(chunk|block)_size$")  # of tokens that are read together
 IMAGE = re.compile(r"(image|img|input)_size$")  # in whole patches
 # What a formula has to be in: vocabulary, widths, layers and heads, by their letters or by a name that says so.
 _USUAL = {name for letter in ("V", "E", "H", "L", "L_enc", "L_dec", "A", "G") for name in LETTERS[letter].config}
+ALPHABET = frozenset(SYMBOLS)  # before any field becomes a symbol of its own
 _SAYS_SO = re.compile(r"(^|_)(heads|layers|ffn_dim)$")
 
 
@@ -30,6 +31,11 @@ def usual(name: str) -> bool:
     """Whether a field is a size that a formula has to be in; it is never kept at its number to save the rest."""
     last = ENTRY.sub("", name.rpartition(".")[2])
     return last in _USUAL or bool(_SAYS_SO.search(last))
+
+
+def odd(name: str) -> bool:
+    """Whether a size may stay at its number to save the rest."""
+    return name not in ALPHABET and not usual(name) and name != ""
 
 
 @dataclass(frozen=True)

@@ -63,9 +63,16 @@ class Placing:
                 found[name] = {
                     field: value
                     for field, value in part.to_dict().items()
-                    if isinstance(value, (bool, float, str)) and bare.get(field) != value and not field.startswith("_")
+                    if (isinstance(value, (bool, float, str)) or _few(value) or field in part.sub_configs)
+                    and bare.get(field) != value
+                    and not field.startswith("_")
                 } | {"model_type": part.model_type}
         return found
+
+
+def _few(value: Any) -> bool:
+    """Whether a field lists a few names or places, as those of the stages that are given back."""
+    return isinstance(value, (list, tuple)) and len(value) <= STAGES and all(type(each) in (str, int) for each in value)
 
 
 def whole_numbers(config: Any) -> dict[str, int]:

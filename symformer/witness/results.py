@@ -16,6 +16,7 @@ from ..models.model import Model
 from ..models.provenance import Pinned
 from .fitting import Point, UnfitError, monomial
 
+OTHERWISE = "the code does otherwise there than at the sizes that were drawn"
 FROM, UP_TO = "the trace holds from there on", "the trace holds up to there"
 
 
@@ -32,10 +33,12 @@ class MeetingError(WitnessError):
 
 
 class StartError(WitnessError):
-    """A formula that does not hold where one of its sizes starts."""
+    """A formula that holds where one of its sizes stays where it starts, and not where it does not."""
 
-    def __init__(self, size: str, start: int) -> None:
-        super().__init__(f"the code does otherwise there than at the sizes that were drawn, and {start} is its own")
+    def __init__(
+        self, size: str, start: int, why: str = "the code does otherwise there than at the sizes drawn"
+    ) -> None:
+        super().__init__(f"{why}, and {start} is its own")
         self.size = size
 
 

@@ -49,6 +49,7 @@ FEW = 6  # layers of a trial: more tell no more of a field whose own value is tr
 DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # at which a list of layers shows whether it repeats a pattern
 TRIALS = 8  # draws of all sizes, in which a size that follows from others shows which
 TIMES = (2, 3, 4, 6)  # what each size is then multiplied by: quotients stay whole
+PATIENCE = 400  # seconds of this process for what a structure stores: nobody waits for a census
 MOST = 8  # switches that meet in pairs are read in pairs, so many of these at most
 
 Structure = tuple[Mapping[str, Any], Mapping[str, Record]]  # the switches that are turned, and the records
@@ -131,7 +132,7 @@ class Shelving:
         fields = self.given | self.trials.filled(turned)
         like = self._like(fields) if turned else None
         given = self.trials.fields(fields)
-        traced = trace_source(self.source, given, self.target, like=like)
+        traced = trace_source(self.source, given, self.target, like=like, limit=PATIENCE)
         self.traced = self.traced or traced
         find = records_in(traced, given)
         found = {STORED: find(STORED)}

@@ -11,7 +11,6 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -41,7 +40,7 @@ from .points import Build, Points, session, weights_at
 from .raised import sentence
 from .results import Trace, UnbuiltError
 from .runs import RUNS, Runner
-from .samples import Samples
+from .samples import LIMIT, Samples
 from .session import silence
 from .tracing import Tracer
 
@@ -55,8 +54,7 @@ def trace_type(model_type: str, head: str = "") -> Trace:
     Raises WitnessError and UnknownNameError.
     """
     traced = trace_source(of_head(model_type, head), {}, HF + model_type)
-    with suppress(SizeError):  # one whose own sizes break a condition, which says so wherever it is used
-        records_in(traced, {})  # held to what it stores as it is
+    records_in(traced, {})  # held to what it stores as it is
     return traced
 
 
@@ -97,7 +95,11 @@ def records_in(traced: Trace, fields: Mapping[str, Any], said: tuple[str, ...] =
             return replace(kept, lifted=component)
         return replace(kept, traced=replace(cast(Traced, component), measure=None, lifted=None))
 
-    if (value := opened(target, find).params.value()) != stored:
+    try:
+        value = opened(target, find).params.value()
+    except SizeError:  # its own sizes break a condition, which says so wherever it is asked for its numbers
+        return find
+    if value != stored:
         raise WitnessError(f"{source.name} stores {stored:,} parameters at {target}, and the formula gives {value:,}")
     return find
 
@@ -113,11 +115,17 @@ def _fields(config: Mapping[str, Any], path: str, source: Source) -> dict[str, A
 
 
 def trace_source(
-    source: Source, fields: Mapping[str, Any], target: str, idle: tuple[str, ...] = (), like: Trace | None = None
+    source: Source,
+    fields: Mapping[str, Any],
+    target: str,
+    idle: tuple[str, ...] = (),
+    like: Trace | None = None,
+    limit: float = LIMIT,
 ) -> Trace:
     """The trace of a class of transformers, around a config with some fields, some of which it ignores.
 
-    It has the products of another structure that it is ``like``, where that has the same sizes. Raises WitnessError.
+    It has the products of another structure that it is ``like``, where that has the same sizes. What is stored has to
+    be found within a limit of seconds of this process. Raises WitnessError.
     """
     import transformers
 
@@ -140,7 +148,7 @@ def trace_source(
         except Exception as error:  # the class itself refuses its own default config
             more = "" if fields else "; a published config.json may give what its default leaves out"
             raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}{more}") from None
-        samples = Samples(weights_at(build), start)
+        samples = Samples(weights_at(build), start, limit=limit)
         stem = f"{HF}{source.model_type}".replace(":", "-")
         traced = Tracer(samples, letters, stem=stem).trace(target, f"{source.name} of transformers, traced")
         runner = replace(hf_runner(build, start, source), ignored=idle)

@@ -18,11 +18,11 @@ from sympy import Add, Expr, Integer, Symbol, fraction, together
 from ..catalogue.traced import Class, Traced
 from ..language.errors import UnknownNameError, WitnessError
 from ..language.sizes import AtMost, Condition, Divides, Equals, without_implied
-from ..language.symbols import RANK, SYMBOLS
+from ..language.symbols import RANK
 from ..models.model import Model
 from ..models.provenance import Pinned, Place, Provenance, Reading
 from .checking import Checking
-from .drawing import DEEP, usual
+from .drawing import DEEP, odd, usual
 from .fitting import UnfitError
 from .measure import releases
 from .moving import Moving
@@ -33,7 +33,6 @@ from .settling import Settling, first_points, star
 
 MEETINGS = 3  # draws in which two formulas may meet by chance before that is no chance
 DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: more where layers come in patterns
-ALPHABET = frozenset(SYMBOLS)  # before any field becomes a symbol of its own
 
 Letters = Callable[[Sequence[str]], Mapping[str, Symbol]]
 
@@ -90,10 +89,10 @@ class Tracer:
             except StartError as error:
                 held[error.size] = Pinned(error.size, samples.start[error.size], str(error))
             except UnfitError as error:
-                odd = next(filter(_odd, reversed(error.moves)), "")
-                if odd not in samples.start or odd in {*held, *samples.draws}:
+                stays = next(filter(odd, reversed(error.moves)), "")
+                if stays not in samples.start or stays in {*held, *samples.draws}:
                     raise
-                held[odd] = Pinned(odd, samples.start[odd], str(error))
+                held[stays] = Pinned(stays, samples.start[stays], str(error))
 
     def _trace(self, target: str, title: str, depth: int, begun: float, held: Mapping[str, Pinned]) -> Trace:
         samples, wanted = self.samples, self.samples.wanted
@@ -124,9 +123,9 @@ class Tracer:
         loose = probing.conditions()
         for each in loose:
             name = next((n for n, symbol in letters.items() if isinstance(each, AtMost) and each.high == symbol), "")
-            if isinstance(each, AtMost) and 0 < samples.start.get(name, 0) < each.low and _odd(name):
+            if isinstance(each, AtMost) and 0 < samples.start.get(name, 0) < each.low and odd(name):
                 raise StartError(name, samples.start[name])
-        if _odd(name := probing.unlike()) and name not in held:
+        if odd(name := probing.unlike()) and name not in held:
             raise StartError(name, samples.start[name])
         probed = replace(found, conditions=(*found.conditions, *loose))
         bounds = checking.bounds(probed)
@@ -184,11 +183,6 @@ class Tracer:
             if {name, *tie.powers} <= letters.keys():
                 found.append(Equals(letters[name], tie.expr(letters), "the trace holds with no other"))
         return found
-
-
-def _odd(name: str) -> bool:
-    """Whether a size may stay at its number to save the rest."""
-    return name not in ALPHABET and not usual(name) and name != ""
 
 
 def whole_conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:
