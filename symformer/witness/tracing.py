@@ -28,6 +28,7 @@ from .measure import releases
 from .moving import Moving
 from .probing import Probing
 from .results import MeetingError, OutOfTimeError, StartError, Trace, UnbuiltError, UncountedError
+from .rounding import rounded_down
 from .samples import SEED, Samples
 from .settling import Settling, first_points, star
 
@@ -106,19 +107,21 @@ class Tracer:
         totals = settling.counts(classes)
         kept = {settling.letters[n.name]: Integer(n.value) for n in pinned if n.name in settling.letters}
         totals = {(path, tuple(dim.xreplace(kept) for dim in shape)): count for (path, shape), count in totals.items()}
-        every = {dim for _, shape in totals for dim in shape} | {n for group in totals.values() for n in group}
         moving = {*sizes.widths, *sizes.counts}
         letters = {name: symbol for name, symbol in settling.letters.items() if name in moving}
         found = Traced(
             title=title,
             stem=self.stem or target.replace(":", "-"),
             counts=totals,
-            conditions=whole_conditions(every),
+            conditions=_conditions(totals),
             quantity=wanted.quantity,
             states=frozenset(path for path, _ in totals if wanted.state(path)),
         )
         checking = Checking(samples, sizes, first, letters)
         checked = checking.fresh(found)
+        if not wanted.held:
+            found = rounded_down(checking, found, checked)
+            found = replace(found, conditions=_conditions(found.counts))
         probing = Probing(checking, found, self._named)
         loose = probing.conditions()
         for each in loose:
@@ -135,7 +138,7 @@ class Tracer:
         named = self._named([*known, *(each.limit for each in bounds), *samples.ties, *(each.name for each in pinned)])
         ends = [each.condition({**named, **letters}) for each in bounds]
         conditions = without_implied((*probed.conditions, *edges, *ends, *self._held(pinned, named)))
-        used = {symbol for each in every for symbol in each.free_symbols}
+        used = {symbol for each in _exprs(found.counts) for symbol in each.free_symbols}
         used |= {symbol for each in (*loose, *edges, *ends) for symbol in each.symbols}
         names = {symbol: name for name, symbol in named.items()}
         places = {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)}
@@ -183,6 +186,15 @@ class Tracer:
             if {name, *tie.powers} <= letters.keys():
                 found.append(Equals(letters[name], tie.expr(letters), "the trace holds with no other"))
         return found
+
+
+def _exprs(counts: Mapping[Class, tuple[Expr, ...]]) -> set[Expr]:
+    """Every dimension and every number of layers."""
+    return {dim for _, shape in counts for dim in shape} | {n for group in counts.values() for n in group}
+
+
+def _conditions(counts: Mapping[Class, tuple[Expr, ...]]) -> tuple[Condition, ...]:
+    return whole_conditions(_exprs(counts))
 
 
 def whole_conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:

@@ -1,0 +1,70 @@
+"""Quotients of sizes that the code rounds down: an image is cut into as many whole patches as it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from random import Random
+
+from sympy import Add, Expr, Mul, Pow, Symbol, expand, floor
+
+from ..catalogue.traced import Traced
+from .checking import Checking
+from .fitting import Point
+from .samples import SEED
+
+ENOUGH = 3  # points at which one size is no multiple of the other
+
+Quotient = tuple[Symbol, Symbol]  # above, below
+
+
+def rounded_down(checking: Checking, found: Traced, checked: Iterable[Point]) -> Traced:
+    """A formula with the whole part of each quotient that the code takes that of, so that nothing has to divide it."""
+    exprs = {each for (_, shape), often in found.counts.items() for each in (*shape, *often)}
+    for quotient in sorted({pair for each in exprs for pair in _quotients(each)}, key=str):
+        counts = {
+            (path, tuple(_whole_part(dim, quotient) for dim in shape)): tuple(_whole_part(n, quotient) for n in often)
+            for (path, shape), often in found.counts.items()
+        }
+        tried = replace(found, counts=counts)
+        if _holds(checking, tried, quotient, checked):
+            found = tried
+    return found
+
+
+def _holds(checking: Checking, tried: Traced, quotient: Quotient, checked: Iterable[Point]) -> bool:
+    """Whether every row is as predicted wherever one size is no multiple of the other, and the code takes that."""
+    names = {letter: name for name, letter in checking.letters.items()}
+    above, below = (names[letter] for letter in quotient)
+    draw, held = Random(SEED), 0
+    for point in checked:
+        for _ in range(ENOUGH):
+            if point[below] < 2:
+                continue
+            other = {**point, above: point[above] + draw.randrange(1, point[below])}
+            if (rows := checking.samples.really(other)) is None:
+                continue
+            if not checking.agrees(tried, other, rows):
+                return False
+            held += 1
+    return held >= ENOUGH
+
+
+def _quotients(expr: Expr) -> Iterable[Quotient]:
+    """The sizes of which one stands above the line as often as the other below it, in some product of a sum."""
+    for term in Add.make_args(expand(expr)):
+        powers = term.as_powers_dict()
+        below = [each for each, power in powers.items() if isinstance(each, Symbol) and power.is_negative]
+        for each in below:
+            yield from ((other, each) for other in term.free_symbols if powers[other] == -powers[each])
+
+
+def _whole_part(expr: Expr, quotient: Quotient) -> Expr:
+    """The same with the whole part of a quotient wherever a product has the quotient."""
+    above, below = quotient
+    terms = []
+    for term in Add.make_args(expand(expr)):
+        powers = term.as_powers_dict()
+        often = powers[above] if powers[above] == -powers[below] else 0
+        terms.append(Mul(term, Pow(below / above, often), Pow(floor(above / below), often)) if often else term)
+    return Add(*terms) if any(each.has(floor) for each in terms) else expr
