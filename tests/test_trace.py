@@ -26,7 +26,7 @@ import symformer as sf
 from symformer import architectures
 from symformer.catalogue.traced import MEASURED
 from symformer.commands.cli import cli
-from symformer.language.errors import SizeError, WitnessError
+from symformer.language.errors import WitnessError
 from symformer.language.notation.text import text
 from symformer.language.symbols import (
     SYMBOLS,
