@@ -143,14 +143,11 @@ class Checking:
             return
         moved = [n for n in self.sizes.widths if n in point and odd(n) and point[n] != self.samples.start.get(n)]
         start = {name: self.samples.start[name] for name in moved if name in self.samples.start}
-        if not start or not fine({**point, **start}):
-            return
-
-        def free(names: Sequence[str]) -> bool:
-            return fine({**point, **{name: start[name] for name in start if name not in names}})
-
-        for name in suspects([*start], free):
-            raise StartError(name, start[name], why)
+        stays = next((name for name in start if fine({**point, name: start[name]})), "")
+        if not stays and start and fine({**point, **start}):  # several have to
+            stays = next(iter(suspects([*start], lambda free: fine({**point, **_without(start, free)}))), "")
+        if stays:
+            raise StartError(stays, start[stays], why)
 
     def holds(self, component: Traced, point: Point, beside: Mapping[str, Symbol] = NOTHING) -> bool:
         """Whether a point keeps to all conditions that are known, of the formula's sizes and of some beside these."""
@@ -309,3 +306,8 @@ class Checking:
             ):
                 return [Bound(length, name, times, more, why.partition(":")[0])]
         return [Bound(length, "", 0, most, why)]
+
+
+def _without(point: Point, names: Sequence[str]) -> dict[str, int]:
+    """The sizes of a point that are none of these."""
+    return {name: value for name, value in point.items() if name not in names}

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from math import lcm
+from itertools import chain, count
+from math import gcd, lcm
 from random import Random
 
 from ..language.symbols import LETTERS, SYMBOLS
@@ -50,6 +51,11 @@ class Multiples:
     rows: range
     last: bool  # of the lengths that can be drawn, whether only the last two
 
+    @property
+    def divisors(self) -> list[int]:
+        """What divides all widths drawn, and is as far from what others draw as the groups are."""
+        return [n for n in range(2, gcd(*self.widths) + 1) if gcd(*self.widths) % n == 0 and n % self.groups[0] == 0]
+
     def drawn(self, lengths: Sequence[int]) -> Sequence[int]:
         """Which of these lengths are drawn from."""
         return lengths[-2:] if self.last else lengths[:-2]
@@ -62,8 +68,10 @@ class Multiples:
         Some are drawn from ``draws`` instead; those that only repeat something are made a few more.
         """
         point = dict(base)
+        lists: dict[str, set[int]] = {}  # what the entries of a list are so far, which all differ
         for name in widths:
             word = name.rpartition(".")[2]
+            siblings = lists.setdefault(ENTRY.sub("", name), set()) if ENTRY.search(name) else set()
             if name in draws:
                 point[name] = random.choice(self.drawn(draws[name]))
             elif name in repeats:
@@ -75,18 +83,27 @@ class Multiples:
             elif re.search(r"^[GK]$|kv|key_value|group|per_tok|top_?k$", word) and not re.search(
                 r"dim|rank|size|lora", word
             ):
-                point[name] = base[name] * random.choice(self.groups)
+                point[name] = _drawn(random, base[name], self.groups, siblings)
             elif re.search(r"^A$|head", word) and not re.search(r"dim|size", word):
-                point[name] = base[name] * random.choice(self.heads)
+                point[name] = _drawn(random, base[name], self.heads, siblings, self.divisors)
             else:
                 heads = (value for other, value in base.items() if re.search(r"num.*heads|n_heads?$", other))
                 whole = lcm(base[name], *heads) if re.search(r"hidden_size$|d_model|n_embd", word) else base[name]
-                point[name] = whole * random.choice(self.widths)
+                point[name] = _drawn(random, whole, self.widths, siblings)
+            siblings.add(point[name])
         for name in widths:  # an image is cut into whole patches
             patch = IMAGE.sub("patch_size", name)
             if patch != name and patch in point:
                 point[name] = point[patch] * random.choice(self.patches)
         return point
+
+
+def _drawn(random: Random, size: int, times: Sequence[int], others: Set[int], spare: Sequence[int] = ()) -> int:
+    """A multiple of a size that is none of some others; where all these are taken, a spare or a larger one."""
+    for offered in chain((times, spare), ([each * more for each in times] for more in count(2))):
+        if free := [size * each for each in offered if size * each not in others]:
+            return random.choice(free)
+    raise AssertionError
 
 
 SETTLING = Multiples(
