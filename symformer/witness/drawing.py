@@ -34,6 +34,12 @@ def usual(name: str) -> bool:
     return last in _USUAL or bool(_SAYS_SO.search(last))
 
 
+def divides(name: str) -> bool:
+    """Whether a field is by its name a number of heads, which divides a width."""
+    word = name.rpartition(".")[2]
+    return bool(re.search(r"^A$|head", word)) and not re.search(r"dim|size", word)
+
+
 def odd(name: str) -> bool:
     """Whether a size may stay at its number to save the rest."""
     return name not in ALPHABET and not usual(name) and name != ""
@@ -84,7 +90,7 @@ class Multiples:
                 r"dim|rank|size|lora", word
             ):
                 point[name] = _drawn(random, base[name], self.groups, siblings)
-            elif re.search(r"^A$|head", word) and not re.search(r"dim|size", word):
+            elif divides(name):
                 point[name] = _drawn(random, base[name], self.heads, siblings, self.divisors)
             else:
                 heads = (value for other, value in base.items() if re.search(r"num.*heads|n_heads?$", other))

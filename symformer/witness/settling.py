@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
+from math import lcm
 
 from sympy import Expr, Integer, Symbol, fraction, together
 
 from ..catalogue.traced import Class
 from ..language.errors import WitnessError
 from ..models.provenance import Pinned
-from .drawing import BLOCK, DEEP
+from .drawing import BLOCK, DEEP, divides
 from .fitting import SPARE, Point, UnfitError, fit
 from .moving import Sizes
 from .patterns import ROW, in_pattern
@@ -22,6 +23,7 @@ from .results import MeetingError, OutOfTimeError, UncountedError
 from .samples import Samples
 
 STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone: up first, as most code takes that
+TIMES = (1, 2, 3, 4)  # by which sizes are changed together
 DRAWS = 12  # at once, of which the first is taken whose sizes all differ
 TRIES = 6  # draws before a point that the code refuses is given up
 
@@ -95,7 +97,10 @@ class Settling:
                 if len({tuple(point[name] for name in moves) for point in sample}) >= wanted:
                     return
                 drawn = self.samples.draw(self.samples.origin(points[0]), widths)
-                some = {name: points[0][name] * self.samples.random.choice((1, 2, 3, 4)) for name in moves}
+                times = {name: self.samples.random.choice(TIMES) for name in moves}
+                if any(map(divides, moves)):  # and then what they divide is so many times as much as any
+                    times = {name: each if divides(name) else each * lcm(*TIMES) for name, each in times.items()}
+                some = {name: points[0][name] * each for name, each in times.items()}
                 if turn % 2:  # the sizes that matter alone, where the code refuses to move all of them at once
                     drawn = some
                 free = {name: drawn[name] for name in widths if name in drawn}
