@@ -354,12 +354,14 @@ class Shelving:
                 width, heads = (known.get(other) for other in WIDTH)
                 yield name, width / heads if width and heads and self._usual_heads() else None
                 continue
+            usual = {other: number for other, number in sizes.items() if other != name}
+            alone = [{**usual, other: 2 * number} for other, number in usual.items()]
+            every = [{other: number * draw.choice(TIMES) for other, number in usual.items()} for _ in range(TRIALS)]
             seen = []
-            for _ in range(TRIALS):
-                point = {other: number * draw.choice(TIMES) for other, number in sizes.items() if other != name}
+            for point in (usual, *alone, *every):
                 with suppress(Exception):  # whatever somebody's config raises of these
                     seen.append((point, whole_numbers(self.trials.config(point)).get(name)))
-            if all(value == sizes[name] for _, value in seen):
+            if seen and all(value == sizes[name] for _, value in seen):
                 continue
             offered = _quotients(name, known) if name in known else ()
             found = next((expr for expr in offered if _fits(expr, known, seen)), None)
@@ -506,10 +508,10 @@ def _quotients(name: str, letters: Mapping[str, Any]) -> Iterator[Expr]:
 
 
 def _fits(expr: Expr, letters: Mapping[str, Any], seen: Sequence[tuple[Mapping[str, int], Any]]) -> bool:
-    """Whether an expression is what was seen wherever it is whole, and that more than once."""
+    """Whether an expression is what was seen wherever it is whole: first of all where all sizes are as usual."""
     values = [(_is(expr, letters, at), value) for at, value in seen]
     whole = [(ours, theirs) for ours, theirs in values if isinstance(ours, Integer)]
-    return len(whole) > 1 and all(ours == theirs for ours, theirs in whole)
+    return len(whole) > 1 and values[0] == whole[0] and all(ours == theirs for ours, theirs in whole)
 
 
 def _is(expr: Expr, letters: Mapping[str, Any], point: Mapping[str, int]) -> Any:
