@@ -44,7 +44,7 @@ class Placing:
         for name, value in point.items():  # a list with an entry for each layer is as long as there are layers
             into, _, last = name.rpartition(".")
             scope = arguments[into] if into else arguments
-            for field, entries in scope.items() if DEEP.search(last) else ():
+            for field, entries in scope.items() if DEEP.search(last) and not ENTRY.search(last) else ():
                 if isinstance(entries, list) and len(entries) == self.start.get(name) and len(entries) > 1:
                     scope[field] = _repeated(field, entries, value)
         return arguments
