@@ -126,12 +126,13 @@ class Checking:
         if self.samples.coincides(point, self.sizes.widths) or not self.holds(component, point):
             return False
         numbers = self._numbers(point)
-        for each in component.conditions:
-            if isinstance(each, Divides) and isinstance(each.dividend, Mul):
-                divisor = each.divisor.xreplace(numbers)
-                if not any(factor.xreplace(numbers) % divisor == 0 for factor in each.dividend.args):
-                    return False
-        return True
+
+        def divided(factor: Expr, divisor: Expr) -> bool:
+            terms = (term.as_coeff_Mul()[1].xreplace(numbers) for term in Add.make_args(factor))
+            return all(term % divisor == 0 for term in terms)
+
+        products = (c for c in component.conditions if isinstance(c, Divides) and isinstance(c.dividend, Mul))
+        return all(any(divided(f, c.divisor.xreplace(numbers)) for f in c.dividend.args) for c in products)
 
     def _found(self, component: Traced, point: Point) -> bool:
         """Whether the code takes a point that the formula does, and every row is as predicted."""

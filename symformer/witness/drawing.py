@@ -117,5 +117,5 @@ SETTLING = Multiples(
 )
 # No value of one is a value of the other, or one of its STEPS: a formula that fits by chance does not fit the second.
 UNSEEN = Multiples((5, 10), (10, 20), (300, 420, 660), (84, 132), (4, 5), range(2000, 3999), last=True)
-UNSEEN_SMALL = replace(UNSEEN, widths=(10, 14, 22, 26, 34))  # for tensors of so many sizes that these overflow
+UNSEEN_SMALL = replace(UNSEEN, groups=(5,), heads=(5, 10), widths=(10, 50, 70, 110))  # where these overflow a tensor
 UNSEEN_RUN = replace(UNSEEN, widths=(100, 140, 220))  # smaller: a run multiplies more of them than a shape
