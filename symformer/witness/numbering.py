@@ -22,6 +22,7 @@ class Numbering:
     def __init__(self, last: bool) -> None:
         self.last = last  # whether the last word of a path is a name too, and not the operation that ran
         self.templates: set[Template] = set()
+        self.known: dict[int, tuple[Rows, Rows]] = {}  # rows as they were given, and as they are named
 
     def learn(self, rows: Rows, others: Iterable[Rows]) -> bool:
         """Whether larger models bring new numbers of names that were there; from now on these count copies."""
@@ -36,15 +37,20 @@ class Numbering:
         }
         new = found - self.templates
         self.templates |= new
+        if new:
+            self.known.clear()
         return bool(new)
 
     def rows(self, rows: Rows) -> Rows:
         """The same rows, each copy a member of a list. Raises WitnessError where two would have one name."""
         if not self.templates:
             return rows
+        if id(rows) in self.known:  # which are kept here, so that no others are at their place
+            return self.known[id(rows)][1]
         named = {self.path(path): shape for path, shape in rows.items()}
         if len(named) != len(rows):
             raise WitnessError("two names that differ in more than the number of a copy would be the same without it")
+        self.known[id(rows)] = rows, named
         return named
 
     def path(self, path: str) -> str:

@@ -169,6 +169,8 @@ class Runner:
         """A larger start of the sizes without which the longest lengths are refused, such as rows of positions."""
         shallow = {name: SHALLOW for name, size in begin.items() if DEEP.search(name) and size > SHALLOW}
         if not accepts(takes, {**begin, **shallow}):
+            if not accepts(takes, begin):
+                return {}
             shallow = {}
         longest = {**begin, **shallow, **{name: max(each) for name, each in drawn.items()}}
         if not drawn or accepts(takes, longest):
