@@ -1202,3 +1202,16 @@ def test_a_traced_model_is_compared_as_a_whole() -> None:
     assert compared.difference == 0
     with pytest.raises(WitnessError, match=r"hf:gpt2 was held against torch as it was traced, at 3 random configs"):
         sf.verify(traced.afresh("gpt2").model)
+
+
+def stepped(E: int, num_layers: int, step: int) -> nn.Module:
+    """Every so many layers a wider one: of a few layers one, whatever the step."""
+    return nn.ModuleList(nn.Linear(E, 2 * E if i % step == 1 else E, bias=False) for i in range(num_layers))
+
+
+def test_a_size_that_tells_only_where_there_are_more_layers_stays_at_its_number() -> None:
+    model = trace(stepped, {"E": 10, "num_layers": 12, "step": 4}).model
+    stored = sum(each.numel() for each in stepped(10, 12, 4).parameters())
+    assert model.params.value(E=10, num_layers=12) == 15 * 10**2 == stored  # 3 of the 12 count twice
+    with pytest.raises(sf.SymformerError, match="step=2 is not 4"):
+        model.params.value(E=10, num_layers=12, step=2)

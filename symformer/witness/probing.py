@@ -17,7 +17,7 @@ from ..catalogue.traced import Traced
 from ..language.sizes import AtMost, Condition, Differs, Divides
 from ..models.provenance import Pinned
 from .checking import BATCH, Checking
-from .drawing import usual
+from .drawing import DEEP, usual
 from .results import FROM
 from .samples import suspects
 
@@ -197,7 +197,7 @@ class Probing:
                 self.found.append(AtMost(least, self.letters[name], FROM))
 
     def _unseen(self) -> None:
-        """Each size that the formula has not, at a number that divides no other.
+        """Each size that the formula has not, at a number that divides no other, and at its half with more layers.
 
         Where that differs it has to divide a width, or else to stay as it is.
         """
@@ -205,13 +205,22 @@ class Probing:
         known = {*self.letters, *self.samples.ties, *self.samples.draws, *(each.name for each in pinned), BATCH}
         names = [n for n in self.first if n not in known and self._named(n)]
         odd = self._foreign()
+        deep = {name: 3 * self.first[name] for name in self.checking.sizes.counts if DEEP.search(name)}
 
-        def foreign(group: Sequence[str]) -> bool:
-            return self._like(dict.fromkeys(group, odd)) is True
+        def foreign(group: Sequence[str]) -> dict[str, int]:
+            return dict.fromkeys(group, odd)
 
-        for name in suspects(names, foreign):
-            if self._like({name: odd}) is not False:
-                continue
+        def half(group: Sequence[str]) -> dict[str, int]:
+            return {**deep, **{name: max(self.first[name] // 2, 1) for name in group}}
+
+        def telling(names: Sequence[str], point: Callable[[Sequence[str]], Mapping[str, int]]) -> list[str]:
+            found = suspects(names, lambda group: self._like(point(group)) is True)
+            return [name for name in found if self._like(point([name])) is False]
+
+        told = telling(names, foreign)
+        if self._like(deep):
+            told += telling([name for name in names if name not in told], half)
+        for name in told:
             multiple = next((n for n in self.widths if n not in self.samples.draws and self._divides(name, n)), "")
             if multiple:
                 self.found.append(Divides(self._letter(name), self.letters[multiple], OTHERWISE))

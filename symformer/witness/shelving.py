@@ -252,6 +252,7 @@ class Shelving:
         still = {name for name, held in idle.items() if held != ROTARY} | tokens.keys()
         others = {name: value for name, value in beside.items() if name not in still}
         switches = {name: self._switch(name, value) for name, value in others.items()}
+        made = self._made(sizes, switches)
         entry = Shelved(
             name=self.source.name,
             model_type=self.source.model_type,
@@ -262,8 +263,18 @@ class Shelving:
             sizes=sizes,
             follows=follows,
             nulls=tuple(name for name in follows if self._null(name)),
-            asked=tuple(dict.fromkeys((*(n for n in found if n not in follows), *self._asked((*sizes, *switches))))),
-            unsaid=tuple(dict.fromkeys((*self._unsaid((*sizes, *beside)), *self._made(sizes, switches)))),
+            asked=tuple(
+                dict.fromkeys(
+                    (
+                        *(name for name in found if name not in follows),
+                        *(name for name, taken in made.items() if taken),
+                        *self._asked((*sizes, *switches)),
+                    )
+                )
+            ),
+            unsaid=tuple(
+                dict.fromkeys((*self._unsaid((*sizes, *beside)), *(name for name, taken in made.items() if not taken)))
+            ),
             depths=self.depths,
             idle=idle | tokens,
             stored=stored,
@@ -309,13 +320,21 @@ class Shelving:
         apart = [{**few, **fields} for fields, _ in turns]
         return [few, *(apart if self.trials.told(self.trials.filled(whole)) is None else [whole])]
 
-    def _made(self, sizes: Mapping[str, int], switches: Mapping[str, Any]) -> Iterator[str]:
-        """The fields that a config makes of its sizes: given as they usually are, they are so at other sizes too."""
+    def _made(self, sizes: Mapping[str, int], switches: Mapping[str, Any]) -> dict[str, bool]:
+        """The fields that a config makes of its sizes where it leaves them out, and whether it takes them as given.
+
+        One that it does not take is given as it usually is at other sizes too.
+        """
+        made: dict[str, bool] = {}
         for size, number in sizes.items():
             with suppress(Exception):  # whatever somebody's config raises of it
                 before, other = self.trials.said({size: number}), self.trials.said({size: 2 * number})
                 beside = (name for name in switches if self.depths.get(part_of(name)) != size)
-                yield from (name for name in beside if name in other and other[name] != before.get(name))
+                for name in (name for name in beside if name in other and other[name] != before.get(name)):
+                    value = switches[name]
+                    taken = type(value) is int and self.trials.said({size: 2 * number, name: value})[name] == value
+                    made[name] = taken and made.get(name, True)
+        return made
 
     def _idle(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
         """The fields that change nothing, neither as usual nor with all switches turned, and what they hold."""
