@@ -58,8 +58,7 @@ class TextEmitter(CodeEmitter):
         bases = [factor.base if isinstance(factor, Power) else factor for factor in trees]
         letters = [base.symbol.name for base in bases if isinstance(base, Size)]
         letters += [base.letter for base in bases if isinstance(base, Label)]
-        called = any(isinstance(base, Call) for base in bases)
-        apart = any(len(name) > 1 or called for name in letters)
+        apart = any(len(name) > 1 for name in letters) or any(isinstance(base, Call) for base in bases)
         return ("·" if apart else "").join(factors)
 
     def times(self, factors: list[str]) -> str:
