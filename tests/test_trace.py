@@ -1215,3 +1215,16 @@ def test_a_size_that_tells_only_where_there_are_more_layers_stays_at_its_number(
     assert model.params.value(E=10, num_layers=12) == 15 * 10**2 == stored  # 3 of the 12 count twice
     with pytest.raises(sf.SymformerError, match="step=2 is not 4"):
         model.params.value(E=10, num_layers=12, step=2)
+
+
+def attending(E: int, Z: int, W: int, num_layers: int) -> nn.Module:
+    """Layer 9 sees all of Z places, and any other a window of W: all alike where both are 1."""
+    return nn.ModuleList(nn.Linear(E, 2 * (Z if i == 9 else W) - 1, bias=False) for i in range(num_layers))
+
+
+def test_fewer_layers_than_the_list_of_those_apart_needs_are_refused() -> None:
+    model = trace(attending, {"E": 6, "Z": 10, "W": 4, "num_layers": 12}).model
+    assert model.params.value(E=6, Z=10, W=4, num_layers=12) == 6 * (11 * 7 + 19)
+    for fewer in (3, 9):
+        with pytest.raises(sf.SymformerError, match=f"={fewer} .*is less than 10"):
+            model.params.value(E=6, Z=10, W=4, num_layers=fewer)

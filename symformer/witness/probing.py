@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from functools import partial
+from itertools import count, takewhile
 from math import gcd, prod
 
 from sympy import Integer, Symbol, cancel
@@ -24,6 +25,7 @@ from .samples import suspects
 # How much more than a multiple: the least that is none, and such as pairs and blocks of four or eight still divide.
 OFF = (1, 2, 3, 4, 8, 12)
 SMALL = 8  # up to here a size is tried one by one, where the formula does not hold at 1
+FAR = 64  # and up to here, where it does not hold there either
 DRAWN_ONLY = "the trace was checked at those only"
 OTHERWISE = "at others the code stores or multiplies something else"
 Named = Callable[[Sequence[str]], Mapping[str, Symbol]]
@@ -72,6 +74,10 @@ class Probing:
         if self.samples.wanted.needs_run and not self.samples.wanted.held:  # a run may do the same in other shapes
             return bool(self.checking.predicted(self.component, point) == sum(map(prod, rows.values())))
         return self.checking.agrees(self.component, point)
+
+    def _unlike(self, name: str, size: int) -> bool:
+        """Whether the formula is not known to hold where one size is another."""
+        return self._like({name: size}) is not True
 
     def _multiples(self) -> None:
         """Each size a little off the multiples drawn so far; where that differs, what it must be a multiple of."""
@@ -183,18 +189,23 @@ class Probing:
                     self.found.append(Differs(self.letters[left], self.letters[right], because))
 
     def _small(self) -> None:
-        """Each size at 1, where code often leaves something out; where that differs, the least that it can be."""
-        names = [n for n in (*self.widths, *self.checking.sizes.counts) if n not in self.samples.draws and n != BATCH]
-        names = [n for n in names if self.first[n] > 1 and n in self.letters]
+        """Each size at 1, where code often leaves something out; where that differs, the least that it can be.
+
+        Numbers of layers are tried among wide ones: where all widths are 1, layers of two kinds are alike.
+        """
+        drawn = {*self.samples.draws, BATCH}
 
         def ones(group: Sequence[str]) -> bool:
             return self._like(dict.fromkeys(group, 1)) is True
 
-        for name in suspects(names, ones):
-            wrong = [n for n in range(1, SMALL + 1) if self._like({name: n}) is False]
-            if wrong:
-                least = Integer(wrong[-1] + 1)
-                self.found.append(AtMost(least, self.letters[name], FROM))
+        for among in (self.widths, self.checking.sizes.counts):
+            names = [n for n in among if n not in drawn and self.first[n] > 1 and n in self.letters]
+            for name in suspects(names, ones):
+                wrong = [n for n in range(1, SMALL + 1) if self._like({name: n}) is False]
+                far = range(SMALL + 1, min(self.first[name], FAR) if wrong[-1:] == [SMALL] else 0)
+                wrong += takewhile(partial(self._unlike, name), far)  # on to where it holds
+                if wrong:
+                    self.found.append(AtMost(Integer(wrong[-1] + 1), self.letters[name], FROM))
 
     def _unseen(self) -> None:
         """Each size that the formula has not, at a number that divides no other, and at its half with more layers.
