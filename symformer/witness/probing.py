@@ -18,7 +18,7 @@ from ..catalogue.traced import Traced
 from ..language.sizes import AtMost, Condition, Differs, Divides
 from ..models.provenance import Pinned
 from .checking import BATCH, Checking
-from .drawing import DEEP, usual
+from .drawing import DEEP, divides, usual
 from .results import FROM
 from .samples import suspects
 
@@ -93,6 +93,9 @@ class Probing:
             between = self._between(name)
             rounded = not next(told, True) or any(self._like(each) is False for each in between)
             if not rounded and not any(map(self._refused, between)):
+                continue
+            if whole := next((n for n in self.widths if n != name and divides(name) and self._divides(name, n)), ""):
+                self.found.append(Divides(self.letters[name], self.letters[whole], DRAWN_ONLY))
                 continue
             divisor = next((self._letter(n) for n in self._others(name) if self._divides(n, name)), None)
             if divisor is None and not rounded:  # it refuses something else
