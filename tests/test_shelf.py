@@ -127,7 +127,7 @@ def test_what_is_on_the_shelf_is_what_torch_makes_of_a_config(name: str, model_t
 
 
 def test_there_is_something_on_the_shelf() -> None:
-    assert len(KNOWN) >= 300
+    assert len(KNOWN) >= 450
     for name, model_type in KNOWN:
         kept = shelf.on_shelf(name, model_type)
         assert kept is not None
