@@ -48,7 +48,7 @@ GOLDEN = [
     (V - E, "V - E", "V - E", "V - E", "V - E"),
     (Rational(1, 2) * E, "E/2", "E/2", r"\frac{E}{2}", "frac(E, 2)"),
     (Integer(50257) * E, "50257*E", "50,257E", "50{,}257 E", '"50,257" E'),
-    (ceiling(V / 64) * 64, "64*ceil(V/64)", "64ceil(V/64)", r"64 \left\lceil \frac{V}{64}\right\rceil", "64 ceil(frac(V, 64))"),  # noqa: E501
+    (ceiling(V / 64) * 64, "64*ceil(V/64)", "64·ceil(V/64)", r"64 \left\lceil \frac{V}{64}\right\rceil", "64 ceil(frac(V, 64))"),  # noqa: E501
     (3 * E * H * Min(1, floor(E * H / 64)), "3*E*H*min(floor(E*H/64), 1)", "3·E·H·min(floor(EH/64), 1)",
      r"3 E H \min(\left\lfloor \frac{E H}{64}\right\rfloor, 1)", "3 E H min(floor(frac(E H, 64)), 1)"),
     (floor(E / A), "floor(E/A)", "floor(E/A)", r"\left\lfloor \frac{E}{A}\right\rfloor", "floor(frac(E, A))"),

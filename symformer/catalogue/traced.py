@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from sympy import Expr, cancel
@@ -147,6 +147,12 @@ def unrun(stem: str, quantity: str) -> RuleError:
     )
 
 
+@lru_cache(maxsize=4096)  # the layers of a model are counted alike in every row
+def _times(copies: Expr, before: Expr) -> Expr:
+    """How many copies there are in each of those that are counted before."""
+    return cancel(copies / before)
+
+
 class Tree:
     """Scopes by path and count: a module for each word, and a repeated part for the words up to a star."""
 
@@ -161,7 +167,7 @@ class Tree:
         """
         if words.count("*") not in (len(counts), len(counts) - 1):
             raise WitnessError(f"{'.'.join(words)} has {len(counts)} numbers of copies")
-        each = (cancel(n / before) for before, n in zip((ONE, *counts), counts, strict=False))
+        each = (_times(n, before) for before, n in zip((ONE, *counts), counts, strict=False))
         scope, name = self.root, ""
         key: tuple[object, ...] = ()
         for place, word in enumerate(words):

@@ -49,7 +49,7 @@ class CodeEmitter(Emitter):
 
 
 class TextEmitter(CodeEmitter):
-    """Unicode for terminals: ``12LE² + 13LE``; a letter with a subscript, or beside a call, is kept apart by a dot."""
+    """Unicode for terminals: ``12LE² + 13LE``; a letter with a subscript, or a call, is kept apart by a dot."""
 
     def number(self, number: int) -> str:
         return f"{number:,}"
