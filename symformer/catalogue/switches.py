@@ -9,7 +9,6 @@ from typing import Any
 from sympy import Add, Expr, expand
 
 from ..language.errors import CatalogueError
-from ..models.model import Model
 from .shelf import Kept, record
 from .traced import STORED
 
@@ -47,4 +46,4 @@ def _stored(kept: Kept, turned: tuple[int, ...]) -> Expr:
     known = record(kept, turned, STORED)
     if known is None:
         raise CatalogueError(f"what these switches of {kept.entry.name} change together is not known")
-    return Model(target=kept.entry.name, component=known.counted).params.expanded
+    return known.counted.total

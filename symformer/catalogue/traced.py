@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
-from sympy import Expr, cancel
+from sympy import Add, Expr, Mul, cancel, expand
 
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
@@ -64,6 +64,11 @@ class Traced(Component):
     @property
     def about(self) -> str:
         return f"{self.title}: its formula is found from builds of its own code."
+
+    @property
+    def total(self) -> Expr:
+        """What all its rows come to, multiplied out: each as often as there are copies of it."""
+        return Add(*(expand(Mul(*shape, *often[-1:])) for (_, shape), often in self.counts.items()))
 
     def __copy__(self) -> Traced:
         return self
