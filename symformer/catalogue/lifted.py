@@ -12,7 +12,7 @@ from sympy import Expr
 
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
-from ..language.sizes import AtMost, Condition
+from ..language.sizes import AtMost, Condition, some_of_each
 from ..language.symbols import C, N_new, S
 from ..ledger.facts import Entry, Kind, Ledger
 from ..ledger.operations import Operations
@@ -63,7 +63,8 @@ class Lifted(Component):
     @property
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
         last = LAST.get(self.asked, S)
-        return tuple(dict.fromkeys(_moved(each, last) for each in self.conditions))
+        dims = {dim for _, entry in self.rows for tensor in (*entry.inputs, entry.output) for dim in tensor.shape}
+        return tuple(dict.fromkeys(_moved(each, last) for each in (*self.conditions, *some_of_each(dims))))
 
     @property
     def library(self) -> str:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
-from sympy import Add, Expr, Mul, cancel, expand
+from sympy import Add, Expr, Mul, cancel, expand, floor
 
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
-from ..language.sizes import Condition
+from ..language.sizes import Condition, some_of_each
 from ..ledger.facts import ONE, STATE, Entry, Kind, Ledger, Scope, Tensor, Weight
 from ..ledger.operations import Operations
 from ..quantities import quantity as find_quantity
@@ -53,9 +53,10 @@ class Traced(Component):
     def name(self) -> str:
         return self.stem
 
-    @property
+    @cached_property
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
-        return self.conditions
+        dims = {dim for _, shape in self.counts for dim in shape if dim.has(floor)}
+        return (*self.conditions, *some_of_each(dims))
 
     @property
     def library(self) -> str:

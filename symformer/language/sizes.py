@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 
-from sympy import Expr, Integer, Rational, S, Symbol, cancel, fraction
+from sympy import Expr, Integer, Rational, S, Symbol, cancel, floor, fraction
 
 from .arithmetic import MAX_INTEGER, fault, size
 from .errors import ArithmeticTextError, SizeError, UnknownNameError
@@ -289,6 +289,13 @@ def close(relations: Mapping[Symbol, Expr]) -> Relations:
         if target not in closed:
             settle(target)
     return {target: closed[target] for target in relations}
+
+
+def some_of_each(exprs: Iterable[Expr]) -> tuple[AtMost, ...]:
+    """That there is one at least wherever a formula takes the whole part of a quotient of two sizes."""
+    parts = {fraction(each.args[0]) for expr in exprs for each in expr.atoms(floor)}
+    found = [AtMost(below, above) for above, below in parts if above.is_Symbol and below.is_Symbol]
+    return tuple(sorted(found, key=str))
 
 
 def without_implied(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
