@@ -12,7 +12,7 @@ from itertools import chain, count
 from math import gcd, lcm
 from random import Random
 
-from ..language.symbols import LETTERS, SYMBOLS
+from ..language.symbols import LETTERED, LETTERS
 from .fitting import Point
 
 # Such a field is made small while the shapes are found, if the code takes it.
@@ -24,7 +24,6 @@ BLOCK = re.compile(r"(chunk|block)_size$")  # of tokens that are read together
 IMAGE = re.compile(r"(image|img|input)_size$")  # in whole patches
 # What a formula has to be in: vocabulary, widths, layers and heads, by their letters or by a name that says so.
 _USUAL = {name for letter in ("V", "E", "H", "L", "L_enc", "L_dec", "A", "G") for name in LETTERS[letter].config}
-ALPHABET = frozenset(SYMBOLS)  # before any field becomes a symbol of its own
 _SAYS_SO = re.compile(r"(^|_)(heads|layers|ffn_dim)$")
 
 
@@ -42,7 +41,7 @@ def divides(name: str) -> bool:
 
 def odd(name: str) -> bool:
     """Whether a size may stay at its number to save the rest."""
-    return name not in ALPHABET and not usual(name) and name != ""
+    return name not in LETTERED and not usual(name) and name != ""
 
 
 @dataclass(frozen=True)
