@@ -103,6 +103,9 @@ def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
     follows = [n for n in left if n in entry.follows and ("." not in n or n.partition(".")[0] in given)]
     numbers |= {name: entry.sizes[name] for name in left if name not in follows}
     _follow(kept, numbers, follows)
+    for name in numbers.keys() & kept.switches.keys():  # known at one number alone
+        if numbers[name] != kept.switches[name]:
+            raise _strange(name, numbers[name])
     _check_depths(kept, fields, numbers)
     turned = _turned(kept, fields, numbers)
     stored = record(kept, turned, STORED)

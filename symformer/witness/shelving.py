@@ -12,37 +12,32 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from math import prod
+from time import process_time
 from typing import Any, cast
 
 from sympy import Expr, Integer
 
 from ..catalogue.codec import to_data
-from ..catalogue.matching import matched
 from ..catalogue.merging import short
-from ..catalogue.record import OPERATIONS, Record, opened
-from ..catalogue.shelf import BESIDE, EACH, HEAD, Kept, Shelved, finder, last, letters_of, part_of, read
+from ..catalogue.record import OPERATIONS, Record
+from ..catalogue.shelf import BESIDE, EACH, HEAD, Shelved, last, letters_of, part_of, read
 from ..catalogue.store import versions
 from ..catalogue.traced import STORED, Traced
 from ..configs.known import INERT
-from ..language.errors import CatalogueError, SizeError, SymformerError, WitnessError
+from ..language.errors import SymformerError, WitnessError
 from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
-from ..models.model import Model
 from .asking import asked, common
 from .classes import Source
 from .drawing import DEEP, ENTRY, usual
 from .placing import PLACES, whole_numbers
+from .proving import Proving
 from .results import Trace
 from .settling import star
 from .sources import records_in, trace_source
-from .trying import OLDER, ROTARY, TOKENS, Trials, holds, lists, others
+from .trying import OLDER, ROTARY, Trials, holds, lists
 
 BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
-DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
-DEEPER = 0.8  # how often of another depth, which a class may refuse whatever it is
-ENOUGH = 8  # of a class that refuses most of them
-SMALL = (1, 2, 3)  # where code often leaves something out
 WIDTH = ("hidden_size", "num_attention_heads")  # of which the width of a head is by custom the quotient
 HEADS = (24, 40, 64)  # widths of a head at which that is tried
 FEW = 6  # layers of a trial: more tell no more of a field whose own value is tried from 1 up
@@ -50,6 +45,7 @@ DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # at which a list of layers shows whether it rep
 TRIALS = 8  # draws of all sizes, in which a size that follows from others shows which
 TIMES = (2, 3, 4, 6)  # what each size is then multiplied by: quotients stay whole
 PATIENCE = 400  # seconds of this process for what a structure stores: nobody waits for a census
+TURNING = 240  # seconds of this process after which no further switch is read
 MOST = 8  # switches that meet in pairs are read in pairs, so many of these at most
 
 Structure = tuple[Mapping[str, Any], Mapping[str, Record]]  # the switches that are turned, and the records
@@ -64,14 +60,17 @@ class Shelving:
         self.given = self._given()
         self.usual = self.trials.usual | self.given
         self.numbers = whole_numbers(self.trials.config(self.given))
+        self.proving = Proving(source, self.trials, self.given)
         self.traced: Trace | None = None  # as it usually is
         self.depths: dict[str, str] = {}  # by part, the field that says how many layers it has, where that is a size
+        self.until = 0.0  # of this process's time, when no further switch is read
         self.unrun = ""  # why nothing is known of what it does, where that is so
         self.left: dict[str, str] = {}  # what was left out, and why
 
     def kept(self) -> dict[str, Any]:
         """The entry, as a file holds it. Raises WitnessError where there is no formula, or it is wrong."""
         known = self._records({})
+        self.until = process_time() + TURNING
         turns = [turn for name in self._switches() if (turn := self._turn({name: not self.usual[name]}, known))]
         try:
             return self._proved(known, turns)
@@ -88,7 +87,7 @@ class Shelving:
         pairs = self._pairs(data, turns)
         data["turns"] += [self._short(turn, data["records"]) for turn in pairs]
         turns = turns + pairs
-        if least := self._least(read(data)):
+        if least := self.proving.least(read(data), self.few):
             data["entry"]["least"] = least
         why = ""
         for apart, held in ((False, turns), (True, turns), (True, [])):
@@ -97,13 +96,11 @@ class Shelving:
                 "turns": data["turns"][: len(held)],
             }
             try:
-                self._prove(read(tried))
+                return self.proving.proved(tried)
             except WitnessError as error:
                 why = str(error)
                 if held:
                     self.left[f"{self.source.name}, {len(held)} turns{', apart' * apart}"] = why
-            else:
-                return tried
             if not turns:
                 break
         raise WitnessError(why)
@@ -187,6 +184,8 @@ class Shelving:
         """The records with some switches turned; None where they cannot be kept beside the usual ones, and why."""
         why = ", ".join([self.source.name, *(f"{name}={value}" for name, value in fields.items())])
         try:
+            if process_time() > self.until:
+                raise WitnessError(f"{TURNING} seconds were over")
             config = self.trials.config(self.given | self.trials.filled(fields))
             if whole_numbers(config) != self.numbers:
                 raise WitnessError("it changes what other sizes are where a config leaves them out")
@@ -399,88 +398,8 @@ class Shelving:
         few = self.few | self.given | {name: self.usual[name] for name in kept.entry.asked if "." not in name}
         for (first, _), (second, _) in combinations(turns, 2):
             fields = {**first, **second}
-            if self._agrees(kept, few | fields) is not True and self.trials.told(few | fields) is not None:
+            if self.proving.agrees(kept, few | fields) is not True and self.trials.told(few | fields) is not None:
                 found.append((len(found) < MOST and self._turn(fields, known)) or (fields, {}))
-        return found
-
-    def _agrees(self, kept: Kept, point: Mapping[str, Any]) -> bool | None:
-        """Whether torch says the same of a config; None where there is no such model, or no answer."""
-        try:
-            fields = self.trials.fields(point)
-        except WitnessError:  # layers of no pattern, at another depth
-            return None
-        beside = {"model_type": self.source.model_type, "architectures": [self.source.name]}
-        try:
-            at = matched(kept, {**beside, self.source.part: fields} if self.source.part else {**fields, **beside})
-            if at is None or (told := self.trials.told(point)) is None:
-                return None
-            model = opened(self.source.name, finder(kept, at))
-            stored, multiplied = (sum(map(prod, rows.values())) for rows in told[:2])
-            if model.params.value() != stored:
-                return False
-            with suppress(CatalogueError):
-                flops = model.formula("flops").value(**{name: TOKENS[name] for name in _run(model)})
-                return not told[1] or flops == 2 * multiplied
-        except SizeError:
-            return None
-        return True
-
-    def _least(self, kept: Kept) -> dict[str, int]:
-        """The sizes that an entry is wrong at where they are small, and from where on it is not."""
-        given = {name: self.usual[name] for name in kept.entry.asked if "." not in name}
-        found = {}
-        for name in kept.entry.sizes:
-            wrong = [n for n in SMALL if self._agrees(kept, self.few | self.given | given | {name: n}) is False]
-            if wrong:
-                found[name] = wrong[-1] + 1
-        return found
-
-    def _prove(self, kept: Kept) -> None:
-        """Hold an entry to torch at random configs that it takes for its own: sizes, switches, and idle fields.
-
-        Raises WitnessError where it is wrong at one, or too few could be built.
-        """
-        draw, held = random.Random(self.source.name), 0
-        for _ in range(DRAWS):
-            point = self._drawn(draw, kept)
-            match self._agrees(kept, point):
-                case False:
-                    raise WitnessError(f"the entry of {self.source.name} is wrong at {point}")
-                case True:
-                    held += 1
-            if held == HELD:
-                return
-        if held >= ENOUGH:
-            return
-        raise WitnessError(f"the entry of {self.source.name} could be held to torch at {held} random configs only")
-
-    def _drawn(self, draw: random.Random, kept: Kept) -> dict[str, Any]:
-        """Some of the sizes, mostly as multiples of quotients of the usual, some switches turned, some idle fields."""
-        found: dict[str, Any] = {}
-        often = draw.choice((0.2, 0.4, 0.7))  # sizes that have to divide one another seldom do where all are drawn
-        fixed = {each["name"] for each in kept.records[STORED].get("reading", {}).get("pinned", ())}
-        for name, size in kept.entry.sizes.items():
-            if name in fixed and draw.random() < DEEPER:
-                continue
-            if DEEP.search(name) and draw.random() < DEEPER:
-                deep = [max(size // 4, 1), max(size // 2, 1), size // 2 + 1, size]
-                found[name] = draw.choice([1, 2, 3, 4, 5, 6, 7, 8] if draw.random() < 0.7 else deep)
-            elif draw.random() < often:
-                small = size if size < 16 else size // draw.choice((2, 4))
-                found[name] = small * draw.choice((1, 2, 3)) + (draw.choice((1, 2)) if draw.random() < 0.05 else 0)
-        turns = [turn.fields for turn in kept.turns if kept.entry.apart or draw.random() < 0.4]
-        for fields in draw.sample(turns, min(len(turns), 1)) if kept.entry.apart else turns:
-            found |= fields
-        for name in (*kept.entry.idle, *kept.entry.stored):
-            if draw.random() < 0.3 and (few := others(name, self.usual.get(name))):
-                found[name] = draw.choice(few)
-        for name in kept.switches:
-            if name in self.usual and draw.random() < 0.1:
-                found.setdefault(name, self.usual[name])
-        given = {name.partition(".")[0] for name in found}
-        for name in kept.entry.asked:
-            if "." not in name or name.partition(".")[0] in given:
-                found.setdefault(name, self.usual[name])
         return found
 
 
@@ -495,11 +414,6 @@ def _usual(config: Any, into: str = "") -> Iterator[str]:
             yield from _usual(value, f"{into}{name}.")
         elif usual(name) and (value if type(value) is int else isinstance(value, list) and not PLACES.search(name)):
             yield into + name
-
-
-def _run(model: Model) -> list[str]:
-    """The sizes of a run that its forward FLOPs have."""
-    return [str(size) for size in model.formula("flops").symbols if str(size) in TOKENS]
 
 
 def _moving(records: Iterator[Record]) -> set[str]:

@@ -1,0 +1,202 @@
+"""An entry of the catalogue held to torch, at random configs that it takes for its own.
+
+Where it is wrong, the config is made as usual field by field until no other is left to blame; what is left then may say
+nothing but its usual value.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from contextlib import suppress
+from math import prod
+from typing import Any
+
+from sympy import Integer
+
+from ..catalogue.codec import to_data
+from ..catalogue.matching import matched
+from ..catalogue.record import opened
+from ..catalogue.shelf import Kept, finder, read
+from ..catalogue.traced import STORED
+from ..language.errors import CatalogueError, SizeError, WitnessError
+from ..language.sizes import Equals
+from ..language.symbols import SYMBOLS
+from ..models.model import Model
+from ..models.provenance import Pinned
+from .classes import Source
+from .drawing import DEEP, usual
+from .trying import TOKENS, Trials, others
+
+DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
+DEEPER = 0.8  # how often of another depth, which a class may refuse whatever it is
+ENOUGH = 8  # of a class that refuses most of them
+SMALL = (1, 2, 3)  # where code often leaves something out
+WHY = "at another the class was seen to store or do something else"
+BLAMED = 6  # fields that may be kept as they usually are for an entry to hold
+
+
+class Proving:
+    """What torch says of the entries of one class."""
+
+    def __init__(self, source: Source, trials: Trials, given: Mapping[str, int]) -> None:
+        self.source, self.trials, self.given = source, trials, given
+        self.usual: Mapping[str, Any] = {**trials.usual, **given}
+
+    def proved(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """An entry as data, which holds with the fields kept as they usually are that it was wrong at.
+
+        Raises WitnessError where it is wrong all the same, or too few configs could be built.
+        """
+        found = dict(data)
+        for _ in range(BLAMED):
+            kept = read(found)
+            if (wrong := self._wrong(kept)) is None:
+                return found
+            blamed = self._blamed(kept, wrong)
+            if not blamed:
+                break
+            found = self._still(found, blamed)
+        raise WitnessError(f"the entry of {self.source.name} is wrong at {wrong}")
+
+    def agrees(self, kept: Kept, point: Mapping[str, Any]) -> bool | None:
+        """Whether torch says the same of a config; None where there is no such model, or no answer."""
+        try:
+            fields = self.trials.fields(point)
+        except WitnessError:  # layers of no pattern, at another depth
+            return None
+        beside = {"model_type": self.source.model_type, "architectures": [self.source.name]}
+        try:
+            at = matched(kept, {**beside, self.source.part: fields} if self.source.part else {**fields, **beside})
+            if at is None or (told := self.trials.told(point)) is None:
+                return None
+            model = opened(self.source.name, finder(kept, at))
+            stored, multiplied = (sum(map(prod, rows.values())) for rows in told[:2])
+            if model.params.value() != stored:
+                return False
+            with suppress(CatalogueError):
+                flops = model.formula("flops").value(**{name: TOKENS[name] for name in _run(model)})
+                return not told[1] or flops == 2 * multiplied
+        except SizeError:
+            return None
+        return True
+
+    def least(self, kept: Kept, few: Mapping[str, int]) -> dict[str, int]:
+        """The sizes that an entry is wrong at where they are small, and from where on it is not."""
+        given = {name: self.usual[name] for name in kept.entry.asked if "." not in name}
+        found = {}
+        for name in kept.entry.sizes:
+            wrong = [n for n in SMALL if self.agrees(kept, {**few, **self.given, **given, name: n}) is False]
+            if wrong:
+                found[name] = wrong[-1] + 1
+        return found
+
+    def _wrong(self, kept: Kept) -> dict[str, Any] | None:
+        """A random config that an entry takes for its own and is wrong at: sizes, switches and idle fields.
+
+        Raises WitnessError where too few could be built.
+        """
+        draw, held = random.Random(self.source.name), 0
+        for _ in range(DRAWS):
+            point = self._drawn(draw, kept)
+            match self.agrees(kept, point):
+                case False:
+                    return point
+                case True:
+                    held += 1
+            if held == HELD:
+                return None
+        if held >= ENOUGH:
+            return None
+        raise WitnessError(f"the entry of {self.source.name} could be held to torch at {held} random configs only")
+
+    def _blamed(self, kept: Kept, wrong: Mapping[str, Any]) -> str:
+        """The field that has to be as usual for an entry not to be wrong there; "" where that is a switch's doing.
+
+        Of several that have to meet: one that is known to change nothing, then a size that is not a usual one.
+        """
+        point = dict(wrong)
+        for name in wrong:
+            fewer = {other: value for other, value in point.items() if other != name}
+            if name not in kept.entry.asked and self.agrees(kept, fewer) is False:
+                point = fewer
+        left = [name for name in point if name not in kept.entry.asked or point[name] != self.usual[name]]
+        if {name for turn in kept.turns for name in turn.fields}.intersection(left):
+            return ""
+        idle = [name for name in left if name in kept.entry.idle or name in kept.entry.stored]
+        sizes = sorted((name for name in left if name in kept.entry.sizes), key=usual)
+        return next(iter((*idle, *sizes)), "")
+
+    def _still(self, data: Mapping[str, Any], name: str) -> dict[str, Any]:
+        """An entry for configs in which a field is as it usually is."""
+        entry = {
+            each: {field: said for field, said in value.items() if field != name} if each in _FIELDS else value
+            for each, value in data["entry"].items()
+        }
+        if usual(name) and name in entry["sizes"]:
+            entry["still"] = [*entry.get("still", ()), name]
+        value = self.usual[name]
+        return {
+            "entry": entry,
+            "switches": {**data["switches"], name: value},
+            "records": _all_held(data["records"], name, value),
+            "turns": [{**turn, "records": _all_held(turn["records"], name, value)} for turn in data["turns"]],
+        }
+
+    def _drawn(self, draw: random.Random, kept: Kept) -> dict[str, Any]:
+        """Some of the sizes, mostly as multiples of quotients of the usual, some switches turned, some idle fields."""
+        found: dict[str, Any] = {}
+        often = draw.choice((0.2, 0.4, 0.7))  # sizes that have to divide one another seldom do where all are drawn
+        fixed = {each["name"] for each in kept.records[STORED].get("reading", {}).get("pinned", ())}
+        for name, size in kept.entry.sizes.items():
+            if name in kept.switches or (name in fixed and draw.random() < DEEPER):
+                continue
+            if DEEP.search(name) and draw.random() < DEEPER:
+                deep = [max(size // 4, 1), max(size // 2, 1), size // 2 + 1, size]
+                found[name] = draw.choice([1, 2, 3, 4, 5, 6, 7, 8] if draw.random() < 0.7 else deep)
+            elif draw.random() < often:
+                small = size if size < 16 else size // draw.choice((2, 4))
+                found[name] = small * draw.choice((1, 2, 3)) + (draw.choice((1, 2)) if draw.random() < 0.05 else 0)
+        turns = [turn.fields for turn in kept.turns if kept.entry.apart or draw.random() < 0.4]
+        for fields in draw.sample(turns, min(len(turns), 1)) if kept.entry.apart else turns:
+            found |= fields
+        for name in (*kept.entry.idle, *kept.entry.stored):
+            if draw.random() < 0.3 and (few := others(name, self.usual.get(name))):
+                found[name] = draw.choice(few)
+        for name in kept.switches:
+            if name in self.usual and draw.random() < 0.1:
+                found.setdefault(name, self.usual[name])
+        given = {name.partition(".")[0] for name in found}
+        for name in kept.entry.asked:
+            if "." not in name or name.partition(".")[0] in given:
+                found.setdefault(name, self.usual[name])
+        return found
+
+
+_FIELDS = ("idle", "stored")  # of an entry, by what they hold
+
+
+def _all_held(records: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
+    return {quantity: _held(record, name, value) for quantity, record in records.items()}
+
+
+def _held(record: Mapping[str, Any], name: str, value: Any) -> Mapping[str, Any]:
+    """A record that holds where a size of its is this number alone."""
+    if name not in record["letters"]:
+        return record
+    kind = "traced" if "traced" in record else "lifted"
+    found, reading = record[kind], record.get("reading", {})
+    condition = to_data(
+        Equals(SYMBOLS[record["letters"][name]], Integer(value), f"the trace kept it at {value:,}: {WHY}")
+    )
+    pinned = to_data(Pinned(name, value, WHY))
+    return {
+        **record,
+        kind: {**found, "conditions": [*found.get("conditions", ()), condition]},
+        "reading": {**reading, "pinned": [*reading.get("pinned", ()), pinned]},
+    }
+
+
+def _run(model: Model) -> list[str]:
+    """The sizes of a run that its forward FLOPs have."""
+    return [str(size) for size in model.formula("flops").symbols if str(size) in TOKENS]
