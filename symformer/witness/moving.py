@@ -113,7 +113,11 @@ class Moving:
         return False
 
     def _tie_product(self, fixed: Sequence[str], base: Point) -> None:
-        """Of sizes that cannot change alone, one may follow the others: it is what a head's width usually does."""
+        """Of sizes that cannot change alone, one may follow the others: it is what a head's width usually does.
+
+        It may follow one other alone, where code says how wide a head is.
+        """
+        single: dict[str, Tie] = {}
         for name in sorted(fixed, key=lambda each: (usual(each), not re.search("dim|d_head", each))):
             powers = {}
             for other in fixed:
@@ -122,7 +126,13 @@ class Moving:
                     if other != name and name not in self.samples.ties and self.samples.rows(point) is not None:
                         powers[other] = power
                         break
-            if len(powers) > 1:
-                factor = base[name] / monomial(tuple(powers.items()), base)
-                self.samples.ties[name] = Tie(factor, powers)
+            if powers:
+                found = Tie(base[name] / monomial(tuple(powers.items()), base), powers)
+                if len(powers) > 1:
+                    self.samples.ties[name] = found
+                    return
+                single[name] = found
+        for name, tie in single.items():
+            if all(power > 0 for power in tie.powers.values()):
+                self.samples.ties[name] = tie
                 return
