@@ -19,7 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import symformer as sf
 from symformer.commands.cli import cli
-from symformer.language.errors import ConfigError, WitnessError
+from symformer.language.errors import ConfigError, SizeError, WitnessError
 
 Config = dict[str, Any]
 
@@ -150,12 +150,13 @@ def test_a_model_that_reads_pictures_multiplies_what_the_composed_one_does(quant
     assert theirs.expr != 0
 
 
-def test_a_model_that_reads_words_and_pictures_says_that_it_was_run_without_these() -> None:
+def test_a_model_that_reads_pictures_of_any_shape_says_that_it_was_run_without_these() -> None:
     """Patches of pictures are no tokens of a text, and are never counted as if they were."""
-    lines = CliRunner().invoke(cli, ["trace", "hf:git", "-q", "flops"]).stdout
-    assert "run without pixel_values: what the class does with these is not counted" in lines
-    assert "vocab_size" in lines
-    assert "vision_config" not in lines
+    found = sf.model("hf:qwen2_vl").formula("flops")
+    lines = CliRunner().invoke(cli, ["show", "hf:qwen2_vl", "-q", "flops"]).stdout
+    assert "run without pixel_values, pixel_values_videos: what the class does with these is not counted" in lines
+    assert not [size for size in map(str, found.symbols) if "vision" in size]
+    assert {"B", "S", "V"} <= {*map(str, found.symbols)}
 
 
 def test_a_model_that_reads_pictures_of_any_size_is_refused() -> None:
@@ -263,3 +264,23 @@ def test_a_part_that_a_class_fills_in_its_own_way_stays_so_at_other_sizes() -> N
         part, _, field = place.partition(".")
         numbers[letter] = getattr(getattr(config, part), field)
     assert found.model.params.value(**numbers) == theirs > 0
+
+
+class Sectioned(nn.Module):
+    """Heads of a width that its code says, as rotary positions in sections of their own have it."""
+
+    def __init__(self, E: int, A: int, H: int) -> None:
+        super().__init__()
+        if E != 6 * A:
+            raise ValueError(f"{E} is not {A} heads of 6")
+        self.query = nn.Linear(E, E)
+        self.gate = nn.Linear(E, A)
+        self.up = nn.Linear(E, H, bias=False)
+
+
+def test_a_width_that_follows_the_heads_moves_with_them() -> None:
+    """By hand: E = 6A, so 36A² + 6A of the queries, 6A² + A of the gate and 6AH."""
+    found = sf.trace(Sectioned, {"E": 24, "A": 4, "H": 10})
+    assert found.model.params.equals("42*A**2 + 6*A*H + 7*A"), found.model.params
+    with pytest.raises(SizeError, match="E=24 is not 6A=30"):
+        found.model.params.value(E=24, A=5, H=7)

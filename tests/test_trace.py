@@ -280,7 +280,7 @@ def strange(B: int, Q: int) -> torch.Tensor:
     [
         (None, "flops", "flops is read off a run, and only params without one; say with inputs what the model is"),
         (tokens, "kv-cache", "a module of one's own has no cache that a trace could read"),
-        (strange, "flops", "the inputs ask for Q, which is no size; they can ask for E, A, H, L, B, S, S_enc"),
+        (strange, "flops", "the inputs ask for Q, which is no size; they can ask for E, A, H, L, B, B_vis, S, S_enc"),
     ],
 )
 def test_what_cannot_be_run_is_refused(inputs: Callable[..., Any] | None, quantity: str, sentence: str) -> None:

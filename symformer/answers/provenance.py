@@ -35,7 +35,7 @@ def answered_by(model: Model, formula: Formula) -> list[str]:
         lines += [f"{name} is {other}: the trace holds with no other" for name, other in reading.ties.items()]
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: nothing that the class stores depends on it")
-        lines += [reading.unread_too] * bool(reading.unread)
+        lines += reading.beside
     return [*lines, *model.provenance.assumed]
 
 
@@ -58,6 +58,7 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
         "tied": dict(reading.ties),
         "ignored": list(reading.ignored),
         "unread": list(reading.unread),
+        "images": reading.images or None,
         "assumed": assumed,
     }
 

@@ -56,7 +56,7 @@ class Traced(Component):
     @cached_property
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
         dims = {dim for _, shape in self.counts for dim in shape if dim.has(floor)}
-        return (*self.conditions, *some_of_each(dims))
+        return tuple(dict.fromkeys((*self.conditions, *some_of_each(dims))))
 
     @property
     def library(self) -> str:

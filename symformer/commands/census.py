@@ -25,7 +25,8 @@ from .terminal import progress, put_json, say
     "heads",
     multiple=True,
     metavar="HEAD",
-    help="causal, seq2seq, masked, image or base; repeat for more. [default: the first of these that a type has]",
+    help="causal, seq2seq, masked, image, image-text or base; repeat for more. "
+    "[default: the first of these that a type has]",
 )
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes. [default: one for each core]")
 @click.option(

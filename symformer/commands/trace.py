@@ -15,7 +15,7 @@ from .terminal import put_json, say, spell, table
 @click.option(
     "--inputs", default="", metavar="MODULE:FUNCTION", help="What a factory's model is called with, by sizes."
 )
-@click.option("--head", default="", metavar="HEAD", help="causal, masked, seq2seq, image or base.")
+@click.option("--head", default="", metavar="HEAD", help="causal, masked, seq2seq, image, image-text or base.")
 @arguments.quantity
 @click.option(
     "--at",
@@ -108,8 +108,8 @@ def command(
         say(f"it holds where {condition}")
     for line in found.report:
         say(line)
-    if reading and reading.unread:
-        say(reading.unread_too)
+    for line in reading.beside if reading else ():
+        say(line)
     for path, ignored in ((target, model.ignored), *((path, ignored_at(model, path)) for path in configs)):
         if ignored:
             say(f"{', '.join(ignored)} in {path}: nothing that {model.source.name} stores depends on it")

@@ -90,8 +90,7 @@ def _notes(kept: Kept, found: Known) -> Iterable[str]:
         yield f"{_code(name)} is always {_code(str(other))}: the code takes no other"
     for condition in found.conditions:
         yield f"it holds where {_prose(str(condition))}"
-    if reading and reading.unread_too:
-        yield _prose(reading.unread_too)
+    yield from map(_prose, reading.beside if reading else ())
     if kept.entry.unrun:
         yield f"F is not known: {_prose(kept.entry.unrun)}"
     for why in dict.fromkeys(found.refusals.values()):

@@ -47,8 +47,7 @@ def _reading(reading: Reading, unit: str, filed: bool) -> list[Block]:
         blocks.append(Paragraph([Code(each.name), f" is kept at {each.value:,}", *because]))
     if reading.ignored:
         blocks.append(Paragraph([Code(", ".join(reading.ignored)), ": nothing that the class stores depends on it."]))
-    if reading.unread:
-        blocks.append(Paragraph([f"{reading.unread_too[0].upper()}{reading.unread_too[1:]}."]))
+    blocks += [Paragraph([f"{said[0].upper()}{said[1:]}."]) for said in reading.beside]
     facts: list[tuple[str, Line]] = [
         ("Versions", [", ".join(f"{library} {release}" for library, release in reading.versions.items())]),
         ("Points", [f"{reading.points} random configs, and {reading.builds} builds of the model in all"]),

@@ -24,6 +24,7 @@ from .formats.pdf import picture
 CENSUS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "census.md": ("language models", ("causal", "seq2seq", "masked")),
     "census-image.md": ("image classifiers", ("image",)),
+    "census-image-text.md": ("models that answer images and text with text", ("image-text",)),
     "census-base.md": ("models without a head", ("base",)),
 }
 COVER = "gpt2"  # whose first page is the picture in the README

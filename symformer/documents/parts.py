@@ -97,7 +97,8 @@ def _places(section: Section, formula: Formula) -> list[Block]:
     blocks: list[Block] = []
     for about, lines in said:
         where: list[Piece] = []
-        for line in lines:
+        # Copies of one module that only a backward pass tells apart are the same here.
+        for line in {(each.path, each.count): each for each in lines}.values():
             one = _layers(line, formula, first=not where)
             path = Code(line.path or line.name)
             some = line.count == 1 and _elsewhere(line, formula)

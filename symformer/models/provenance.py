@@ -43,13 +43,15 @@ class Reading:
     ties: Mapping[str, str] = field(default_factory=dict)  # a size that the code takes only where it is another
     ignored: tuple[str, ...] = ()  # switches of the config that change nothing that the class stores, with their values
     unread: tuple[str, ...] = ()  # what the class may read too, pictures or sound, and was not given when it ran
+    images: str = ""  # what there is to say of images, where it read some with its tokens
 
     @property
-    def unread_too(self) -> str:
-        """What the class was not given, for a sentence; "" for a class that was given all it reads."""
+    def beside(self) -> tuple[str, ...]:
+        """What there is to say of what the class reads beside tokens, or may read and was not given."""
+        found = (self.images,) * bool(self.images)
         if not self.unread:
-            return ""
-        return f"run without {', '.join(self.unread)}: what the class does with these is not counted"
+            return found
+        return (*found, f"run without {', '.join(self.unread)}: what the class does with these is not counted")
 
 
 @dataclass(frozen=True, kw_only=True)

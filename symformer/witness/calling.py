@@ -3,24 +3,43 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from copy import copy
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
 from torch import nn
 
 from ..language.errors import WitnessError
+from .classes import Source
+from .drawing import DEEP
 from .fitting import Point
-from .points import Call
-from .runs import Run
+from .lookups import in_tables
+from .placing import Placing
+from .points import Call, Points
+from .runs import BATCHED, BATCHES, PICTURED, RUNS, SHALLOW, SHORT, Run, accepts
 
 PICTURES = "image"  # what a model is run as that reads pictures and nothing else
+PIXELS = "pixel_values"
+COLOURS = 3  # of a picture, where no config says how many
+_PLACES = "torch_compilable_check"  # what holds tokens to the pictures that they stand for
 
 
-def caller_for(head: str, run: Run) -> Call:
-    """What runs a model with a head, its attention and its experts written out; on one token after another pass."""
+@dataclass(frozen=True)
+class Way:
+    """How a model is called: the head that it is run as, and which letter says how many pictures it reads beside."""
+
+    head: str
+    pictures: str = ""
+
+
+def caller_for(way: Way, run: Run) -> Call:
+    """What runs a model in a way, its attention and its experts written out; on one token after another pass."""
+    head = way.head
 
     def call(model: nn.Module, point: Point, after: Any = None, last: bool = False) -> Any:
         config: Any = model.config
@@ -34,7 +53,7 @@ def caller_for(head: str, run: Run) -> Call:
         takes = inspect.signature(model.forward).parameters
         device = next(model.parameters()).device
         if head == PICTURES:
-            return model(pixel_values=torch.zeros(point["B"], *picture(config), device=device))
+            return model(**{PIXELS: torch.zeros(point["B"], *picture(config), device=device)})
 
         def tokens(batch: int = point["B"], length: str = run.length) -> torch.Tensor:
             return torch.zeros(batch, point[length] if after is None else 1, dtype=torch.long, device=device)
@@ -53,11 +72,48 @@ def caller_for(head: str, run: Run) -> Call:
         if head == "seq2seq" and after is not None:
             given["encoder_outputs"] = _encoded(after.encoder_last_hidden_state)
         else:
-            given["input_ids"] = tokens(length=lengths_of(head, run)[1])
-        with unpadded(), _last(model, given) if last else nullcontext():
+            given["input_ids"] = tokens(length="S_enc" if head == "seq2seq" else run.length)
+        if way.pictures and after is None:
+            given[PIXELS] = torch.zeros(point[way.pictures], *picture(config), device=device)
+        with unpadded(), _unplaced(model), _last(model, given) if last else nullcontext():
             return model(**given)
 
     return call
+
+
+@cache
+def called(source: Source) -> Way:
+    """How a class is called: one that reads pictures and no tokens is given these; one that reads both gets both.
+
+    Pictures beside texts have a number of their own, where the code takes another than there are texts; and there are
+    none where it takes no such pictures as its config says, which is tried on its usual config with few layers, and as
+    it is.
+    """
+    if source.reads() == PIXELS:
+        return Way(PICTURES)
+    alone = Way(source.run_as)
+    config = source.config({})
+    if PIXELS not in source.unread() or not _pictured(config):
+        return alone
+    placing = Placing(config)
+    shallow = {name: SHALLOW for name, size in placing.start.items() if DEEP.search(name) and size > SHALLOW}
+    tokens = {"S": SHORT[0], "S_enc": SHORT[1], "B": BATCHES[0], "B_vis": PICTURED[0]}
+
+    def build(point: Point) -> nn.Module:
+        return source.build(placing.placed({}, {name: size for name, size in point.items() if name not in tokens}))
+
+    for letter in ("B_vis", "B"):
+        way = Way(source.run_as, letter)
+        goes = Points(build, in_tables(caller_for(way, RUNS["flops"]))).dispatched
+        if any(accepts(goes, {**depth, **tokens}) for depth in (shallow, {})):
+            return way
+    return alone
+
+
+def _pictured(config: Any) -> bool:
+    with suppress(Exception):  # whatever somebody's config raises of a field that it has not
+        return bool(picture(config))
+    return False
 
 
 def picture(config: Any) -> tuple[int, int, int]:
@@ -68,7 +124,7 @@ def picture(config: Any) -> tuple[int, int, int]:
         raise WitnessError("its config says no image_size, so how large its pictures are is not known")
     side = said.image_size
     height, width = side if isinstance(side, (list, tuple)) else (side, side)
-    return said.num_channels, height, width
+    return getattr(said, "num_channels", COLOURS), height, width
 
 
 def _encoded(states: torch.Tensor) -> Any:
@@ -111,11 +167,12 @@ def _last(model: Any, given: dict[str, Any]) -> Iterator[None]:
         hook.remove()
 
 
-def lengths_of(head: str, run: Run) -> tuple[str, ...]:
-    """The letters of the batch and the lengths that a model with a head is run with, what it reads first."""
-    if head == PICTURES:
+def lengths_of(way: Way, run: Run) -> tuple[str, ...]:
+    """The letters of the batches and the lengths that a model is run with in a way, what it reads first."""
+    if way.head == PICTURES:
         return ("B",)  # a picture has as many tokens as patches, which its config says
-    return ("B", "S_enc", run.length) if head == "seq2seq" else ("B", run.length)
+    beside = ("B_vis",) if way.pictures == "B_vis" else ()
+    return ("B", *beside, "S_enc", run.length) if way.head == "seq2seq" else ("B", *beside, run.length)
 
 
 def caller_of_factory(
@@ -125,8 +182,8 @@ def caller_of_factory(
     names = tuple(inspect.signature(inputs).parameters)
     takes = tuple(name for name in names if name not in start)
     for name in takes:
-        if name not in ("B", "S", "S_enc"):
-            known = ", ".join([*start, "B", "S", "S_enc"])
+        if name not in (*BATCHED, "S", "S_enc"):
+            known = ", ".join([*start, *BATCHED, "S", "S_enc"])
             raise WitnessError(f"the inputs ask for {name}, which is no size; they can ask for {known}")
 
     def calls(run: Run) -> Call:
@@ -140,6 +197,25 @@ def caller_of_factory(
         return call
 
     return calls, lambda run: takes
+
+
+@contextmanager
+def _unplaced(model: nn.Module) -> Iterator[None]:
+    """Whether as many tokens stand for pictures as these come to is not looked at: on meta nobody can."""
+    own = {sys.modules[type(each).__module__] for each in model.modules()}
+    before = {each: check for each in own if (check := getattr(each, _PLACES, None))}
+
+    def known(told: Any, *why: Any, **more: Any) -> None:
+        if not isinstance(told, torch.Tensor):
+            next(iter(before.values()))(told, *why, **more)
+
+    for each in before:
+        setattr(each, _PLACES, known)
+    try:
+        yield
+    finally:
+        for each, check in before.items():
+            setattr(each, _PLACES, check)
 
 
 @contextmanager

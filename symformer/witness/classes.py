@@ -25,10 +25,11 @@ HEADS = {
     "masked": "MODEL_FOR_MASKED_LM_MAPPING",
     "seq2seq": "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING",
     "image": "MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING",
+    "image-text": "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING",
     "base": "MODEL_MAPPING",
 }
 OTHERS = re.compile("pixel_values.*|images|(audio_)?input_(features|values|speech)|(audio|speech)_values")
-FIRST = ("causal", "seq2seq", "masked", "image", "base")  # of those that a type has
+FIRST = ("causal", "seq2seq", "masked", "image", "image-text", "base")  # of those that a type has
 # What a class returns and how it runs: no switch of these is about weights.
 _RUN = ("use_cache", "output_", "return_dict", "use_return_dict", "torchscript", "gradient_checkpointing")
 
@@ -68,7 +69,14 @@ class Source:
     def reads(self) -> str:
         """What a run gives it: input_ids, or the first that its forward has instead."""
         takes = [name for name in inspect.signature(self.model_class.forward).parameters if name != "self"]
-        return "input_ids" if "input_ids" in takes else str(self.model_class.main_input_name)
+        main = str(self.model_class.main_input_name)
+        other = next((name for name in takes if OTHERS.fullmatch(name)), main)  # main is input_ids where nobody said
+        return "input_ids" if "input_ids" in takes else main if main in takes else other
+
+    def places(self) -> bool:
+        """Whether pictures take the places of tokens; a class that compares texts with them has a vector of each."""
+        image, text = (hasattr(self.model_class, f"get_{what}_features") for what in ("image", "text"))
+        return image and not text
 
     def unread(self) -> tuple[str, ...]:
         """What it may read beside what a run gives it: pictures and sound, of which a run knows no sizes."""

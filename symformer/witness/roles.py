@@ -65,7 +65,7 @@ class Slid:
     bias: str
     alone: bool  # whether every channel has a window of its own
     before: bool  # whether it is padded as one that looks back only: the places after the last token are left out
-    stride: tuple[int, ...]
+    stride: tuple[int, ...]  # 0 where it slides by the whole of its window
 
 
 Role = Linear | Chosen | Scores | Mix | Slid
@@ -236,7 +236,8 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         if transposed or not held or (bias is not None and not added):
             return None
         back = alone and len(padding) == 1 and (*stride, *dilation) == (1, 1) and padding[0] == weight.shape[2] - 1
-        return Slid(held, added, alone, back, tuple(stride))
+        steps = zip(stride, weight.shape[2:], strict=True)
+        return Slid(held, added, alone, back, tuple(0 if step == window > 1 else step for step, window in steps))
 
     def _with(self, stored: Origin, bias: Origin | None, out_first: bool) -> Role | None:
         """The product with a stored matrix, or with those that were chosen from a stored table."""

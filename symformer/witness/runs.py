@@ -30,6 +30,8 @@ from .watching import Rows
 LIMIT = 240  # seconds of this process, for each set of lengths
 SHALLOW = 2  # layers to begin with, where they are all the same
 BATCHES = (2, 3, 5, 7, 11, 13)
+PICTURED = (4, 6, 9, 10, 14, 15)  # pictures beside texts, never as many as these
+BATCHED = ("B", "B_vis")  # the letters of how many of both there are
 WINDOWS = (601, 701, 1009, 1201, 1801)  # where lengths stand on both sides
 SHORT = (26, 35, 38, 47, 58, 61, 74, 83, 94, 87, 128)  # the longest is whole blocks of most sizes, and no other is
 CHUNKED = (16, 8, 24, 32, 48, 12, 40, 20)  # tokens in a chunk, fewer than there are
@@ -104,6 +106,7 @@ class Runner:
     lift: Callable[[Trace, Trace, Runner], Trace] | None = None  # of what is stored and what is multiplied
     ignored: tuple[str, ...] = ()  # switches of its config that change nothing that it stores
     unread: tuple[str, ...] = ()  # what the class reads too, and is not given
+    images: str = ""  # what there is to say of pictures, where it is given some with its tokens
     like: Trace | None = None  # the products of another structure, where this one has the same, and the same cache
 
     def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points, least: int = 0) -> Trace:
@@ -122,17 +125,17 @@ class Runner:
         stacks = {counts for counts in cast(Traced, found.model.component).counts.values() if counts}
         takes = self.takes(run)
         # Lengths of different tokens differ, so that no shape is mistaken for another.
-        tokens = [name for name in takes if name != "B"]
+        tokens = [name for name in takes if name not in BATCHED]
         drawn = {name: [each + place for each in lengths] for place, name in enumerate(tokens)}
         draws = {name: each[1:] for name, each in drawn.items()}
         batches = BATCHES if drawn else BATCHES[1:]  # pictures are of two classes, where no config says otherwise
-        if "B" in takes:
-            draws["B"] = list(batches)
+        few = {name: each for name, each in (("B", batches), ("B_vis", PICTURED)) if name in takes}
+        draws |= {name: list(each) for name, each in few.items()}
         draws |= {name: list(CHUNKED) for name in self.start if BLOCK.search(name)}
         if run.cache:
             draws |= {name: list(WINDOWS) for name in self.start if "window" in name}
         begin = {**self.start, **{name: each[0] for name, each in drawn.items()}}
-        begin |= {"B": batches[0]} if "B" in takes else {}
+        begin |= {name: each[0] for name, each in few.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             goes = Points(self.build, in_tables((self.unaided or self.calls)(run))).dispatched
@@ -185,11 +188,11 @@ class Runner:
 
     def loops(self, run: Run, points: Points) -> bool:
         """Whether the code runs once for every token, which makes many tokens a matter of minutes."""
-        tokens = [name for name in self.takes(run) if name != "B"]
+        tokens = [name for name in self.takes(run) if name not in BATCHED]
         depths = {name: SHALLOW for name, size in self.start.items() if DEEP.search(name) and size > SHALLOW}
         try:
             few, many = (
-                points.dispatched({**self.start, **depths, "B": 2, **dict.fromkeys(tokens, length)})
+                points.dispatched({**self.start, **depths, "B": 2, "B_vis": 3, **dict.fromkeys(tokens, length)})
                 for length in (FEW[0], FEW[-1])
             )
         except KeyboardInterrupt:
@@ -266,8 +269,10 @@ class Runner:
             attached = replace(known, run=run)
             read = replace(attached.model.provenance, measured=lambda quantity: run(quantity).model.provenance)
             if read.reading:
-                unread = self.unread if trace.quantity != STORED else ()  # that asks for a run
-                read = replace(read, reading=replace(read.reading, ignored=self.ignored, unread=unread))
+                reading = replace(read.reading, ignored=self.ignored)
+                if trace.quantity != STORED:  # which asks for a run
+                    reading = replace(reading, unread=self.unread, images=self.images)
+                read = replace(read, reading=reading)
             return replace(attached, model=replace(attached.model, provenance=read))
 
         return whole(found)

@@ -338,7 +338,8 @@ class Shelving:
     def _idle(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
         """The fields that change nothing, neither as usual nor with all switches turned, and what they hold."""
         few = self.few
-        idle = dict(beside)
+        # A number that counts nothing, as the layer that is read from the end, may mean anything at another.
+        idle = {name: value for name, value in beside.items() if type(value) is not int or value > 0}
         other: dict[str, Any] = {}  # what each of them may say too
         older = True
         for setting in self._settings(turns):

@@ -28,10 +28,10 @@ from ..configs.known import check_unquantised
 from ..configs.opening import open_config
 from ..language.errors import ConfigError, OptionError, SizeError, TargetError, WitnessError
 from ..language.sizes import Equals, whole
-from ..language.symbols import SYMBOLS, name_size
+from ..language.symbols import SYMBOLS, E, V, name_size
 from ..language.target import HF, Kind, parse
 from ..models.provenance import Pinned
-from .calling import PICTURES, caller_for, caller_of_factory, lengths_of
+from .calling import PIXELS, Way, called, caller_for, caller_of_factory, lengths_of
 from .classes import Source, assumed, ignored, known, near_type, of_config, of_head
 from .fitting import Point
 from .lifts import lift
@@ -44,13 +44,21 @@ from .samples import LIMIT, Samples
 from .session import silence
 from .tracing import Tracer
 
+# What there is to say of pictures: by the letter of how many there are, and whether they take the places of tokens.
+IMAGES = {
+    ("B_vis", True): "the tokens that stand for images are among the S",
+    ("B", True): "each of the B sequences has one image, and the tokens that stand for it are among the S",
+    ("B", False): "each of the B sequences has one image",
+}
+TOWER = "vision_config."  # the part of a config that says what reads images
+TEXTS = (V, E)  # sizes of what reads text
 _DEFAULT = "the factory's own default; a start for it makes it a size"
 
 
 def trace_type(model_type: str, head: str = "") -> Trace:
     """The trace of a model type of transformers, from its default config.
 
-    The head is the first that the type has of causal, seq2seq, masked, image and base, unless one is named.
+    The head is the first that the type has of causal, seq2seq, masked, image, image-text and base, unless one is named.
     Raises WitnessError and UnknownNameError.
     """
     traced = trace_source(of_head(model_type, head), {}, HF + model_type)
@@ -85,7 +93,7 @@ def records_in(traced: Trace, fields: Mapping[str, Any], said: tuple[str, ...] =
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         numbers = whole_numbers(source.config(fields))
-        stored = _counted(STORED, called(source), lambda point: source.build(fields), numbers)
+        stored = _counted(STORED, None, lambda point: source.build(fields), numbers)
 
     def find(quantity: str) -> Record:
         found = traced.of(quantity)
@@ -157,28 +165,24 @@ def trace_source(
         return replace(runner.attached(traced), source=source)
 
 
-def called(source: Source) -> str:
-    """The head whose models a class is called as: one that reads pictures and no tokens is given these."""
-    return source.run_as if source.reads() != "pixel_values" else PICTURES
-
-
 def hf_runner(build: Build, start: Point, source: Source) -> Runner:
     """What runs a model of transformers."""
     refusal = ""
     if (reads := source.reads()) not in ("input_ids", "pixel_values"):
         refusal = f"{source.name} reads {reads}, and a trace runs models that read tokens or pictures"
-    head = called(source)
+    way = called(source)
     return Runner(
         build,
         start,
-        partial(caller_for, head),
-        partial(lengths_of, head),
+        partial(caller_for, way),
+        partial(lengths_of, way),
         letters,
         "transformers",
-        partial(caller_for, "base" if head == "masked" else head),  # which finds its positions by itself
+        partial(caller_for, replace(way, head="base") if way.head == "masked" else way),  # it finds its positions
         refusal,
         lift=lift,
-        unread=source.unread(),
+        images=IMAGES.get((way.pictures, source.places()), ""),
+        unread=tuple(name for name in source.unread() if name != PIXELS or not way.pictures),
     )
 
 
@@ -237,7 +241,7 @@ def _hold(found: Trace, build: Build, start: Point, name: str) -> None:
         value = found.model.params.value(at)
     except SizeError:
         return
-    if (stored := _counted(STORED, "", build, start)) != value:
+    if (stored := _counted(STORED, None, build, start)) != value:
         raise WitnessError(f"{name} stores {stored:,} parameters at {dict(start)}, and the formula gives {value:,}")
 
 
@@ -328,7 +332,9 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            counted = _counted(quantity, called(source), lambda point: source.build(fields), numbers)
+            counted = _counted(
+                quantity, None if quantity == STORED else called(source), lambda point: source.build(fields), numbers
+            )
     except Exception as error:
         raise ConfigError(f"{path} has no model that this formula could stand for: {sentence(error)}") from None
     if counted != value:
@@ -360,19 +366,22 @@ def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
         raise ConfigError(f"{path} is not a config that transformers reads: {sentence(error)}") from None
 
 
-def _counted(quantity: str, head: str, build: Build, point: Point) -> int:
-    if quantity == "params":
+def _counted(quantity: str, way: Way | None, build: Build, point: Point) -> int:
+    if way is None:
         return sum(map(prod, weights_at(build)(point).values()))
-    return RUNS[quantity].count(Points(build, caller_for(head, RUNS[quantity])), point)
+    return RUNS[quantity].count(Points(build, caller_for(way, RUNS[quantity])), point)
 
 
 def letters(names: Sequence[str]) -> dict[str, Symbol]:
-    """A symbol for each size: the letter of a usual field, or of an argument of that name; else the name itself."""
+    """A symbol for each size: the letter of a usual field, or of an argument of that name; else the name itself.
+
+    Of the tower that reads images, beside what reads text, the letter of such a tower.
+    """
     found: dict[str, Symbol] = {}
-    for name in names:
-        last = name.rpartition(".")[2]
-        symbol = SYMBOLS[name] if name in SYMBOLS else name_size(last)
-        found[name] = (
-            symbol if symbol not in found.values() else name_size(name.replace(".", "_") + "_" * (last == name))
-        )
+    usual = {name: SYMBOLS[name] if name in SYMBOLS else name_size(name.rpartition(".")[2]) for name in names}
+    beside = any(symbol in TEXTS for name, symbol in usual.items() if not name.startswith(TOWER))
+    for name, own in usual.items():
+        symbol = SYMBOLS.get(f"{own}_vis", own) if beside and name.startswith(TOWER) else own
+        whole = name.replace(".", "_") + "_" * ("." not in name)
+        found[name] = symbol if symbol not in found.values() else name_size(whole)
     return found

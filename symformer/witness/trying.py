@@ -9,15 +9,14 @@ from contextlib import suppress
 from typing import Any
 
 from ..configs.known import INERT
-from .calling import caller_for
+from .calling import called, caller_for
 from .classes import Source
 from .placing import Placing, whole_numbers
 from .points import session
 from .runs import RUNS
-from .sources import called
 from .watching import Rows
 
-TOKENS = {"B": 2, "S": 29, "S_enc": 31, "C": 23}
+TOKENS = {"B": 2, "B_vis": 3, "S": 29, "S_enc": 31, "C": 23}
 # What a run on shapes alone may not show: who attends to whom, and in which order layers come.
 UNSEEN = re.compile("attention|attn|causal|mask|window|chunk|local|block|sparse|stride|layer_types|pattern|decoder")
 SEEN = re.compile("heads$|^is_encoder_decoder$")  # these would show in the shapes of products, or in a cache
@@ -77,7 +76,7 @@ class Trials:
 
         A class that cannot be run is told by what it stores.
         """
-        head = called(self.source)
+        way = called(self.source)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if (stored := self.stored(point)) is None:
@@ -87,10 +86,19 @@ class Trials:
             given = self.fields(point)
             with suppress(Exception):  # it runs in no way that is known here
                 at = session(lambda _: self.source.build(given), {})
-                run, cached = caller_for(head, RUNS["flops"]), caller_for(head, RUNS["kv-cache"])
+                run, cached = caller_for(way, RUNS["flops"]), caller_for(way, RUNS["kv-cache"])
                 multiplied = at.products(lambda model: run(model, TOKENS)).rows
                 kept = at.cached(lambda model: cached(model, TOKENS))
         return stored, multiplied, kept
+
+    def trained(self, point: Mapping[str, Any]) -> Rows | None:
+        """What the class multiplies forward and backward with these fields; None where it cannot be trained so."""
+        with warnings.catch_warnings(), suppress(Exception):  # whatever somebody's code raises
+            warnings.simplefilter("ignore")
+            given, run = self.fields(point), caller_for(called(self.source), RUNS["train-flops"])
+            at = session(lambda _: self.source.build(given), {})
+            return at.products(lambda model: run(model, TOKENS), backward=True).rows
+        return None
 
     def stored(self, point: Mapping[str, Any]) -> Rows | None:
         """What the class stores with these fields; None where it refuses them."""
@@ -109,7 +117,18 @@ class Trials:
             return told == before
 
         seen = (name for name in fields if not UNSEEN.search(name) or SEEN.search(name) or SCALES.search(name))
-        return unmoved({name: others(name, fields[name]) for name in seen}, same)
+        found = unmoved({name: others(name, fields[name]) for name in seen}, same)
+        # A layer that is read instead of another, or weights that are frozen, show in a backward pass alone.
+        trained = self.trained(self.filled(beside)) if found else None
+        if trained is None:
+            return found
+
+        def trains(said: Mapping[str, Any]) -> bool | None:
+            told = self.trained(self.filled({**beside, **said}))
+            return None if told is None else told == trained
+
+        held = unmoved({name: said[-1:] for name, said in found.items()}, trains)
+        return {name: said for name, said in found.items() if name in held}
 
     def as_stored(self, fields: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Of these fields those that change nothing that is stored, with what they said."""

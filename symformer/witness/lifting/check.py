@@ -158,7 +158,9 @@ def active(sight: Sight, owners: Mapping[str, str]) -> Found:
     Raises WitnessError for experts that are not chosen so.
     """
     seen = sight.seen
-    tokens = sight.numbers[B] * sight.numbers[S]
+    tokens = sight.numbers[B] * sight.numbers.get(S, 0)
+    if not tokens and (seen.picked or any(isinstance(role, Chosen) for roles in seen.roles.values() for role in roles)):
+        raise WitnessError("what a picture chooses of experts is not known by tokens")
     some: dict[str, int] = {}
     for (_, _, factors), roles in seen.roles.items():
         for role in roles:
@@ -175,8 +177,8 @@ def active(sight: Sight, owners: Mapping[str, str]) -> Found:
 
 
 def _at(point: Point, tokens: int) -> Point:
-    """A point with so many tokens in a cache, and few before a decoder that reads an encoder."""
-    return {**point, "B": 1, "C": tokens, "S_enc": FEW}
+    """A point with so many tokens in a cache, one picture, and few tokens before a decoder that reads an encoder."""
+    return {**point, "B": 1, "B_vis": 1, "C": tokens, "S_enc": FEW}
 
 
 def _weights(sizes: Mapping[str, int], owners: Mapping[str, str]) -> Found:

@@ -24,10 +24,10 @@ def convolution(sights: Sights, row: Class, role: Slid) -> Entry | None:
         if tuple(places[len(kernel) :]) != stored[1]:
             continue
         over = [
-            [n, *([n - kernel[0] + 1] if role.before else []), n * by]
-            for n, by in zip(slides, role.stride, strict=True)
+            [n, *([n - kernel[0] + 1] if role.before else []), n * by, *sizes] if by else [*sizes, n * window]
+            for n, by, window in zip(slides, role.stride, kernel, strict=True)
         ]
-        tried = [[batch], [out if role.alone else into, *sizes], *([*some, *sizes] for some in over)]
+        tried = [[batch], [out if role.alone else into, *sizes], *over]
         shape = [size_of(((sight, each[axis]) for sight, each in read), some) for axis, some in enumerate(tried)]
         if any(each is None for each in shape):
             continue

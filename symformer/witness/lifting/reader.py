@@ -11,7 +11,7 @@ from ..roles import Chosen, Linear, Mix, Scores, Slid
 from .attention import attention
 from .matrices import experts, linear
 from .products import convolution, product
-from .sights import Row, Sights, often, star
+from .sights import Row, Sights, apart, often, star
 from .vectors import norm, table
 
 
@@ -55,7 +55,9 @@ class Reader:
     def _product(self, row: Class) -> list[Row]:
         path, factors = row
         if found := self._recognised(row):
-            return [often(each, factors[0]) for each in found]
+            rows = [often(each, factors[0]) for each in found]
+            idle = self.sights.idle(row)
+            return [part for each in rows for part in apart(each, idle)] if idle else rows
         output = Tensor(path, tuple(dim for dim in factors if dim != 1), grad=ONE)
         observed = Entry(Kind.OBSERVED, path, (), output, measured=self.sights.products.quantity)
         return [(self.sights.products.counts[row], observed)]

@@ -18,7 +18,7 @@ from ..roles import Chosen, Key, Linear, Mix, Roles, Scores, Slid
 from ..watching import Factors, Products, Site, Tally
 
 T = TypeVar("T")
-S_ENC = SYMBOLS["S_enc"]
+S_ENC, B_VIS = SYMBOLS["S_enc"], SYMBOLS["B_vis"]
 LENGTHS = (S, S_ENC)
 Numbers = Mapping[Symbol, int]
 Row = tuple[tuple[Expr, ...], Entry]  # an operation, with the copies up to each star
@@ -125,18 +125,39 @@ class Sights:
         return found
 
     @cached_property
-    def _gradients(self) -> Mapping[Class, tuple[bool, bool]]:
-        """Of each product of a run that was trained, whether both sides were asked for a gradient."""
+    def _gradients(self) -> Mapping[Class, Counter[tuple[bool, bool]]]:
+        """Of each product of a run that was trained, in how many copies each side was asked for a gradient."""
         trained = self._trained()
         if trained is None:
             return {}
+        found: dict[Class, Counter[tuple[bool, bool]]] = defaultdict(Counter)
+        within: dict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)  # each module
         rows = {(row[0], at(row[1], trained.numbers)): row for row in self.products.counts}
-        return {rows[seen]: trained.sides(key) for key, seen in trained.named.items() if seen in rows}
+        for key, seen in trained.named.items():
+            sides = trained.sides(key)
+            within[seen[0].rpartition(".")[0]][sides] += 1
+            if seen in rows:
+                found[rows[seen]][sides] += 1
+        for row in self.products.counts:  # torch may multiply otherwise where it is trained, and not at all where not
+            module = within[row[0].rpartition(".")[0]]
+            if row not in found and [*module] == [(False, False)]:
+                found[row] = module
+        return found
 
     def gradients(self, row: Class) -> tuple[Expr, Expr]:
-        """Of what stands on the left of a product and on the right, whether training asks for its gradient."""
-        left, right = self._gradients.get(row, (True, True))
+        """Of what stands on the left of a product and on the right, whether training asks for its gradient.
+
+        Of a product that some copies are not trained of, it is asked of the others; see ``idle``.
+        """
+        left, right = max(self._gradients.get(row, ()), key=sum, default=(True, True))
         return (ONE if left else ZERO, ONE if right else ZERO)
+
+    def idle(self, row: Class) -> int:
+        """How many copies nothing that is trained for reads, of a product that others of are read: the last layers of a
+        tower whose output is taken before its end.
+        """
+        seen = self._gradients.get(row, Counter())
+        return seen[False, False] if len(seen) > 1 else 0
 
     def role(self, row: Class) -> Any:
         """What a product is there for, where it is the same in every run; else None."""
@@ -176,8 +197,10 @@ class Sights:
         return Entry(kind, path, read, output, weights=weights, **facts)
 
     def _encoded(self, shape: Shape) -> bool:
-        """Whether nothing that a decoder reads is in a tensor of that shape, in a run over tokens of two lengths."""
-        return S_ENC in self.all[-1].numbers and not any(dim.has(S) for dim in shape)
+        """Whether nothing that a decoder reads is in a tensor of that shape: what an encoder has, or pictures."""
+        if any(dim.has(S) for dim in shape):
+            return False
+        return S_ENC in self.all[-1].numbers or any(dim.has(B_VIS) for dim in shape)
 
 
 def often(row: Row, times: Expr) -> Row:
@@ -187,6 +210,26 @@ def often(row: Row, times: Expr) -> Row:
         return row
     held = tuple(replace(each, share=each.share / times) for each in entry.weights)
     return (*counts, cancel((ONE, *counts)[-1] * times)), replace(entry, weights=held)
+
+
+def apart(row: Row, idle: int) -> list[Row]:
+    """The copies of an operation that something reads, and the few that nothing does which is trained for.
+
+    The weights of these are trained as far as anybody said, and have no gradient: they are stored beside.
+    """
+    (*counts, last), entry = row
+    few = (*counts, Integer(idle))
+    read = tuple(replace(each, grad=ZERO) for each in entry.inputs)
+    shared = (*entry.weights, *entry.shared)
+    unread = replace(
+        entry, inputs=read, output=replace(entry.output, grad=ZERO), weights=(), shared=shared, frozen=True
+    )
+    found = [((*counts, last - idle), entry), (few, unread)]
+    if entry.weights:
+        found.append(
+            (few, Entry(Kind.PARAMETER, entry.path, (), Tensor(entry.path, ()), weights=entry.weights, module=True))
+        )
+    return found
 
 
 def size_of(seen: Iterable[tuple[Sight, int]], tried: Iterable[Expr]) -> Expr | None:
@@ -210,7 +253,7 @@ def in_symbols(seen: Iterable[tuple[Sight, tuple[int, ...]]]) -> Shape | None:
     """The shape of a tensor in symbols, each axis a size of the run or of the model at every point."""
     found: list[list[Expr]] | None = None  # of each axis what it may be, the likeliest first
     for sight, shape in seen:
-        run = [size for size in (B, *LENGTHS) if size in sight.numbers]
+        run = [size for size in (B, B_VIS, *LENGTHS) if size in sight.numbers]
         sizes = [*(B * each for each in run if each != B), *run, *sight.numbers]
         each = [[*(size for size in sizes if number(size, sight.numbers) == axis), Integer(axis)] for axis in shape]
         if found is not None and len(found) != len(each):

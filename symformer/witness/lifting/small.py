@@ -92,7 +92,7 @@ def small(calls: Calls, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
     point: dict[str, int] = {**sorted(trace.checked, key=_depth)[0]}
     point |= {name: FEW + place for place, name in enumerate(each for each in ("S", "S_enc") if each in point)}
     point |= dict.fromkeys(windows, SMALL)
-    point |= {"B": 2} if "B" in point else {}
+    point |= {name: size for name, size in (("B", 2), ("B_vis", 3)) if name in point}
 
     def takes(at: Point) -> bool:
         try:
@@ -108,6 +108,7 @@ def small(calls: Calls, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
         point = {**point, name: SMALL} if takes({**point, name: SMALL}) else point
     held = {
         "B",
+        "B_vis",
         "S",
         "S_enc",
         *windows,
