@@ -408,6 +408,20 @@ def test_the_catalogue_is_listed_and_searched() -> None:
     assert "unknown class or model type 'nothing'" in refused.stderr
 
 
+def test_what_a_formula_holds_for_is_said_beside_it() -> None:
+    """The heads of Qwen2-VL are 128 wide in a run, and of any width in what is stored; pictures it was not given."""
+    found = CliRunner().invoke(cli, ["catalogue", "Qwen2VLForConditionalGeneration"]).stdout
+    for line in (
+        "in F, text_config.hidden_size is always 128*text_config.num_attention_heads: the code takes no other",
+        "run without pixel_values, pixel_values_videos: what the class does with these is not counted",
+    ):
+        assert line in found.splitlines()
+    page = (Path(__file__).parent.parent / "reports" / "census-image-text.md").read_text("utf-8")
+    assert "- in F, `text_config.hidden_size` is always 128\\*text\\_config.num\\_attention\\_heads: the code" in page
+    (data,) = json.loads(CliRunner().invoke(cli, ["catalogue", "Qwen2VLForConditionalGeneration", "--json"]).stdout)
+    assert len(data["held"]) == 2
+
+
 def many(times: int) -> None:
     """Random configs of all types that build, and how many are answered; of a type that is not kept none is."""
     draw, told = random.Random(SEED), []  # noqa: S311

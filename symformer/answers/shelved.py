@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -25,9 +25,24 @@ class Known:
     formulas: Mapping[str, Formula]  # by quantity
     fields: Mapping[str, str]  # of its configs, by letter
     conditions: Sequence[Condition]  # under which its formulas hold, beside what stayed a number
-    reading: Reading | None
+    readings: Mapping[str, Reading]  # of each formula
     refusals: Mapping[str, str]  # what its operations do not answer, and why
     switches: Sequence[Switched]
+
+
+def held(found: Known) -> Iterator[tuple[str, str, str]]:
+    """What stayed a number or follows another size, in all formulas or in one: what stands before a field, it, and why.
+
+    And what the class was not given when it ran, which is of no field.
+    """
+    told: set[tuple[str, str]] = set()
+    for name, reading in found.readings.items():
+        only = "" if name == STORED else f"in {found.formulas[name].measure.letter}, "
+        said = [(each.name, f" stays {each.value:,}: {each.why}") for each in reading.pinned]
+        said += [(size, f" is always {other}: the code takes no other") for size, other in reading.ties.items()]
+        yield from ((only, size, why) for size, why in said if (size, why.partition(":")[0]) not in told)
+        told |= {(size, why.partition(":")[0]) for size, why in said}
+        yield from (("", "", each) for each in reading.beside)
 
 
 def known(kept: Kept) -> Known:
@@ -46,7 +61,7 @@ def known(kept: Kept) -> Known:
         formulas=formulas,
         fields=fields,
         conditions=tuple(dict.fromkeys(each for each in conditions if not isinstance(each, Equals))),
-        reading=model.provenance.reading,
+        readings={name: reading for name in formulas if (reading := model.provenance.of(name).reading) is not None},
         refusals=operations.refusals if operations else {},
         switches=switched(kept),
     )

@@ -66,16 +66,18 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
 
 def _say_alone(found: Known, facts: dict[str, Any], as_json: bool) -> None:
     """One class: its formulas, where a config has their letters, and what its switches add."""
+    from ..answers.shelved import held
     from ..language.errors import listed
     from ..language.notation.text import code, text
 
+    said = ["".join(each) for each in held(found)]
     if as_json:
         adds = [
             {"switches": dict(each.fields), "formula": None if each.adds is None else code(each.adds)}
             for each in found.switches
         ]
         formulas = {name: formula.code() for name, formula in found.formulas.items()}
-        put_json([facts | {"formulas": formulas, "symbols": dict(found.fields), "adds": adds}])
+        put_json([facts | {"formulas": formulas, "symbols": dict(found.fields), "held": said, "adds": adds}])
         return
     say(f"{facts['class']} ({facts['type']}): {listed(each.measure.title for each in found.formulas.values())}")
     for formula in found.formulas.values():
@@ -84,6 +86,8 @@ def _say_alone(found: Known, facts: dict[str, Any], as_json: bool) -> None:
         say(f"with {', '.join(letters)}")
     if found.conditions:
         say(f"where {', '.join(map(str, found.conditions))}")
+    for line in said:
+        say(line)
     say("")
     rows = [[each.said, "not known" if each.adds is None else text(each.adds)] for each in found.switches]
     if rows:

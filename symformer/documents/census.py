@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
-from ..answers.shelved import Known, known
+from ..answers.shelved import Known, held, known
 from ..catalogue.record import OPERATIONS
 from ..catalogue.shelf import Filed, Kept, filed_types, on_shelf
 from ..formulas.formula import Formula
@@ -83,14 +83,10 @@ def _formula(formula: Formula) -> str:
 
 
 def _notes(kept: Kept, found: Known) -> Iterable[str]:
-    reading = found.reading
-    for each in reading.pinned if reading else ():
-        yield f"{_code(each.name)} stays {each.value:,}: {_prose(each.why)}"
-    for name, other in (reading.ties if reading else {}).items():
-        yield f"{_code(name)} is always {_code(str(other))}: the code takes no other"
+    for before, name, why in held(found):
+        yield f"{before}{_code(name) * bool(name)}{_prose(why)}"
     for condition in found.conditions:
         yield f"it holds where {_prose(str(condition))}"
-    yield from map(_prose, reading.beside if reading else ())
     if kept.entry.unrun:
         yield f"F is not known: {_prose(kept.entry.unrun)}"
     for why in dict.fromkeys(found.refusals.values()):
