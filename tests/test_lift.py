@@ -17,19 +17,21 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from sympy import Expr, Integer, Symbol
+from sympy import Expr, Integer, Symbol, floor
+from torch import nn
 
 import symformer as sf
 from symformer.architectures import architecture_class, names
 from symformer.architectures.base import Architecture
 from symformer.catalogue.lifted import Lifted
-from symformer.language.symbols import symbol
+from symformer.language.symbols import SYMBOLS, symbol
 from symformer.ledger.facts import Entry, Kind, Tensor, Weight
 from symformer.witness import lifts, sources
 from symformer.witness.classes import FIRST, of_head, types
 from symformer.witness.lifting import Reader
-from symformer.witness.lifting.sights import star
+from symformer.witness.lifting.sights import Sight, in_symbols, star
 from symformer.witness.results import Trace
+from symformer.witness.roles import Roles
 
 from .test_tiny_configs import B, C, S, counted
 
@@ -322,3 +324,13 @@ def test_what_is_read_wrongly_is_refused_with_the_row(
     for quantity, row in refused.items():
         with pytest.raises(sf.SymformerError, match=row):
             wrong.formula(quantity)
+
+
+def test_an_axis_is_a_number_only_where_it_is_no_size_that_is_known() -> None:
+    Z, Z_patch = SYMBOLS["Z"], SYMBOLS["Z_patch"]
+    patches = floor(Z / Z_patch) ** 2
+    # 168/14 is 144/12: both runs have 12² patches, and the axis is the same number in both
+    runs = [({Z: 168, Z_patch: 14}, (144, 4)), ({Z: 144, Z_patch: 12}, (144, 4))]
+    seen = [(Sight(Roles(nn.Identity(), {}), numbers), shape) for numbers, shape in runs]
+    assert in_symbols(seen, [patches]) == (patches, Integer(4))
+    assert in_symbols(seen) == (Integer(144), Integer(4))

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -33,7 +34,7 @@ from symformer.commands.cli import cli
 from symformer.configs.known import INERT
 from symformer.language.arithmetic import parse
 from symformer.language.errors import CatalogueError, SymformerError
-from symformer.language.symbols import A, D, E, G, H, L, V
+from symformer.language.symbols import LETTERS, A, D, E, G, H, L, V
 from symformer.witness.asking import looked_up
 from symformer.witness.calling import called, caller_for
 from symformer.witness.classes import Source, of_config
@@ -133,6 +134,31 @@ def test_there_is_something_on_the_shelf() -> None:
         assert (kept.entry.name, kept.entry.model_type) == (name, model_type)
         assert {STORED} <= {*kept.records} <= {STORED, OPERATIONS}
         assert kept.entry.versions.keys() == {"torch", "transformers"}
+
+
+def _names(data: Any, said: bool = False) -> Iterator[str]:
+    """What stands in the conditions and in the shapes of kept data."""
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            if key not in ("letters", "places", "because", "is", "remedy"):
+                yield from _names(value, said or key in ("conditions", "shape"))
+    elif isinstance(data, list):
+        for each in data:
+            yield from _names(each, said)
+    elif isinstance(data, str) and said:
+        yield from re.findall(r"[A-Za-z_]\w*", data)
+
+
+def test_every_letter_that_is_kept_is_said_what_it_is_of() -> None:
+    everywhere = {name for name, letter in LETTERS.items() if not letter.word} | {"floor", "ceiling", "Max", "Min"}
+    kept = [place for place in FOLDER.glob("*.json") if place.name not in (COMMON, shelf.TYPES)]
+    assert len(kept) > 500
+    for place in kept:
+        data = json.loads(place.read_text("utf-8"))
+        for records in (data["records"], *(turn["records"] for turn in data["turns"])):
+            for quantity, each in records.items():
+                whose = {**data["records"].get(quantity, {}).get("letters", {}), **each["letters"]}
+                assert {*_names(each)} <= everywhere | {*whose.values()}, (place.name, quantity)
 
 
 ARCEE = {"model_type": "arcee", "architectures": ["ArceeForCausalLM"], "num_hidden_layers": 5}

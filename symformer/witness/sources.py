@@ -375,13 +375,15 @@ def _counted(quantity: str, way: Way | None, build: Build, point: Point) -> int:
 def letters(names: Sequence[str]) -> dict[str, Symbol]:
     """A symbol for each size: the letter of a usual field, or of an argument of that name; else the name itself.
 
-    Of the tower that reads images, beside what reads text, the letter of such a tower.
+    Of the tower that reads images, beside what reads text, the letter of such a tower; V is what reads text's.
     """
     found: dict[str, Symbol] = {}
     usual = {name: SYMBOLS[name] if name in SYMBOLS else name_size(name.rpartition(".")[2]) for name in names}
     beside = any(symbol in TEXTS for name, symbol in usual.items() if not name.startswith(TOWER))
     for name, own in usual.items():
-        symbol = SYMBOLS.get(f"{own}_vis", own) if beside and name.startswith(TOWER) else own
+        pictures = beside and name.startswith(TOWER)
+        symbol = SYMBOLS.get(f"{own}_vis", own) if pictures else own
         whole = name.replace(".", "_") + "_" * ("." not in name)
-        found[name] = symbol if symbol not in found.values() else name_size(whole)
+        taken = symbol in found.values() or (pictures and symbol in TEXTS)
+        found[name] = name_size(whole) if taken else symbol
     return found

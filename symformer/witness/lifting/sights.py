@@ -249,12 +249,16 @@ def agreed(found: Iterable[T]) -> T | None:
     return different.pop() if len(different) == 1 else None
 
 
-def in_symbols(seen: Iterable[tuple[Sight, tuple[int, ...]]]) -> Shape | None:
-    """The shape of a tensor in symbols, each axis a size of the run or of the model at every point."""
+def in_symbols(seen: Iterable[tuple[Sight, tuple[int, ...]]], known: Iterable[Expr] = ()) -> Shape | None:
+    """The shape of a tensor in symbols, each axis a size of the run or of the model at every point.
+
+    What is none of these may be one that is ``known`` of other tensors, and is a number only where it is not.
+    """
+    others = [size for size in known if size.free_symbols]
     found: list[list[Expr]] | None = None  # of each axis what it may be, the likeliest first
     for sight, shape in seen:
         run = [size for size in (B, B_VIS, *LENGTHS) if size in sight.numbers]
-        sizes = [*(B * each for each in run if each != B), *run, *sight.numbers]
+        sizes = [*(B * each for each in run if each != B), *run, *sight.numbers, *others]
         each = [[*(size for size in sizes if number(size, sight.numbers) == axis), Integer(axis)] for axis in shape]
         if found is not None and len(found) != len(each):
             return None

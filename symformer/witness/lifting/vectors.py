@@ -9,7 +9,7 @@ from sympy import Integer
 from ...catalogue.traced import Class
 from ...ledger.facts import ONE, Kind, Tensor, Weight
 from ..roles import Looked
-from .sights import Row, Sight, Sights, agreed, in_symbols, often, size_of, star
+from .sights import LENGTHS, Row, Sight, Sights, agreed, in_symbols, often, size_of, star
 
 TABLES = {
     "tokens": "tokens",
@@ -33,6 +33,11 @@ def table(sights: Sights, stored: Class) -> list[Row]:
     homes = [path.rpartition(".")[0], *(each.module for each in real[1:])]  # the first stores it
     if any(index is None for index in indices) or any(home.count("*") != path.count("*") for home in homes):
         return []
+    if any(
+        each.first and not any(axis.has(*LENGTHS) for axis in index or ())
+        for each, index in zip(real, indices, strict=True)
+    ):
+        return []  # the last rows of a table are no positions, and where they start is a number of this one run
     rows: list[Row] = []
     for each, home, index in zip(real, homes, indices, strict=True):
         assert index is not None
@@ -61,9 +66,11 @@ def norm(sights: Sights, stored: Class) -> list[Row]:
         return []
     function = agreed(frozenset(kinds) for name, kinds in sights.real.seen.norms.items() if star(name) == module)
     normed = [(sight, some) for sight in sights.all for name, some in sight.seen.normed.items() if star(name) == module]
-    read = in_symbols((sight, each[:-1]) for sight, some in normed for each in some)
-    known = dict.fromkeys(factors[0] for _, factors in sights.products.counts)
-    times = size_of(((sight, some.total()) for sight, some in normed), [ONE, *known])
+    factors = [each for _, each in sights.products.counts]
+    known = dict.fromkeys(axis for each in factors for axis in each[1:])
+    read = in_symbols(((sight, each[:-1]) for sight, some in normed for each in some), known)
+    often_so = dict.fromkeys(each[0] for each in factors)
+    times = size_of(((sight, some.total()) for sight, some in normed), [ONE, *often_so])
     if function is None or len(function) != 1 or "" in function or read is None or times is None:
         return []
     counts = sights.stored.counts[stored]
