@@ -587,6 +587,31 @@ def test_a_rounded_width_says_what_it_must_be_a_multiple_of() -> None:
         found.model.params.value(E=13)
 
 
+def patched(Z: int, E: int) -> nn.Module:
+    """A table of whole patches, Z/14 by 32 of them: 16·Z/7 are a whole number at an odd multiple of 7 too."""
+    return nn.Embedding(Z // 14 * 32, E)
+
+
+def test_a_size_of_patches_of_which_a_half_would_be_whole_is_asked_for_whole_ones() -> None:
+    params = trace(patched, {"Z": 448, "E": 10}).model.params
+    assert params.value(Z=462, E=3) == 3168  # 33*32*3
+    with pytest.raises(sf.SymformerError, match="Z=455 is not a multiple of 14"):
+        params.value(Z=455, E=3)
+
+
+def listed(num_layers: int, E: int) -> nn.Module:
+    """Every fifth layer of 40 has a gate, by a list that ends with the 39th."""
+    wide = [E + 1 if place in range(3, 40, 5) else E for place in range(num_layers)]
+    return nn.Sequential(*(nn.Linear(E, each, bias=False) for each in wide))
+
+
+def test_a_pattern_of_layers_that_ends_says_where() -> None:
+    params = trace(listed, {"num_layers": 40, "E": 10}).model.params
+    assert params.value(num_layers=43, E=3) == 43 * 9 + 8 * 3
+    with pytest.raises(sf.SymformerError, match="43 is less than num_layers=44"):
+        params.value(num_layers=44, E=3)
+
+
 def projected(E: int, W_emb: int) -> nn.Module:
     """A table as wide as the model needs no projection."""
     table = nn.Embedding(10, W_emb)

@@ -12,20 +12,21 @@ from functools import partial
 from itertools import count, takewhile
 from math import gcd, prod
 
-from sympy import Integer, Symbol, cancel
+from sympy import Integer, Symbol, cancel, floor
 
 from ..catalogue.traced import Traced
 from ..language.sizes import AtMost, Condition, Differs, Divides
 from ..models.provenance import Pinned
 from .checking import BATCH, Checking
-from .drawing import DEEP, divides, usual
-from .results import FROM
+from .drawing import DEEP, divides, odd, usual
+from .results import FROM, UP_TO, StartError
 from .samples import suspects
 
 # How much more than a multiple: the least that is none, and such as pairs and blocks of four or eight still divide.
 OFF = (1, 2, 3, 4, 8, 12)
 SMALL = 8  # up to here a size is tried one by one, where the formula does not hold at 1
 FAR = 64  # and up to here, where it does not hold there either
+DEEPER = 3  # times the layers that there usually are: so far a pattern of them is followed
 DRAWN_ONLY = "the trace was checked at those only"
 OTHERWISE = "at others the code stores or multiplies something else"
 Named = Callable[[Sequence[str]], Mapping[str, Symbol]]
@@ -47,6 +48,7 @@ class Probing:
         self._multiples()
         if not held:
             self._unseen()
+            self._deep()
         # found for what is stored; shapes of a run meet by chance, and its sum is the same
         if not self.samples.lengths:
             self._apart()
@@ -88,7 +90,7 @@ class Probing:
 
         for name in suspects(self.widths, off):
             smaller = [n for n in self.widths if n != name and self.first[n] < self.first[name]]
-            steps = [*OFF, *sorted(self.first[n] for n in smaller if "head" in n)]
+            steps = [*OFF, *self._asked(name), *sorted(self.first[n] for n in smaller if "head" in n)]
             told = (like for step in steps if (like := self._like({name: self.first[name] + step})) is not None)
             between = self._between(name)
             rounded = not next(told, True) or any(self._like(each) is False for each in between)
@@ -101,6 +103,12 @@ class Probing:
             if divisor is None and not rounded:  # it refuses something else
                 continue
             self.found.append(Divides(divisor or Integer(self._block(name)), self.letters[name], DRAWN_ONLY))
+
+    def _asked(self, name: str) -> list[int]:
+        """The numbers that have to divide what a size stands in: the code may ask for twice as many, and round down."""
+        letter = self.letters[name]
+        asked = (each for each in self.component.conditions if isinstance(each, Divides) and each.divisor.is_Integer)
+        return sorted({int(each.divisor) for each in asked if letter in each.dividend.free_symbols})
 
     def _between(self, name: str) -> list[dict[str, int]]:
         """Sizes at which one is no multiple of a divisor, and its product with others still is.
@@ -152,11 +160,11 @@ class Probing:
 
     def _divides(self, divisor: str, name: str) -> bool:
         """Whether it is enough that one size divides another: at odd numbers that it was never drawn at."""
-        odd = self._foreign()
-        times = self.first[name] // odd + 1
+        other = self._foreign()
+        times = self.first[name] // other + 1
         return bool(
-            all(self._like({divisor: odd, name: odd * (times + more)}) for more in range(4))  # even ones, odd, fours
-            and self._like({divisor: odd, name: odd * times + 1}) is not True
+            all(self._like({divisor: other, name: other * (times + more)}) for more in range(4))  # even, odd, fours
+            and self._like({divisor: other, name: other * times + 1}) is not True
         )
 
     def _foreign(self) -> int:
@@ -210,6 +218,25 @@ class Probing:
                 if wrong:
                     self.found.append(AtMost(Integer(wrong[-1] + 1), self.letters[name], FROM))
 
+    def _deep(self) -> None:
+        """Many more layers, or other copies: where a pattern of layers ends, how many there can be.
+
+        A config that lists where they stand says so of no layer beyond its list. Copies that are used in turn are no
+        more than what uses them, however many there are said to be: such a number stays where it starts.
+        """
+        floors = {each for often in self.component.counts.values() for n in often for each in n.atoms(floor)}
+        for name in self.checking.sizes.counts:
+            letter, start = self.letters.get(name), self.samples.start.get(name, 0)
+            low, high = self.first[name], DEEPER * max(self.first[name], start, FAR // DEEPER) + 1
+            if letter is None or self._like({name: high}) is not False:
+                continue
+            if odd(name) and not any(each.has(letter) for each in floors):
+                raise StartError(name, start, OTHERWISE)
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (low, middle) if self._like({name: middle}) is False else (middle, high)
+            self.found.append(AtMost(letter, Integer(low), UP_TO))
+
     def _unseen(self) -> None:
         """Each size that the formula has not, at a number that divides no other, and at its half with more layers.
 
@@ -218,11 +245,11 @@ class Probing:
         pinned = self.checking.sizes.pinned
         known = {*self.letters, *self.samples.ties, *self.samples.draws, *(each.name for each in pinned), BATCH}
         names = [n for n in self.first if n not in known and self._named(n)]
-        odd = self._foreign()
+        other = self._foreign()
         deep = {name: 3 * self.first[name] for name in self.checking.sizes.counts if DEEP.search(name)}
 
         def foreign(group: Sequence[str]) -> dict[str, int]:
-            return dict.fromkeys(group, odd)
+            return dict.fromkeys(group, other)
 
         def half(group: Sequence[str]) -> dict[str, int]:
             return {**deep, **{name: max(self.first[name] // 2, 1) for name in group}}

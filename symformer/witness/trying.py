@@ -22,6 +22,7 @@ UNSEEN = re.compile("attention|attn|causal|mask|window|chunk|local|block|sparse|
 SEEN = re.compile("heads$|^is_encoder_decoder$")  # these would show in the shapes of products, or in a cache
 SCALES = re.compile("drop|scal|multiplier|softcap|temperature")  # what every element is multiplied by
 ACTS = re.compile("(^|_)act(ivation)?(_fn|_function)?$")
+FAR = 64  # times a number that counts nothing: some are the least that a width may be, and tell where they are above it
 AGREE = 2  # trials that have to show nothing, where a class refuses others
 FUNCTIONS = ("relu", "gelu", "silu")
 OLDER = {"rope_theta": 5000.0, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}  # as files once had them
@@ -186,8 +187,8 @@ def others(name: str, value: Any) -> list[Any]:
         case float():
             return [value / 2, value / 2 + 0.125]
         case int():
-            few = dict.fromkeys([1, 2, 3, value // 4, value // 2, value - 1, value + 1, 2 * value, 2 * value + 3])
-            return [each for each in few if each not in (0, value)]
+            few = [1, 2, 3, value // 4, value // 2, value - 1, value + 1, 2 * value, 2 * value + 3, FAR * value + 5]
+            return [each for each in dict.fromkeys(few) if each not in (0, value)]
         case str() if ACTS.search(last):
             return [each for each in FUNCTIONS if each != value]
     if last in ROPE:
