@@ -91,9 +91,9 @@ def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
             unknown += [name] * (not usual and name in entry.stored)
         elif name not in kept.switches and last(name) not in (*INERT, *BESIDE) and not _unasked(entry, name, value):
             raise _strange(name, value)
-    for name in entry.unsaid:
-        if name in fields:
-            raise _strange(name, fields[name])
+    made = [name for name in entry.unsaid if name in fields]  # what a config makes of other fields
+    if made and not {*made} <= {*entry.written} <= fields.keys():
+        raise _strange(made[0], fields[made[0]])
     given = {name.partition(".")[0] for name in fields}
     for name in entry.asked:
         if name not in fields and ("." not in name or name.partition(".")[0] in given):
@@ -108,6 +108,8 @@ def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
             raise _strange(name, numbers[name])
     _check_depths(kept, fields, numbers)
     turned = _turned(kept, fields, numbers)
+    if made and (turned or numbers != entry.sizes):
+        raise _strange(made[0], fields[made[0]])
     stored = record(kept, turned, STORED)
     if stored is None:
         names = [name for turn in turned for name in kept.turns[turn].fields]

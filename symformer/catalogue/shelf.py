@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any, get_args
 
@@ -32,6 +33,7 @@ BESIDE = ("architectures", "model_type")  # fields that say which class it is, a
 LONGEST = 100  # characters of the name of a class, and of a type, which its file is called by
 TYPE = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*", re.IGNORECASE)
 HEAD = "head_dim"  # which many classes leave to their code, and read where a config gives it
+FLOATS = {"Infinity": inf, "-Infinity": -inf}
 EACH = "layers"  # of a list of layers that repeats a pattern at any depth, that pattern
 
 
@@ -48,7 +50,7 @@ HOLDS: Mapping[str, Callable[[Any], bool]] = {
     "bool": lambda value: isinstance(value, bool),
     "int": lambda value: type(value) is int and value > 0,
     "float": lambda value: isinstance(value, float) or type(value) is int,
-    "function": lambda value: value in get_args(Activation),
+    "function": lambda value: value in (*get_args(Activation), "swish"),  # as some configs call silu
     "token": lambda value: value is None or type(value) is int or isinstance(value, list),
     "rotary": _rotary,
 }
@@ -70,6 +72,7 @@ class Shelved:
     asked: tuple[str, ...] = ()  # fields that a config has to give, those of a part where it gives that part
     least: Mapping[str, int] = field(default_factory=dict)  # sizes that the formulas do not hold below
     unsaid: tuple[str, ...] = ()  # fields whose own usual value means something else where a config gives it
+    written: tuple[str, ...] = ()  # of these, those that a config may give all together where it is wholly as usual
     depths: Mapping[str, str] = field(default_factory=dict)  # by part, the field that says how long its lists are
     idle: Mapping[str, str] = field(default_factory=dict)  # fields that change nothing -> what they hold, of HOLDS
     stored: Mapping[str, str] = field(default_factory=dict)  # and those that change nothing that is stored
@@ -248,7 +251,19 @@ def same(ours: Any, theirs: Any, depth: int) -> bool:
     """Whether two values of a field are the same, true and 1 apart; a list of layers in a pattern, at any depth."""
     if isinstance(ours, dict) and [*ours] == [EACH]:
         ours = [ours[EACH][layer % len(ours[EACH])] for layer in range(depth)]
-    return json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True)
+    return json.dumps(_read(ours), sort_keys=True) == json.dumps(_read(theirs), sort_keys=True)
+
+
+def _read(value: Any) -> Any:
+    """A value as it is meant: what JSON has no number for, transformers writes as an object."""
+    match value:
+        case {"__float__": str(number), **rest} if not rest and number in FLOATS:
+            return FLOATS[number]
+        case list() | tuple():
+            return [_read(each) for each in value]
+        case dict():
+            return {name: _read(each) for name, each in value.items()}
+    return value
 
 
 @cache

@@ -6,6 +6,7 @@ added up, where torch says so; and an entry is held to torch at random configs b
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,12 +16,12 @@ from itertools import combinations
 from time import process_time
 from typing import Any, cast
 
-from sympy import Expr, Integer
+from sympy import Expr, Integer, Symbol, floor
 
 from ..catalogue.codec import to_data
 from ..catalogue.merging import short
 from ..catalogue.record import OPERATIONS, Record
-from ..catalogue.shelf import BESIDE, EACH, HEAD, Shelved, last, letters_of, part_of, read
+from ..catalogue.shelf import BESIDE, EACH, HEAD, HOLDS, Shelved, last, letters_of, part_of, read
 from ..catalogue.store import versions
 from ..catalogue.traced import STORED, Traced
 from ..configs.known import INERT
@@ -114,15 +115,26 @@ class Shelving:
         other = self.trials.stored({HEAD: 2 * (width // heads)})
         return {HEAD: width // heads} if other not in (None, self.trials.stored({})) else {}
 
-    def _usual_heads(self) -> bool:
-        """Whether the code takes the quotient for the width of a head where a config leaves it out."""
+    def _usual_heads(self, more: int = 0) -> bool:
+        """Whether the code takes the quotient for the width of a head where a config leaves it out.
+
+        Its whole part, where the width is so much more than a multiple.
+        """
         width, heads = WIDTH
-        points = [self.few | {width: self.numbers[heads] * each, heads: self.numbers[heads]} for each in HEADS]
+        points = [self.few | {width: self.numbers[heads] * each + more, heads: self.numbers[heads]} for each in HEADS]
         told = [
             (self.trials.stored(each), self.trials.stored({**each, HEAD: each[width] // each[heads]}))
             for each in points
         ]
         return all(left_out is not None and left_out == given for left_out, given in told)
+
+    def _width(self, known: Mapping[str, Symbol]) -> Expr | None:
+        """The width of a head where a config leaves it out, in the width of the model and the heads, if it shows."""
+        width, heads = (known.get(other) for other in WIDTH)
+        if not (width and heads and self._usual_heads()):
+            return None
+        rounded = self.numbers[WIDTH[1]] > 2 and self._usual_heads(2)
+        return floor(width / heads) if rounded else width / heads
 
     def _records(self, turned: Mapping[str, Any]) -> dict[str, Record]:
         """What a structure stores, and its operations where they are recognised. Raises WitnessError."""
@@ -248,10 +260,13 @@ class Shelving:
         stored = self._stored(
             {name: value for name, value in beside.items() if name not in (*names, *tokens, *idle)}, turns
         )
-        still = {name for name, held in idle.items() if held != ROTARY} | tokens.keys()
+        # What says as usual what no other may say stays beside: a number below 1, or rotary positions of its own.
+        still = {n for n, held in idle.items() if held != ROTARY and HOLDS[held](beside.get(n))} | tokens.keys()
         others = {name: value for name, value in beside.items() if name not in still}
         switches = {name: self._switch(name, value) for name, value in others.items()}
         made = self._made(sizes, switches)
+        untaken = (name for name, taken in made.items() if not taken)
+        unsaid = tuple(dict.fromkeys((*self._unsaid((*sizes, *beside)), *untaken)))
         entry = Shelved(
             name=self.source.name,
             model_type=self.source.model_type,
@@ -271,9 +286,8 @@ class Shelving:
                     )
                 )
             ),
-            unsaid=tuple(
-                dict.fromkeys((*self._unsaid((*sizes, *beside)), *(name for name, taken in made.items() if not taken)))
-            ),
+            unsaid=unsaid,
+            written=self._written(unsaid),
             depths=self.depths,
             idle=idle | tokens,
             stored=stored,
@@ -308,6 +322,27 @@ class Shelving:
                 if self.trials.said(self.trials.filled({name: self.usual[name]})) == self.trials.usual:
                     continue
             yield name
+
+    def _written(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Of some fields those that the usual config has, written out; none where that is another one for the class.
+
+        Neither that whole config nor these fields alone may be anything but the usual one.
+        """
+        whole = json.loads(self.trials.default.to_json_string(use_diff=False))
+        parts = (f"{part}.{name}" for part in self.trials.parts() for name in whole[part])
+        found = [name for name in names if name in {*whole, *parts}]
+        beside = {"model_type": self.source.model_type, "architectures": [self.source.name]}
+        config = {**beside, self.source.part: whole} if self.source.part else {**whole, **beside}
+
+        def written() -> dict[str, Any]:
+            own = self.source.own(config, "config.json")
+            return {name: value for name, value in own.items() if name != "architectures"}
+
+        usual = self.trials.told({}) if found else None
+        alone = self.trials.filled({name: self.trials.usual[name] for name in found})
+        if usual is None or usual != self.trials.told_of(written) or usual != self.trials.told(alone):
+            return ()
+        return tuple(found)
 
     def _settings(self, turns: Sequence[Structure]) -> list[Mapping[str, Any]]:
         """The fields of a class as it usually is, and with all its switches turned, or each where not all can be."""
@@ -370,8 +405,7 @@ class Shelving:
         draw = random.Random(0)
         for name in sizes:
             if name in self.given:
-                width, heads = (known.get(other) for other in WIDTH)
-                yield name, width / heads if width and heads and self._usual_heads() else None
+                yield name, self._width(known)
                 continue
             usual = {other: number for other, number in sizes.items() if other != name}
             alone = [{**usual, other: 2 * number} for other, number in usual.items()]

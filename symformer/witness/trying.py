@@ -77,14 +77,18 @@ class Trials:
 
         A class that cannot be run is told by what it stores.
         """
+        return self.told_of(lambda: self.fields(point))
+
+    def told_of(self, made: Callable[[], Mapping[str, Any]]) -> Told | None:
+        """The same of the fields that the config class is given."""
         way = called(self.source)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if (stored := self.stored(point)) is None:
+            if (stored := self._stored(made)) is None:
                 return None
             multiplied: Rows = {}
             kept: Rows = {}
-            given = self.fields(point)
+            given = made()
             with suppress(Exception):  # it runs in no way that is known here
                 at = session(lambda _: self.source.build(given), {})
                 run, cached = caller_for(way, RUNS["flops"]), caller_for(way, RUNS["kv-cache"])
@@ -103,8 +107,11 @@ class Trials:
 
     def stored(self, point: Mapping[str, Any]) -> Rows | None:
         """What the class stores with these fields; None where it refuses them."""
+        return self._stored(lambda: self.fields(point))
+
+    def _stored(self, made: Callable[[], Mapping[str, Any]]) -> Rows | None:
         with suppress(Exception):  # whatever somebody's code raises, it is no structure
-            given = self.fields(point)
+            given = made()
             return session(lambda _: self.source.build(given), {}).stored()
         return None
 
@@ -199,4 +206,5 @@ def others(name: str, value: Any) -> list[Any]:
 def holds(name: str, value: Any) -> str:
     """What a field that changes nothing holds, of what the catalogue tells apart."""
     last = name.rpartition(".")[2]
-    return ROTARY if last in ROPE else "function" if ACTS.search(last) else type(value).__name__
+    named = ROTARY if last in ROPE else "function" if ACTS.search(last) else ""
+    return named if named and not isinstance(value, bool) else type(value).__name__
