@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from typing import Any
 from symformer.answers.targets import model as opened_at_the_door
 from symformer.catalogue import matching
 from symformer.catalogue.record import opened
+from symformer.configs.reading import read_config
 from symformer.language.errors import SymformerError
 from symformer.witness.classes import first_heads, of_config
 from symformer.witness.crew import Lost, crew
@@ -35,7 +35,9 @@ def asked(model_type: str, head: str, alone: bool) -> dict[str, str]:
 
     try:
         made = transformers.AutoConfig.for_model(model_type)
-        config: dict[str, Any] = json.loads(made.to_json_string(use_diff=False))
+        written = made.to_json_string(use_diff=False)
+        with tempfile.TemporaryDirectory() as folder:
+            config = read_config(_file(folder, written))
         theirs = stored(config)
     except Exception:
         return {}
@@ -49,10 +51,8 @@ def asked(model_type: str, head: str, alone: bool) -> dict[str, str]:
     if alone:
         return found
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder, "config.json")
-        place.write_text(json.dumps(config))
         try:
-            model = opened_at_the_door(str(place))
+            model = opened_at_the_door(_file(folder, written))
             # a model that is composed here may be read as another class of the type, and then says which
             read = re.search(r"read as (\w+)", " ".join(model.provenance.assumed))
             theirs = stored({**config, "architectures": [read[1]]}) if read else theirs
@@ -61,6 +61,12 @@ def asked(model_type: str, head: str, alone: bool) -> dict[str, str]:
         except SymformerError as error:
             found["door"] = f"refused: {str(error).replace(folder, '')}"
     return found
+
+
+def _file(folder: str, written: str) -> str:
+    place = Path(folder, "config.json")
+    place.write_text(written)
+    return str(place)
 
 
 def stored(config: dict[str, Any]) -> int:

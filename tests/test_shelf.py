@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import transformers
 from click.testing import CliRunner
 from sympy import expand
 
@@ -32,6 +33,7 @@ from symformer.catalogue.shelf import COMMON, FOLDER, Turn
 from symformer.catalogue.traced import STORED
 from symformer.commands.cli import cli
 from symformer.configs.known import INERT
+from symformer.configs.reading import read_config
 from symformer.language.arithmetic import parse
 from symformer.language.errors import CatalogueError, SymformerError
 from symformer.language.symbols import LETTERS, A, D, E, G, H, L, V
@@ -41,7 +43,7 @@ from symformer.witness.classes import Source, of_config
 from symformer.witness.points import session
 from symformer.witness.runs import RUNS
 from symformer.witness.session import Session
-from symformer.witness.trying import unmoved
+from symformer.witness.trying import others, unmoved
 
 FEW = 8  # classes that run by default
 EACH = int(os.environ.get("SHELF", "2"))  # configs of a class
@@ -330,17 +332,16 @@ def test_a_field_of_another_sort_is_not_taken() -> None:
     assert find({**config, "block_size": "16"}) is None
 
 
+@pytest.mark.parametrize("width", [96, 97])  # of which 6 heads have 16 each, or one is left over
 @pytest.mark.parametrize("more", [{}, {"head_dim": 10}, {"head_dim": 10, "num_key_value_heads": 2}])
-def test_a_width_of_heads_that_a_class_asks_for_may_be_given(more: dict[str, int]) -> None:
-    """Apertus has none in its own config, and then takes E/A."""
+def test_a_width_of_heads_that_a_class_asks_for_may_be_given(width: int, more: dict[str, int]) -> None:
+    """Apertus has none in its own config, and then takes the whole part of E/A."""
     sizes = {"num_hidden_layers": 2, "hidden_size": 96, "num_attention_heads": 6, "vocab_size": 97}
-    config = {"model_type": "apertus", "architectures": ["ApertusForCausalLM"], **sizes}
+    config = {"model_type": "apertus", "architectures": ["ApertusForCausalLM"], **sizes, "hidden_size": width}
     known, torchs = find({**config, **more}), made({**config, **more})
     assert known is not None
     assert torchs is not None
     assert opened("x", known).params.value() == sum(map(prod, torchs[1].stored().values())) > 0
-    assert find({**config, "hidden_size": 97}) is None  # of which 6 heads have no whole number each
-    assert find({**config, "hidden_size": 97, "head_dim": 10}) is not None
 
 
 def test_fields_are_tried_together_and_then_by_halves() -> None:
@@ -407,6 +408,39 @@ def test_a_field_whose_usual_value_means_something_else_is_not_taken() -> None:
     assert known is not None
     assert opened("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
     assert find({**config, "num_hidden_layers": 128}) is None
+
+
+def _whole(model_type: str, folder: Path) -> dict[str, Any]:
+    """The config of a type that leaves nothing out, as it is written to a file and read."""
+    place = folder / "config.json"
+    place.write_text(transformers.AutoConfig.for_model(model_type).to_json_string(use_diff=False))
+    return read_config(str(place))
+
+
+# A list of layers that is made of other fields, a limit that JSON has no number for, a width of heads that is rounded
+# down from 4,096/96, an activation that goes by another name, a flag called as a function, a layer at no place.
+@pytest.mark.parametrize("model_type", ["lfm2", "bamba", "glm4_moe", "efficientnet", "xlm", "dpt"])
+def test_a_config_that_says_everything_as_usual_is_the_usual_one(model_type: str, tmp_path: Path) -> None:
+    config = _whole(model_type, tmp_path)
+    torchs, known = made(config), find(config)
+    assert torchs is not None
+    assert known is not None
+    assert opened("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
+
+
+def test_what_a_config_makes_of_its_sizes_is_taken_at_its_usual_ones_alone(tmp_path: Path) -> None:
+    config = _whole("lfm2", tmp_path)
+    assert find({**config, "num_hidden_layers": 8}) is None  # and 32 kinds of layers
+    assert find({**config, "hidden_size": 512}) is None
+    assert find({**config, "layer_types": ["conv"] * 32}) is None
+    assert find({"model_type": "lfm2", "num_hidden_layers": 8}) is not None
+
+
+def test_a_number_that_tells_from_some_size_on_changes_something() -> None:
+    # MobileNet widens no layer of 32 channels and more for a least of 8 or 19, and does for one of 40
+    assert [each for each in others("min_depth", 8) if each > 32]
+    assert find({"model_type": "mobilenet_v1", "min_depth": 40}) is None
+    assert find({"model_type": "mobilenet_v1", "min_depth": 8}) is not None
 
 
 def test_the_catalogue_is_listed_and_searched() -> None:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from math import inf
 from pathlib import Path
 from typing import Any, get_args
 
@@ -33,7 +32,6 @@ BESIDE = ("architectures", "model_type")  # fields that say which class it is, a
 LONGEST = 100  # characters of the name of a class, and of a type, which its file is called by
 TYPE = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*", re.IGNORECASE)
 HEAD = "head_dim"  # which many classes leave to their code, and read where a config gives it
-FLOATS = {"Infinity": inf, "-Infinity": -inf}
 EACH = "layers"  # of a list of layers that repeats a pattern at any depth, that pattern
 
 
@@ -251,19 +249,7 @@ def same(ours: Any, theirs: Any, depth: int) -> bool:
     """Whether two values of a field are the same, true and 1 apart; a list of layers in a pattern, at any depth."""
     if isinstance(ours, dict) and [*ours] == [EACH]:
         ours = [ours[EACH][layer % len(ours[EACH])] for layer in range(depth)]
-    return json.dumps(_read(ours), sort_keys=True) == json.dumps(_read(theirs), sort_keys=True)
-
-
-def _read(value: Any) -> Any:
-    """A value as it is meant: what JSON has no number for, transformers writes as an object."""
-    match value:
-        case {"__float__": str(number), **rest} if not rest and number in FLOATS:
-            return FLOATS[number]
-        case list() | tuple():
-            return [_read(each) for each in value]
-        case dict():
-            return {name: _read(each) for name, each in value.items()}
-    return value
+    return json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True)
 
 
 @cache

@@ -13,6 +13,7 @@ from ..language.errors import ConfigError
 
 CONFIG = "config.json"
 MAX_BYTES = 16_000_000  # the lists of layers that a config leaves unquantised come to some 3 MB
+FLOAT = "__float__"  # the key by which transformers writes a number that JSON has not
 PATIENCE = 5.0  # seconds that a pipe may take for its next bytes
 
 
@@ -59,7 +60,10 @@ class _TwiceError(Exception):
         self.key = key
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any] | float:
+    """An object, or the number that one stands for."""
+    if len(pairs) == 1 and pairs[0][0] == FLOAT and pairs[0][1] in ("Infinity", "-Infinity"):
+        return float(pairs[0][1])
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
