@@ -25,7 +25,7 @@ from symformer.witness.classes import first_heads, of_config
 from symformer.witness.crew import Lost, crew
 from symformer.witness.points import session
 
-LIMIT = 120  # seconds for a type
+LIMIT = 90  # seconds for a type
 GENERATING = ("causal", "masked", "seq2seq")
 
 
