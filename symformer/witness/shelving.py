@@ -326,11 +326,12 @@ class Shelving:
     def _written(self, names: Sequence[str]) -> tuple[str, ...]:
         """Of some fields those that the usual config has, written out; none where that is another one for the class.
 
-        Neither that whole config nor these fields alone may be anything but the usual one.
+        Where these alone make another one of it, all that it has: they may stand in such a config only.
         """
         whole = json.loads(self.trials.default.to_json_string(use_diff=False))
         parts = (f"{part}.{name}" for part in self.trials.parts() for name in whole[part])
-        found = [name for name in names if name in {*whole, *parts}]
+        every = {name for name in (*whole, *parts) if last(name) not in (*INERT, *BESIDE) and name[0] != "_"}
+        found = [name for name in names if name in every]
         beside = {"model_type": self.source.model_type, "architectures": [self.source.name]}
         config = {**beside, self.source.part: whole} if self.source.part else {**whole, **beside}
 
@@ -339,10 +340,10 @@ class Shelving:
             return {name: value for name, value in own.items() if name != "architectures"}
 
         usual = self.trials.told({}) if found else None
-        alone = self.trials.filled({name: self.trials.usual[name] for name in found})
-        if usual is None or usual != self.trials.told_of(written) or usual != self.trials.told(alone):
+        if usual is None or usual != self.trials.told_of(written):
             return ()
-        return tuple(found)
+        alone = self.trials.told(self.trials.filled({name: self.trials.usual[name] for name in found}))
+        return tuple(found if alone == usual else (name for name in self.trials.usual if name in every))
 
     def _settings(self, turns: Sequence[Structure]) -> list[Mapping[str, Any]]:
         """The fields of a class as it usually is, and with all its switches turned, or each where not all can be."""

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from typing import Any
 
 from ..configs.known import INERT
@@ -58,7 +59,7 @@ class Trials:
         made = self.config(point)
         numbers = whole_numbers(made)
         found: dict[str, Any] = {}
-        for name, value in made.to_dict().items():
+        for name, value in deepcopy(made.to_dict()).items():  # a class may write into its own defaults
             if isinstance(value, dict) and name in self.parts():
                 found |= {f"{name}.{inner}": each for inner, each in value.items()}
             else:
