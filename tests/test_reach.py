@@ -20,6 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import symformer as sf
 from symformer.commands.cli import cli
 from symformer.language.errors import ConfigError, SizeError, WitnessError
+from symformer.witness.classes import of_config
 
 Config = dict[str, Any]
 
@@ -284,3 +285,13 @@ def test_a_width_that_follows_the_heads_moves_with_them() -> None:
     assert found.model.params.equals("42*A**2 + 6*A*H + 7*A"), found.model.params
     with pytest.raises(SizeError, match="E=24 is not 6A=30"):
         found.model.params.value(E=24, A=5, H=7)
+
+
+def test_a_class_that_writes_into_its_config_writes_into_no_file() -> None:
+    """Step-3.7 puts what it makes of a part into the part that it is given."""
+    config = {"model_type": "step3p7", "architectures": ["Step3p7ForConditionalGeneration"]}
+    source = of_config(config, "config.json")
+    fields = json.loads(source.config({}).to_json_string(use_diff=False))
+    before = json.dumps(fields)
+    source.config(fields)
+    assert json.dumps(fields) == before

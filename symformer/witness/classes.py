@@ -7,6 +7,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, cast
@@ -50,9 +51,9 @@ class Source:
         return str(self.model_class.__name__)
 
     def config(self, fields: Mapping[str, Any]) -> Any:
-        """The config with these fields, made in silence."""
+        """The config with these fields, made in silence; of a copy, as a class may write into what it is given."""
         with silence():
-            return self.config_class(**fields)
+            return self.config_class(**deepcopy(dict(fields)))
 
     def build(self, fields: Mapping[str, Any]) -> nn.Module:
         """The model of a config with these fields."""
