@@ -618,6 +618,18 @@ def projected(E: int, W_emb: int) -> nn.Module:
     return table if W_emb == E else nn.Sequential(table, nn.Linear(W_emb, E, bias=False))
 
 
+def quartered(E: int, H: int) -> nn.Module:
+    """A quarter of a width is turned, and where that is one element, the code makes it two."""
+    return nn.Linear(E + (E // 4 == 1), H, bias=False)
+
+
+def test_a_size_that_tells_above_1_alone_says_from_where_on_it_does_not() -> None:
+    params = trace(quartered, {"E": 24, "H": 10}).model.params
+    assert params.value(E=8, H=3) == 24
+    with pytest.raises(sf.SymformerError, match="E=7 .* is less than 8"):
+        params.value(E=7, H=3)
+
+
 class Grouped(nn.Module):
     """Keys and values of G heads as wide as the whole part of E/A, or in all as wide as the whole part of G*E/A."""
 

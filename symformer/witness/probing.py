@@ -202,7 +202,8 @@ class Probing:
     def _small(self) -> None:
         """Each size at 1, where code often leaves something out; where that differs, the least that it can be.
 
-        Numbers of layers are tried among wide ones: where all widths are 1, layers of two kinds are alike.
+        And all of them at each of a few more, where the quarter of a width may come to one. Numbers of layers are tried
+        among wide ones: where all widths are 1, layers of two kinds are alike.
         """
         drawn = {*self.samples.draws, BATCH}
 
@@ -211,12 +212,19 @@ class Probing:
 
         for among in (self.widths, self.checking.sizes.counts):
             names = [n for n in among if n not in drawn and self.first[n] > 1 and n in self.letters]
-            for name in suspects(names, ones):
+            told = suspects(names, ones)
+            for size in range(2, SMALL + 1):
+                told += suspects([name for name in names if name not in told], partial(self._may_be, size))
+            for name in told:
                 wrong = [n for n in range(1, SMALL + 1) if self._like({name: n}) is False]
                 far = range(SMALL + 1, min(self.first[name], FAR) if wrong[-1:] == [SMALL] else 0)
                 wrong += takewhile(partial(self._unlike, name), far)  # on to where it holds
                 if wrong:
                     self.found.append(AtMost(Integer(wrong[-1] + 1), self.letters[name], FROM))
+
+    def _may_be(self, size: int, names: Sequence[str]) -> bool:
+        """Whether the formula is not seen to be wrong where all these are one number."""
+        return self._like(dict.fromkeys(names, size)) is not False
 
     def _deep(self) -> None:
         """Many more layers, or other copies: where a pattern of layers ends, how many there can be.
