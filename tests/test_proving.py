@@ -24,7 +24,7 @@ CONFIG = {"model_type": "biogpt", "architectures": [NAME]}
 @pytest.fixture
 def prover(monkeypatch: pytest.MonkeyPatch) -> Proving:
     """Of a few configs: here it is seen that there are enough to tell."""
-    monkeypatch.setattr(proving, "HELD", 6)
+    monkeypatch.setattr(proving, "HELD", 12)
     source = of_head("biogpt", "causal")
     return Proving(source, Trials(source), {})
 

@@ -24,6 +24,7 @@ from .samples import suspects
 
 # How much more than a multiple: the least that is none, and such as pairs and blocks of four or eight still divide.
 OFF = (1, 2, 3, 4, 8, 12)
+FEW = (2, 3, 5, 7)  # at which all sizes are tried together
 SMALL = 8  # up to here a size is tried one by one, where the formula does not hold at 1
 FAR = 64  # and up to here, where it does not hold there either
 DEEPER = 3  # times the layers that there usually are: so far a pattern of them is followed
@@ -213,7 +214,7 @@ class Probing:
         for among in (self.widths, self.checking.sizes.counts):
             names = [n for n in among if n not in drawn and self.first[n] > 1 and n in self.letters]
             told = suspects(names, ones)
-            for size in range(2, SMALL + 1):
+            for size in FEW:
                 told += suspects([name for name in names if name not in told], partial(self._may_be, size))
             for name in told:
                 wrong = [n for n in range(1, SMALL + 1) if self._like({name: n}) is False]
@@ -235,10 +236,11 @@ class Probing:
         floors = {each for often in self.component.counts.values() for n in often for each in n.atoms(floor)}
         for name in self.checking.sizes.counts:
             letter, start = self.letters.get(name), self.samples.start.get(name, 0)
+            pattern = any(each.has(letter) for each in floors)
             low, high = self.first[name], DEEPER * max(self.first[name], start, FAR // DEEPER) + 1
-            if letter is None or self._like({name: high}) is not False:
+            if letter is None or not (pattern or odd(name)) or self._like({name: high}) is not False:
                 continue
-            if odd(name) and not any(each.has(letter) for each in floors):
+            if not pattern:
                 raise StartError(name, start, OTHERWISE)
             while high - low > 1:
                 middle = (low + high) // 2
