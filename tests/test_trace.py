@@ -626,7 +626,7 @@ def quartered(E: int, H: int) -> nn.Module:
 def test_a_size_that_tells_above_1_alone_says_from_where_on_it_does_not() -> None:
     params = trace(quartered, {"E": 24, "H": 10}).model.params
     assert params.value(E=8, H=3) == 24
-    with pytest.raises(sf.SymformerError, match="E=7 .* is less than 8"):
+    with pytest.raises(sf.SymformerError, match=r"E=7 .* is less than 8"):
         params.value(E=7, H=3)
 
 

@@ -24,7 +24,7 @@ from .samples import suspects
 
 # How much more than a multiple: the least that is none, and such as pairs and blocks of four or eight still divide.
 OFF = (1, 2, 3, 4, 8, 12)
-FEW = (2, 3, 5, 7)  # at which all sizes are tried together
+FEW = (3, 7)  # at which all sizes are tried together
 SMALL = 8  # up to here a size is tried one by one, where the formula does not hold at 1
 FAR = 64  # and up to here, where it does not hold there either
 DEEPER = 3  # times the layers that there usually are: so far a pattern of them is followed
