@@ -24,7 +24,7 @@ from .samples import suspects
 
 # How much more than a multiple: the least that is none, and such as pairs and blocks of four or eight still divide.
 OFF = (1, 2, 3, 4, 8, 12)
-FEW = (3, 7)  # at which all sizes are tried together
+FEW = (1, 3, 7)  # at which all sizes are tried together
 SMALL = 8  # up to here a size is tried one by one, where the formula does not hold at 1
 FAR = 64  # and up to here, where it does not hold there either
 DEEPER = 3  # times the layers that there usually are: so far a pattern of them is followed
@@ -203,8 +203,8 @@ class Probing:
     def _small(self) -> None:
         """Each size at 1, where code often leaves something out; where that differs, the least that it can be.
 
-        And all of them at each of a few more, where the quarter of a width may come to one. Numbers of layers are tried
-        among wide ones: where all widths are 1, layers of two kinds are alike.
+        All of them at one of a few more tell whether to ask each alone: the quarter of a width may come to one. Numbers
+        of layers are tried among wide ones: where all widths are 1, layers of two kinds are alike.
         """
         drawn = {*self.samples.draws, BATCH}
 
@@ -213,19 +213,13 @@ class Probing:
 
         for among in (self.widths, self.checking.sizes.counts):
             names = [n for n in among if n not in drawn and self.first[n] > 1 and n in self.letters]
-            told = suspects(names, ones)
-            for size in FEW:
-                told += suspects([name for name in names if name not in told], partial(self._may_be, size))
-            for name in told:
+            together = any(self._like(dict.fromkeys(names, size)) is False for size in FEW)
+            for name in names if together else suspects(names, ones):
                 wrong = [n for n in range(1, SMALL + 1) if self._like({name: n}) is False]
                 far = range(SMALL + 1, min(self.first[name], FAR) if wrong[-1:] == [SMALL] else 0)
                 wrong += takewhile(partial(self._unlike, name), far)  # on to where it holds
                 if wrong:
                     self.found.append(AtMost(Integer(wrong[-1] + 1), self.letters[name], FROM))
-
-    def _may_be(self, size: int, names: Sequence[str]) -> bool:
-        """Whether the formula is not seen to be wrong where all these are one number."""
-        return self._like(dict.fromkeys(names, size)) is not False
 
     def _deep(self) -> None:
         """Many more layers, or other copies: where a pattern of layers ends, how many there can be.
