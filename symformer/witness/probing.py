@@ -203,8 +203,8 @@ class Probing:
     def _small(self) -> None:
         """Each size at 1, where code often leaves something out; where that differs, the least that it can be.
 
-        All of them at one of a few more tell whether to ask each alone: the quarter of a width may come to one. Numbers
-        of layers are tried among wide ones: where all widths are 1, layers of two kinds are alike.
+        All of them at one of a few more tell whether to ask each of it alone: the quarter of a width may come to one.
+        Numbers of layers are tried among wide ones: where all widths are 1, layers of two kinds are alike.
         """
         drawn = {*self.samples.draws, BATCH}
 
@@ -213,8 +213,11 @@ class Probing:
 
         for among in (self.widths, self.checking.sizes.counts):
             names = [n for n in among if n not in drawn and self.first[n] > 1 and n in self.letters]
-            together = any(self._like(dict.fromkeys(names, size)) is False for size in FEW)
-            for name in names if together else suspects(names, ones):
+            told = {*suspects(names, ones)}
+            for size in FEW:
+                if self._like(dict.fromkeys(names, size)) is False:
+                    told |= {name for name in names if self._like({name: size}) is False}
+            for name in (name for name in names if name in told):
                 wrong = [n for n in range(1, SMALL + 1) if self._like({name: n}) is False]
                 far = range(SMALL + 1, min(self.first[name], FAR) if wrong[-1:] == [SMALL] else 0)
                 wrong += takewhile(partial(self._unlike, name), far)  # on to where it holds
