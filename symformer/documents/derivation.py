@@ -75,7 +75,7 @@ def document(model: Model, quantities: Sequence[str], version: str, together: st
         blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in refused]
     blocks, keys = numbered(blocks)
     if keys:
-        entries = [(paper(key).byline, paper(key).title, paper(key).place) for key in keys]
+        entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]
         blocks += [Heading(1, ["References"]), References(entries)]
     titles = [formula.measure.title for formula in formulas]
     measures = together or " and ".join(filter(None, (", ".join(titles[:-1]), titles[-1])))
@@ -136,7 +136,7 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
     if below.expanded == 0:
         raise RuleError(f"{formula.id} is no number: its {below.measure.title} are 0")
     quotient = Chain((_label(formula),), (Quotient(_label(above), _label(below)),))
-    result: list[Block] = [Equation(quotient, key=True)]
+    result: list[Block] = [Equation(quotient, key=True, id=formula.id)]
     result += [Equation(Chain((_label(side),), (tree(side.written),))) for side in (above, below)]
     known = subject.model.known
     if numbered_:
@@ -185,7 +185,7 @@ def _label(formula: Formula) -> Label:
 
 
 def _result(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]:
-    blocks: list[Block] = [Equation(Chain((_label(formula),), (tree(formula.written),)), key=True)]
+    blocks: list[Block] = [Equation(Chain((_label(formula),), (tree(formula.written),)), key=True, id=formula.id)]
     if numbered_:
         value = formula.value(dict(subject.model.known))
         blocks.append(

@@ -10,7 +10,7 @@ from sympy import Expr, Mul, Symbol, expand
 from ..architectures.base import Architecture
 from ..components.base import Component
 from ..formulas.account import Line as AccountLine
-from ..formulas.derivation import Section
+from ..formulas.derivation import Chain, Section
 from ..formulas.formula import Formula
 from ..language.notation.tree import Label
 from ..language.shapes import shape_line
@@ -54,7 +54,7 @@ def parts(model: Model, formula: Formula) -> list[Block]:
         title = _title(section)
         shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) else title
         blocks.append(Heading(1, ["The ", shown], f"{formula.id}.{section.line.key}"))
-        blocks += [*_places(section, formula), Equation(section.chain)]
+        blocks += [*_places(section, formula), _equation(section, section.chain, formula)]
     whole = sections[-1]
     if whole.chain is None:
         return blocks
@@ -63,7 +63,7 @@ def parts(model: Model, formula: Formula) -> list[Block]:
     blocks.append(Heading(1, ["The whole" if part else "The model"], formula.id))
     if not whole.composite and whole.terms:
         blocks.append(_term_table(whole, question.columns, formula))
-    return [*blocks, Equation(whole.chain)]
+    return [*blocks, _equation(whole, whole.chain, formula)]
 
 
 def _title(section: Section) -> Piece:
@@ -80,8 +80,18 @@ def _part(formula: Formula, section: Section, columns: tuple[str, str]) -> list[
     blocks += _places(section, formula)
     blocks.append(_term_table(section, columns, formula))
     if section.chain:
-        blocks.append(Equation(section.chain))
+        blocks.append(_equation(section, section.chain, formula))
     return blocks
+
+
+def _equation(section: Section, chain: Chain, formula: Formula) -> Equation:
+    """The chain of a part, by its id."""
+    return Equation(chain, id=id_of(section.line, formula))
+
+
+def id_of(line: AccountLine, formula: Formula) -> str:
+    """What the equation of a part is called."""
+    return f"{formula.id}.sum" if line is formula.root else f"{formula.id}.{line.key}"
 
 
 def _places(section: Section, formula: Formula) -> list[Block]:

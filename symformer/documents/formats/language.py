@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ...language.errors import DocumentError
 from ...language.notation.tree import Tree
-from ..blocks import Code, Document, Equation, Line, Math, Piece, Strong
+from ..blocks import Cited, Code, Document, Equation, Line, Math, Piece, Ref, Strong
+from .layout import A4, Page, tall
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -28,6 +29,7 @@ class Language(Format):
 
     template: str
     row_break: str  # between the rows of an aligned equation
+    page: Page = A4
 
     def render(self, document: Document, engine: str) -> bytes:
         """What its template makes of a document."""
@@ -35,7 +37,11 @@ class Language(Format):
 
     def spell(self, document: Document) -> str:
         """A document in this language."""
-        return _environment().get_template(self.template).render(document=document, language=self)
+        return (
+            _environment()
+            .get_template(self.template)
+            .render(document=document, language=self, page=self.page, tall=tall)
+        )
 
     def line(self, line: Line) -> str:
         """A line of prose, names and mathematics."""
@@ -52,19 +58,27 @@ class Language(Format):
                 return self.strong(self.prose(printable(text)))
             case Math(shown):
                 return self.inline(self.math(shown))
+            case Cited(key, number):
+                return self.cited(key, number)
+            case Ref(id, number):
+                return self.ref(id, number)
         raise TypeError(f"not a piece of a line: {piece!r}")
 
-    def equation(self, equation: Equation) -> str:
-        """The rows of an aligned equation; each sign stands at the alignment point."""
-        *alone, beside = [" = ".join(self.math(label) for label in line) for line in equation.labels]
-        rows = [
-            f"&= {self.math(shown)}" if sign == "=" else self.carry_on(sign, self.math(shown))
-            for sign, shown in equation.rows
-        ]
+    def equation(self, equation: Equation, row_break: str = "") -> str:
+        """The rows of an aligned equation; each sign stands at the alignment point, and each reason behind its row."""
+        *alone, beside = [" = ".join(self.math(label) for label in line) for line in self.page.labels(equation)]
+        rows = []
+        for row in self.page.rows(equation):
+            spelt = self.math(row.shown)
+            rows.append(f"&= {spelt}" if row.sign == "=" else self.carry_on(row.sign, spelt))
+            if row.reason and self.page.beside(equation, row):
+                rows[-1] += self.because(self.line(row.reason))
+            elif row.reason:
+                rows.append(self.because(self.line(row.reason), below=True))
         over = [f"& {'= ' if index else ''}{labels}" for index, labels in enumerate(alone)]
         # where labels go on from the line above, the alignment point stands before them
         first = f"& = {beside} {rows[0][1:]}" if over and beside else f"{beside} {rows[0]}".lstrip()
-        return f"{self.row_break}\n".join([*over, first, *rows[1:]])
+        return f"{row_break or self.row_break}\n".join([*over, first, *rows[1:]])
 
     @abstractmethod
     def prose(self, text: str) -> str: ...
@@ -84,6 +98,18 @@ class Language(Format):
     @abstractmethod
     def carry_on(self, sign: str, spelt: str) -> str:
         """A row on which a long sum goes on."""
+
+    @abstractmethod
+    def because(self, spelt: str, below: bool = False) -> str:
+        """A reason, behind its row of an equation or as a row below it."""
+
+    @abstractmethod
+    def cited(self, key: str, number: int) -> str:
+        """A paper's number, which leads to it."""
+
+    @abstractmethod
+    def ref(self, id: str, number: int) -> str:
+        """An equation's number, which leads to it."""
 
     @abstractmethod
     def columns(self, align: str) -> str:

@@ -35,6 +35,17 @@ class Markdown(Language):
     def carry_on(self, sign: str, spelt: str) -> str:
         return rf"&\quad {sign} {spelt}"
 
+    def because(self, spelt: str, below: bool = False) -> str:
+        # inside mathematics a line of prose is text, with the mathematics in it as such again
+        words = re.sub(r"\$`(.*?)`\$", lambda found: "}" + found[1] + r"\text{", spelt)
+        return rf"&\quad \text{{{words}}}" if below else rf"&& \text{{{words}}}"
+
+    def cited(self, key: str, number: int) -> str:
+        return rf"[\[{number}\]](#{key})"
+
+    def ref(self, id: str, number: int) -> str:
+        return f"({number})"
+
     def columns(self, align: str) -> str:
         return "|".join({"r": "---:", "c": ":---:"}.get(column, "---") for column in align)
 

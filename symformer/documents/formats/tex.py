@@ -46,6 +46,15 @@ class Latex(Language):
     def carry_on(self, sign: str, spelt: str) -> str:
         return rf"&\quad {{}} {sign} {spelt}"
 
+    def because(self, spelt: str, below: bool = False) -> str:
+        return rf"&\quad \text{{{spelt}}}" if below else rf"&& \text{{{spelt}}}"
+
+    def cited(self, key: str, number: int) -> str:
+        return rf"[\ref{{ref:{key}}}]"
+
+    def ref(self, id: str, number: int) -> str:
+        return rf"\eqref{{eq:{id}}}"
+
     def columns(self, align: str) -> str:
         share = 0.4 if len(align) < 5 else 0.3
         return align.replace("w", rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}")

@@ -33,6 +33,15 @@ class Typst(Language):
     def carry_on(self, sign: str, spelt: str) -> str:
         return f"& quad {sign} {spelt}"
 
+    def because(self, spelt: str, below: bool = False) -> str:
+        return f"& quad #[{spelt}]" if below else f"&& quad #[{spelt}]"
+
+    def cited(self, key: str, number: int) -> str:
+        return f"#link(<ref:{key}>)[[{number}]];"
+
+    def ref(self, id: str, number: int) -> str:
+        return f"#link(<eq:{id}>)[({number})];"
+
     def columns(self, align: str) -> str:
         return ", ".join("1fr" if column == "w" else "auto" for column in align)
 

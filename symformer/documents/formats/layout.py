@@ -1,0 +1,157 @@
+"""Lines and columns: where a long sum goes on, what a row has room for, which table is wide, for pages of some width.
+
+All widths are in characters of prose; mathematics is measured as it would be printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...language.notation.text import text
+from ...language.notation.tree import Minus, Sum, Tree, sizes_of, terms_tree
+from ...language.symbols import letter
+from ..blocks import Cited, Code, Equation, Line, Math, Piece, Ref, Strong, Table
+
+FEW = 12  # rows of a table that stand on one page whatever stands before
+WRAPPED = 40  # of a cell that wraps
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of an equation: the sign before it, "=", or "+" or "-" where a long sum goes on; and why it follows."""
+
+    sign: str
+    shown: Tree
+    reason: Line = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """How much room there is; what is said of a page of A4 with its usual margins."""
+
+    width: int = 66  # of mathematics in one line
+    longest: int = 72  # of one term: a step on the way that has a longer one fits no line, and is left out
+    table: int = 78  # in a row of a table
+    widest: int = 98  # more than these fit in no type
+    lines: int = 24  # of an equation, or lines of a table, that stand on one page
+
+    def rows(self, equation: Equation) -> list[Row]:
+        """Each line after the labels; the reason of a long one stands behind its last piece."""
+        reasons = [*equation.reasons, *[()] * len(equation.chain.steps)]
+        *before, last = zip(equation.chain.steps, reasons, strict=False)
+        found: list[Row] = []
+        for step, reason in [*(each for each in before if self._fits(each[0])), last]:
+            pieces = self._pieces(step)
+            signed = [("=", pieces[0]), *map(_carried, pieces[1:])]
+            found += [Row(*piece) for piece in signed[:-1]] + [Row(*signed[-1], reason)]
+        return found
+
+    def labels(self, equation: Equation) -> list[list[Tree]]:
+        """The labels, on lines of their own where they would crowd the first row out; else on one, with that row."""
+        lines: list[list[Tree]] = [[]]
+        for label in equation.chain.labels:
+            if lines[-1] and sum(map(_breadth, (*lines[-1], label))) > self.width:
+                lines.append([])
+            lines[-1].append(label)
+        crowded = sum(map(_breadth, lines[-1])) + _breadth(self.rows(equation)[0].shown) > self.longest
+        long = len(equation.chain.labels) > 1 or any(_breadth(each) > self.longest // 4 for each in lines[-1])
+        return [*lines, []] if long and crowded else lines
+
+    def long(self, block: Equation | Table) -> bool:
+        """Whether it may go on from one page to the next: many rows, or some that wrap into many lines."""
+        if isinstance(block, Equation):
+            return len(self.rows(block)) > self.lines
+        lines = sum(max(-(-_width(cell) // WRAPPED) for cell in row) for row in block.rows)
+        return len(block.rows) > FEW or lines > self.lines
+
+    def columns(self, table: Table) -> str:
+        """The alignment, where the longest cells do not fit side by side with the widest of them wrapped."""
+        longest = _longest(table)
+        widest = max(range(len(longest)), key=longest.__getitem__, default=0)
+        if "w" in table.align or sum(longest) <= self.widest:
+            return table.align
+        return table.align[:widest] + "w" + table.align[widest + 1 :]
+
+    def wide(self, table: Table) -> bool:
+        """Whether its longest cells, side by side, need a smaller type."""
+        cells = zip(table.align, _longest(table), strict=True)
+        return sum(min(n, WRAPPED) if kind == "w" else n for kind, n in cells) > self.table
+
+    def beside(self, equation: Equation, row: Row) -> bool:
+        """Whether the reason of a row has room behind it."""
+        labels = max((sum(map(_breadth, line)) for line in self.labels(equation)), default=0)
+        return labels + _breadth(row.shown) + _width(row.reason) <= self.width
+
+    def _fits(self, step: Tree) -> bool:
+        return all(_breadth(piece) <= self.longest for piece in self._pieces(step))
+
+    def _pieces(self, shown: Tree) -> list[Tree]:
+        """A long sum in pieces that each fit a line."""
+        if not isinstance(shown, Sum) or _breadth(shown) <= self.width:
+            return [shown]
+        pieces: list[list[Tree]] = [[]]
+        width = 0
+        for term in shown.terms:
+            length = _breadth(term) + 3
+            if pieces[-1] and width + length > self.width:
+                pieces.append([])
+                width = 0
+            pieces[-1].append(term)
+            width += length
+        return [terms_tree(piece) for piece in pieces]
+
+
+A4 = Page()
+
+
+def tall(table: Table) -> bool:
+    """Whether a cell has a fraction, which is taller than a line."""
+    cells = [cell for row in (table.head, *table.rows) for cell in row]
+    return any("/" in text(piece.shown) for cell in cells for piece in cell if isinstance(piece, Math))
+
+
+def _longest(table: Table) -> list[int]:
+    return [max(map(_width, column)) for column in zip(*(table.rows or [table.head]), strict=True)]
+
+
+def _carried(piece: Tree) -> tuple[str, Tree]:
+    """A piece of a sum that goes on, and the sign it goes on with."""
+    first, *others = piece.terms if isinstance(piece, Sum) else (piece,)
+    if not isinstance(first, Minus):
+        return "+", piece
+    return "-", terms_tree([first.operand, *others])
+
+
+def _breadth(shown: Tree) -> int:
+    """The room of mathematics in characters of prose: capitals are wide, subscripts small, and no dot is printed but
+    beside a size that goes by a whole name, which is as wide as it is long.
+    """
+    spelt = text(shown)
+    words = sorted({letter(size).name for size in sizes_of(shown) if letter(size).word}, key=len, reverse=True)
+    for word in words:
+        spelt = re.sub(rf"(?<![A-Za-z_]){re.escape(word)}(?![A-Za-z_])", "\N{BLACK SQUARE}" * len(word), spelt)
+    dotted = [term for term in re.split(" [+-] ", spelt) if "\N{BLACK SQUARE}" in term]
+    dots = 2 * sum(len(re.findall(r"(?<! )·", term)) for term in dotted)  # with the room around each
+    capitals = sum(character.isupper() for character in spelt)
+    digits = sum(character.isdigit() for character in spelt)
+    small = sum(len(word) for word in re.findall(r"_([a-z]+)", spelt))
+    return len(spelt) - spelt.count("·") + dots + (3 * capitals - digits - 5 * small) // 10
+
+
+def _width(line: Sequence[Piece]) -> int:
+    return sum(map(_length, line))
+
+
+def _length(piece: Piece) -> int:
+    """The characters of a piece of a line, as plain text."""
+    match piece:
+        case str():
+            return len(piece)
+        case Math(shown):
+            return _breadth(shown)
+        case Cited() | Ref():
+            return len("[1]")
+        case Code(words) | Strong(words):
+            return len(words)
