@@ -31,6 +31,8 @@ from symformer.documents.blocks import (
     Line,
     Math,
     Paragraph,
+    Piece,
+    Ref,
     References,
     Strong,
     Table,
@@ -295,8 +297,17 @@ def made(stem: str) -> Document:
 
 
 def plain(line: Line) -> str:
-    """A line's prose; mathematics and code left out."""
-    return "".join(piece if isinstance(piece, str) else "\0" for piece in line)
+    """A line's prose, with the numbers of what it cites; mathematics and code left out."""
+
+    def of(piece: Piece) -> str:
+        match piece:
+            case Cited(_, number):
+                return f"[{number}]"
+            case Ref(_, number):
+                return f"({number})"
+        return piece if isinstance(piece, str) else "\0"
+
+    return "".join(map(of, line))
 
 
 @pytest.mark.parametrize("stem", stems())
@@ -340,11 +351,18 @@ def references_are_cited_and_citations_listed(document: Document) -> None:
     cited = {int(number) for number in re.findall(r"\[(\d+)\]", told)}
     listed = [entry for block in blocks if isinstance(block, References) for entry in block.entries]
     assert cited == set(range(1, len(listed) + 1))
-    assert len({title for _, title, _ in listed}) == len(listed) > 1
-    assert not [piece for line in lines_of(blocks) for piece in line if isinstance(piece, Cited)]
+    assert len({title for _, _, title, _ in listed}) == len(listed) > 1
+    keys = [key for key, *_ in listed]
+    pieces = [piece for line in lines_of(blocks) for piece in line]
+    assert all(keys[piece.number - 1] == piece.key for piece in pieces if isinstance(piece, Cited))
+    equations = [block for block in blocks if isinstance(block, Equation) and block.id]
+    assert [block.number for block in equations] == [*range(1, len(equations) + 1)]
+    ids = [block.id for block in equations]
+    assert len(set(ids)) == len(ids)
+    assert all(ids[piece.number - 1] == piece.id for piece in pieces if isinstance(piece, Ref))
     for named in re.finditer(r"(?:[A-Z][\w-]+ et al\.|[A-Z][\w-]+) (?:19|20)\d\d(.{0,4})", told):
         assert re.match(r" \[\d", named[1]), named.group()
-    for _, _, place in listed:
+    for *_, place in listed:
         assert len(re.findall(r"(?<![\d-])(?:19|20)\d\d(?![\d-])", place.partition("arXiv")[0])) == 1, place
 
 
