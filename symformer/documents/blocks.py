@@ -99,6 +99,24 @@ class Equation:
 
 
 @dataclass(frozen=True)
+class Assignment:
+    """A line of what is computed: the name it is given, how it is computed, and of which shape it is."""
+
+    name: Tree
+    shown: Tree
+    shape: Tree
+    times: Expr | None = None  # of layers that are repeated, how many
+
+
+@dataclass(frozen=True)
+class Computation:
+    """What a part computes, line by line."""
+
+    lines: Sequence[Assignment]
+    kind: Literal["computation"] = "computation"
+
+
+@dataclass(frozen=True)
 class Table:
     """A table. Alignment is one letter a column: l, r or c. ``total`` sets the last row apart."""
 
@@ -117,7 +135,7 @@ class References:
     kind: Literal["references"] = "references"
 
 
-Block = Heading | Paragraph | Equation | Table | References
+Block = Heading | Paragraph | Equation | Computation | Table | References
 
 
 @dataclass(frozen=True)
@@ -148,6 +166,9 @@ def formulas_in(blocks: Iterable[Block]) -> Iterator[Tree]:
     for block in blocks:
         if isinstance(block, Equation):
             yield from (*block.chain.labels, *block.chain.steps)
+        if isinstance(block, Computation):
+            for each in block.lines:
+                yield from (each.name, each.shown, each.shape, *([tree(each.times)] if each.times is not None else []))
         for line in lines([block]):
             yield from (piece.shown for piece in line if isinstance(piece, Math))
 

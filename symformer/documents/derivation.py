@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
-from sympy import Add, Integer, Symbol
+from sympy import Add, Integer, Symbol, expand
 
 from ..answers.summary import share
 from ..architectures import architecture, presets, presets_of, variant
 from ..architectures.base import Architecture
 from ..formulas.derivation import Chain, substitution
+from ..formulas.factored import factored
 from ..formulas.formula import Formula, Ratio
 from ..language.errors import RuleError
 from ..language.notation.text import number, percent
 from ..language.notation.tree import Fraction as Quotient
-from ..language.notation.tree import Label, sizes_of, tree
+from ..language.notation.tree import Label, Sum, ordered_terms, sizes_of, tree
 from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes, Numbers
 from ..language.symbols import RANK, letter
 from ..models.model import Model
@@ -64,8 +66,8 @@ def document(model: Model, quantities: Sequence[str], version: str, together: st
     if not together:
         model.asked_by(formulas)
     blocks: list[Block] = []
-    for formula in formulas:
-        chapter = _chapter(model, formula)
+    for place, formula in enumerate(formulas):
+        chapter = _chapter(model, formula, first=place == 0)
         if len(formulas) > 1:
             blocks.append(Heading(1, [capital(formula.measure.title)]))
             chapter = [_lowered(block) for block in chapter]
@@ -110,7 +112,7 @@ def _lowered(block: Block) -> Block:
     return replace(block, level=block.level + 1) if isinstance(block, Heading) else block
 
 
-def _chapter(model: Model, formula: Formula) -> list[Block]:
+def _chapter(model: Model, formula: Formula, first: bool = True) -> list[Block]:
     shown = with_numbers(model)
     numbered_ = bool(shown.known) and set(formula.symbols) <= shown.known.keys()
     subject = Subject(shown, formula)
@@ -118,7 +120,7 @@ def _chapter(model: Model, formula: Formula) -> list[Block]:
         result, rest = _ratio(formula, subject, numbered_)
     else:
         result = _result(formula, subject, numbered_)
-        rest = parts(model, formula)
+        rest = parts(model, formula, first)
         rest += _leading(formula, subject, numbered_)
         if numbered_:
             rest += _numbers(formula, subject)
@@ -185,7 +187,8 @@ def _label(formula: Formula) -> Label:
 
 
 def _result(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]:
-    blocks: list[Block] = [Equation(Chain((_label(formula),), (tree(formula.written),)), key=True, id=formula.id)]
+    steps = dict.fromkeys((factored(formula.written), tree(formula.written)))  # one, where nothing is in common
+    blocks: list[Block] = [Equation(Chain((_label(formula),), tuple(steps)), key=True, id=formula.id)]
     if numbered_:
         value = formula.value(dict(subject.model.known))
         blocks.append(
@@ -277,8 +280,14 @@ def _concerns(constraint: Condition, formula: Formula) -> bool:
 
 
 def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]:
+    """The terms that grow fastest, where they are nearly all of it for a model that has numbers."""
     leading = formula.leading()
     if leading.rest == 0:
+        return []
+    known = subject.model.known
+    other = _other_preset(subject.model, formula) if numbered_ else None
+    out = [leading.left_out(sizes) for sizes in (known, *([other.known] if other else []))] if numbered_ else []
+    if out and min(out) > MOST_LEFT_OUT:
         return []
     several = isinstance(leading.expr, Add)
     held = sorted((size for size in formula.written.free_symbols if not letter(size).growth), key=RANK.__getitem__)
@@ -286,14 +295,16 @@ def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]
     grow = "terms that grow" if several else "term that grows"
     line: list[Piece] = [f"The {grow} fastest when all sizes", *but, f" grow alike {'are' if several else 'is'} "]
     line += [Math.of(leading.expr), "."]
-    if numbered_:
+    if out:
         whose: Line = ["these sizes"] if subject.changed else [Code(subject.name)]
-        out = percent(leading.left_out(subject.model.known))
-        line += [f" {'They leave' if several else 'It leaves'} out {out} of the total for ", *whose]
-        if other := _other_preset(subject.model, formula):
-            line += [f", and {percent(leading.left_out(other.known))} for ", Code(other.target)]
+        line += [f" {'They leave' if several else 'It leaves'} out {percent(out[0])} of the total for ", *whose]
+        if other:
+            line += [f", and {percent(out[1])} for ", Code(other.target)]
         line += ["."]
     return [Heading(1, ["The leading terms"]), Paragraph(line)]
+
+
+MOST_LEFT_OUT = Fraction(1, 10)  # what leaves out more of every model shown leads nothing
 
 
 def _other_preset(shown: Model, formula: Formula) -> Model | None:
@@ -323,6 +334,8 @@ def _breakdown(formula: Formula, shown: Model, numbered_: bool) -> list[Block]:
     total = formula.value(dict(shown.known)) if numbered_ else 0
     rows: list[Sequence[Line]] = []
     for row in formula.rows:
+        if row.each == 0:  # named where the parts are
+            continue
         cells: list[Line] = [[named(row.path, formula)], [Math.of(row.count)], [Math.of(row.each)]]
         if numbered_:
             value = int(row.total.xreplace(shown.known))
@@ -369,13 +382,26 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
         amount = [f"{sibling.value(_asked(sibling, example.known)):,}"] if example else []
         if example and example.target != shown.target:
             amount.append(f" ({example.target})")
-        others.append([[Code(spelt)], [Math.of(sibling.written)], amount])
+        others.append([[Code(spelt)], [_as_difference(formula, sibling)], amount])
     if others:
         counted = any(row[-1] for row in others)
         head = [["Variant"], ["Formula"], *([[subject.column]] if counted else [])]
         rows = others if counted else [row[:-1] for row in others]
         blocks += [Heading(1, ["Variants"]), Table(head, rows, "lwr" if counted else "lw")]
     return blocks
+
+
+def _as_difference(formula: Formula, sibling: Formula) -> Piece:
+    """A variant's formula as the usual one and what it has more or less, where that is shorter."""
+    more = sibling.gathered(expand(sibling.written - formula.written))
+    if more == 0:
+        return "the same"
+    if sibling.measure.letter != formula.measure.letter or len(Add.make_args(more)) * 2 > len(
+        Add.make_args(sibling.written)
+    ):
+        return Math.of(sibling.written)
+    terms = [tree(term) for term in ordered_terms(more)]
+    return Math(Sum((_label(formula), *terms)))
 
 
 def _fits(formula: Formula, preset: Model) -> bool:

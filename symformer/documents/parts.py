@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
-from sympy import Expr, Mul, Symbol, expand
+from sympy import Expr, Integer, Mul, Symbol, expand
 
 from ..architectures.base import Architecture
 from ..components.base import Component
 from ..formulas.account import Line as AccountLine
-from ..formulas.derivation import Chain, Section
+from ..formulas.derivation import Chain, Reason, Section
+from ..formulas.factored import factored
 from ..formulas.formula import Formula
 from ..language.notation.tree import Label
 from ..language.shapes import shape_line
 from ..language.symbols import letter
+from ..ledger.facts import Scope
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
-from .blocks import Block, Code, Equation, Heading, Line, Math, Paragraph, Piece, Table
+from .blocks import Assignment, Block, Code, Computation, Equation, Heading, Line, Math, Paragraph, Piece, Ref, Table
+from .computing import computed, ideas, scope_of
 from .sentences import capital, listed, maybe, sentence
+from .subject import placed
 
 
 def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
@@ -38,13 +42,16 @@ def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
     return sentence(part.about, sizes)
 
 
-def parts(model: Model, formula: Formula) -> list[Block]:
+def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
+    """The chapter's parts; of the ``first`` chapter, with what each computes."""
+    computes = _Computes(model, formula) if first else None
     question = find_quantity(formula.measure.name)
     sections = list(formula.derivation)
+    places = {line.key: id_of(section.line, formula) for section in sections for line in section.lines}
     blocks: list[Block] = []
     for section in sections[:-1]:
         if not section.composite and section.chain is not None:
-            blocks += _part(formula, section, question.columns)
+            blocks += _part(formula, section, question.columns, computes, places)
     blocks += _silent(formula)
     blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
     composites = [section for section in sections[:-1] if section.composite]
@@ -54,16 +61,21 @@ def parts(model: Model, formula: Formula) -> list[Block]:
         title = _title(section)
         shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) else title
         blocks.append(Heading(1, ["The ", shown], f"{formula.id}.{section.line.key}"))
-        blocks += [*_places(section, formula), _equation(section, section.chain, formula)]
+        blocks += [*_places(section, formula), *_computed(computes, section)]
+        if section.terms:
+            blocks.append(_table_of_parts(section, question.columns, formula, places))
+            blocks += _ideas(computes, section, formula)
+        blocks.append(_equation(section, section.chain, formula, places))
     whole = sections[-1]
     if whole.chain is None:
         return blocks
     reading = model.provenance.of(formula.measure.name).reading
     part = reading is None and not isinstance(model.component, Architecture)
     blocks.append(Heading(1, ["The whole" if part else "The model"], formula.id))
+    blocks += _computed(computes, whole)
     if not whole.composite and whole.terms:
         blocks.append(_term_table(whole, question.columns, formula))
-    return [*blocks, _equation(whole, whole.chain, formula)]
+    return [*blocks, _equation(whole, whole.chain, formula, places)]
 
 
 def _title(section: Section) -> Piece:
@@ -75,18 +87,66 @@ def _title(section: Section) -> Piece:
     return Code(label.name if isinstance(label, Label) else line.name)
 
 
-def _part(formula: Formula, section: Section, columns: tuple[str, str]) -> list[Block]:
+def _part(
+    formula: Formula,
+    section: Section,
+    columns: tuple[str, str],
+    computes: _Computes | None,
+    places: Mapping[str, str],
+) -> list[Block]:
     blocks: list[Block] = [Heading(2, [_title(section)], f"{formula.id}.{section.line.key}")]
-    blocks += _places(section, formula)
+    blocks += [*_places(section, formula), *_computed(computes, section)]
     blocks.append(_term_table(section, columns, formula))
     if section.chain:
-        blocks.append(_equation(section, section.chain, formula))
+        blocks.append(_equation(section, section.chain, formula, places))
     return blocks
 
 
-def _equation(section: Section, chain: Chain, formula: Formula) -> Equation:
-    """The chain of a part, by its id."""
-    return Equation(chain, id=id_of(section.line, formula))
+class _Computes:
+    """What the parts of a model compute, where its ledger says so."""
+
+    def __init__(self, model: Model, formula: Formula) -> None:
+        known = isinstance(model.component, Component) and not placed(formula)
+        self.ledger = model.component.ledger if known else None
+
+    def lines(self, line: AccountLine) -> Sequence[Assignment]:
+        """What a part computes, line by line; nothing for what is only a kind's own of it."""
+        scope = self._scope(line)
+        return computed(scope) if scope is not None else ()
+
+    def ideas(self, line: AccountLine) -> Mapping[str, str]:
+        """What each operation of a part that attends is for."""
+        scope = self._scope(line)
+        return ideas(scope) if scope is not None else {}
+
+    def _scope(self, line: AccountLine) -> Scope | None:
+        if self.ledger is None or line.among is not None:
+            return None
+        return scope_of(line.part, line.path, self.ledger)
+
+
+def _computed(computes: _Computes | None, section: Section) -> list[Block]:
+    """What a part computes. A part of the same kind elsewhere computes the same."""
+    lines = computes.lines(section.line) if computes else ()
+    return [Computation(lines)] if lines else []
+
+
+def _equation(section: Section, chain: Chain, formula: Formula, places: Mapping[str, str]) -> Equation:
+    """The chain of a part, by its id, with why each of its lines follows; ``places`` has the ids of parts."""
+    reasons = [_reason(reason, formula, places) for reason in chain.reasons]
+    return Equation(chain, id=id_of(section.line, formula), reasons=reasons)
+
+
+def _reason(reason: Reason, formula: Formula, places: Mapping[str, str]) -> Line:
+    relations: list[Line] = [
+        [Math.of(size), " = ", Math.of(formula.relations[size])] for size in reason if isinstance(size, Symbol)
+    ]
+    parts = dict.fromkeys(places[line.key] for line in reason if isinstance(line, AccountLine))
+    said = [*relations, *([Ref(each)] for each in parts)]
+    return ["by ", *listed(*said)] if 0 < len(said) <= _REASONS else []
+
+
+_REASONS = 6  # parts that a line names; more are all of those that stand above
 
 
 def id_of(line: AccountLine, formula: Formula) -> str:
@@ -161,8 +221,43 @@ def _term_table(section: Section, columns: tuple[str, str], formula: Formula) ->
     for _, term in section.terms:
         name = term.label.removeprefix(prefix)
         rows.append([[named(name, formula)], [Math.shape(term.factors)], [Math.of(expand(Mul(*term.factors)))]])
-    head: list[Line] = [[columns[0].capitalize()], [columns[1].capitalize()], [capital(formula.measure.unit)]]
-    return Table(head, rows, "lll")
+    return Table(_head(columns, formula), rows, "lll")
+
+
+def _table_of_parts(section: Section, columns: tuple[str, str], formula: Formula, places: Mapping[str, str]) -> Table:
+    """What a part holds itself, and the parts in it, in their order; what these come to stands where they are shown."""
+    rows: list[Sequence[Line]] = []
+    prefix = f"{section.line.path}." if section.line.path else ""
+    for line in section.line.lines:
+        name = line.path.removeprefix(prefix)
+        if line.entry is None and line.each != 0:
+            each = expand((line.count * line.each).xreplace(formula.simplified))
+            rows.append([[named(name, formula)], [Ref(places[line.key])], [Math.of(each)]])
+        for term in line.terms if line.entry is not None else ():
+            label = named(term.label.removeprefix(prefix), formula)
+            rows.append([[label], [Math.shape(term.factors)], [Math.of(expand(Mul(*term.factors)))]])
+    return Table(_head(columns, formula), rows, "lll")
+
+
+def _head(columns: tuple[str, str], formula: Formula) -> list[Line]:
+    return [[columns[0].capitalize()], [columns[1].capitalize()], [capital(formula.measure.unit)]]
+
+
+def _ideas(computes: _Computes | None, section: Section, formula: Formula) -> list[Block]:
+    """What attention comes to for its queries, for its keys and values, and for its output."""
+    said = computes.ideas(section.line) if computes and formula.measure.unit == "elements" else {}
+    groups: dict[str, Expr] = {}
+    for line in section.line.lines:
+        name = line.path.removeprefix(f"{section.line.path}.")
+        if line.each != 0 and name in said:
+            groups[said[name]] = groups.get(said[name], Integer(0)) + line.count * line.each
+    whole = expand(sum(groups.values(), Integer(0)) - section.line.each)
+    if len(groups) < 2 or whole != 0:
+        return []
+    rows: list[Sequence[Line]] = [
+        [[f"for the {idea}"], [Math(factored(expand(each)))]] for idea, each in groups.items()
+    ]
+    return [Table([["What it is"], [capital(formula.measure.unit)]], rows, "ll")]
 
 
 def _silent(formula: Formula) -> list[Block]:

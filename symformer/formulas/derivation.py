@@ -31,8 +31,11 @@ from ..language.notation.tree import (
     value,
 )
 from ..language.sizes import Relations, evaluate
+from ..language.symbols import RANK
 from .account import Line, Measure, Term
 from .totals import gathered
+
+Reason = tuple[Symbol | Line, ...]  # the sizes that a relation stands in for, or the parts that are put in
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Chain:
 
     labels: tuple[Tree, ...]
     steps: tuple[Tree, ...]
+    reasons: tuple[Reason, ...] = ()  # why each step follows from the one before; empty where it is plain
 
     def prove(self, relations: Relations) -> None:
         """Raise DerivationError unless every line stands for the same value under the relations."""
@@ -186,22 +190,35 @@ def _section(line: Line, labels: Mapping[int, Label], relations: Relations, tota
     special = expand(general.xreplace(relations))
     if special == 0:
         return Section((line,), table, None, composite)
-    steps: list[Tree] = []
+    replaced = tuple(sorted(general.free_symbols & relations.keys(), key=RANK.__getitem__))
     if composite:
         parts = [below for below in line.lines if below.each != 0]
         named = [
             _times(below.count, labels[id(below)]) if below.entry is None else _written(below.terms) for below in parts
         ]
         filled = [_times(below.count, tree(expand(below.each.xreplace(relations)))) for below in parts]
-        steps = [terms_tree(named), terms_tree(filled), tree(special), tree(gathered(special, totals))]
+        total = gathered(special, totals)
+        counted = tuple(size for size in totals if size in total.free_symbols - special.free_symbols)
+        steps: list[tuple[Tree, Reason]] = [
+            (terms_tree(named), ()),
+            (terms_tree(filled), tuple(below for below in parts if below.entry is None)),
+            (tree(special), ()),
+            (tree(total), counted),
+        ]
     else:
-        steps = [terms_tree([_written((term,)) for _, term in table]), tree(general), tree(special)]
-    return Section((line,), table, Chain((label,), tuple(_telling(steps))), composite)
+        written = terms_tree([_written((term,)) for _, term in table])
+        steps = [(written, ()), (tree(general), ()), (tree(special), replaced)]
+    shown, reasons = zip(*_telling(steps), strict=True)
+    return Section((line,), table, Chain((label,), shown, reasons), composite)
 
 
-def _telling(steps: list[Tree]) -> list[Tree]:
+def _telling(steps: list[tuple[Tree, Reason]]) -> list[tuple[Tree, Reason]]:
     """The steps without those that the next one only repeats: ``V · E`` before ``VE`` tells nothing."""
-    return [step for step, after in zip(steps, [*steps[1:], None], strict=True) if _plain(step) != after]
+    found: list[tuple[Tree, Reason]] = []
+    for shown, reason in steps:
+        same = found.pop()[1] if found and _plain(found[-1][0]) == shown else ()
+        found.append((shown, same or reason))
+    return found
 
 
 def _plain(shown: Tree) -> Tree:
@@ -212,7 +229,7 @@ def _merge(section: Section, line: Line, labels: Mapping[int, Label]) -> Section
     chain = section.chain
     label = labels[id(line)]
     if chain is not None and label not in chain.labels:
-        chain = Chain((*chain.labels, label), chain.steps)
+        chain = replace(chain, labels=(*chain.labels, label))
     return replace(section, lines=(*section.lines, line), chain=chain)
 
 

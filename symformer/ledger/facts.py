@@ -103,6 +103,7 @@ class Tensor:
     window: Expr | None = None  # and how far back these look
     whole: bool = False  # and whether a cache keeps every token nevertheless
     encoded: bool = False  # whether nothing that a decoder reads is in it: it is there before the first new token
+    place: int | None = None  # of a piece of a split, which of them
 
     def view(self, shape: Shape, name: str = "") -> Tensor:
         """The same storage in another shape."""

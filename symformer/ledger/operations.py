@@ -437,7 +437,7 @@ class Operations:
     def split(self, x: Tensor, widths: Sequence[Expr]) -> list[Tensor]:
         """x[…, a+b+…] -> [x[…, a], x[…, b], …]."""
         self._same(self._path(""), "the pieces of a split", (sum(widths, Integer(0)),), x.shape[-1:])
-        return [x.view((*x.shape[:-1], width)) for width in widths]
+        return [replace(x.view((*x.shape[:-1], width)), place=place) for place, width in enumerate(widths)]
 
     def heads(self, x: Tensor, heads: Expr, width: Expr) -> Tensor:
         """x[B,S,A·D] -> x[B,A,S,D]."""

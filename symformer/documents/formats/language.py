@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...language.errors import DocumentError
-from ...language.notation.tree import Tree
-from ..blocks import Cited, Code, Document, Equation, Line, Math, Piece, Ref, Strong
+from ...language.notation.tree import Tree, tree
+from ..blocks import Cited, Code, Computation, Document, Equation, Line, Math, Piece, Ref, Strong
 from .layout import A4, Page, tall
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class Language(Format):
 
     template: str
     row_break: str  # between the rows of an aligned equation
+    quad: str  # room of an em
     page: Page = A4
 
     def render(self, document: Document, engine: str) -> bytes:
@@ -79,6 +80,24 @@ class Language(Format):
         # where labels go on from the line above, the alignment point stands before them
         first = f"& = {beside} {rows[0][1:]}" if over and beside else f"{beside} {rows[0]}".lstrip()
         return f"{row_break or self.row_break}\n".join([*over, first, *rows[1:]])
+
+    def computation(self, block: Computation) -> str:
+        """The rows of what a part computes: each name at the alignment point, and each shape behind its row."""
+        rows = []
+        for each in block.lines:
+            shape = self.math(each.shape)
+            if each.times is not None:
+                shape += self.ranging(self.math(tree(each.times)))
+            rows.append(f"{self.math(each.name)} &= {self.math(each.shown)}")
+            if self.page.roomy(each):
+                rows[-1] += f" && {self.quad} {shape}"
+            else:
+                rows.append(f"&&& {self.quad} {shape}")
+        return f"{self.row_break}\n".join(rows)
+
+    @abstractmethod
+    def ranging(self, last: str) -> str:
+        """From which layer to which a line holds: n from 1 to the last."""
 
     @abstractmethod
     def prose(self, text: str) -> str: ...

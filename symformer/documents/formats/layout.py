@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ...language.notation.text import text
 from ...language.notation.tree import Minus, Sum, Tree, sizes_of, terms_tree
 from ...language.symbols import letter
-from ..blocks import Cited, Code, Equation, Line, Math, Piece, Ref, Strong, Table
+from ..blocks import Assignment, Cited, Code, Equation, Line, Math, Piece, Ref, Strong, Table
 
 FEW = 12  # rows of a table that stand on one page whatever stands before
 WRAPPED = 40  # of a cell that wraps
@@ -40,12 +40,17 @@ class Page:
     def rows(self, equation: Equation) -> list[Row]:
         """Each line after the labels; the reason of a long one stands behind its last piece."""
         reasons = [*equation.reasons, *[()] * len(equation.chain.steps)]
-        *before, last = zip(equation.chain.steps, reasons, strict=False)
+        steps = list(zip(equation.chain.steps, reasons, strict=False))
         found: list[Row] = []
-        for step, reason in [*(each for each in before if self._fits(each[0])), last]:
+        left_out: Line = ()
+        for place, (step, reason) in enumerate(steps):
+            if place < len(steps) - 1 and not self._fits(step):
+                left_out = reason or left_out  # the next line follows by it
+                continue
             pieces = self._pieces(step)
             signed = [("=", pieces[0]), *map(_carried, pieces[1:])]
-            found += [Row(*piece) for piece in signed[:-1]] + [Row(*signed[-1], reason)]
+            found += [Row(*piece) for piece in signed[:-1]] + [Row(*signed[-1], reason or left_out)]
+            left_out = ()
         return found
 
     def labels(self, equation: Equation) -> list[list[Tree]]:
@@ -80,9 +85,14 @@ class Page:
         return sum(min(n, WRAPPED) if kind == "w" else n for kind, n in cells) > self.table
 
     def beside(self, equation: Equation, row: Row) -> bool:
-        """Whether the reason of a row has room behind it."""
+        """Whether the reason of a row has room behind the longest of all rows."""
         labels = max((sum(map(_breadth, line)) for line in self.labels(equation)), default=0)
-        return labels + _breadth(row.shown) + _width(row.reason) <= self.width
+        longest = max(_breadth(each.shown) for each in self.rows(equation))
+        return labels + longest + _width(row.reason) <= self.width
+
+    def roomy(self, line: Assignment) -> bool:
+        """Whether the shape of what is computed has room behind its line."""
+        return sum(map(_breadth, (line.name, line.shown, line.shape))) + 6 <= self.width
 
     def _fits(self, step: Tree) -> bool:
         return all(_breadth(piece) <= self.longest for piece in self._pieces(step))
@@ -136,7 +146,7 @@ def _breadth(shown: Tree) -> int:
     dots = 2 * sum(len(re.findall(r"(?<! )·", term)) for term in dotted)  # with the room around each
     capitals = sum(character.isupper() for character in spelt)
     digits = sum(character.isdigit() for character in spelt)
-    small = sum(len(word) for word in re.findall(r"_([a-z]+)", spelt))
+    small = sum(len(word) for word in re.findall(r"_([a-z_]+)", spelt))
     return len(spelt) - spelt.count("·") + dots + (3 * capitals - digits - 5 * small) // 10
 
 

@@ -13,6 +13,7 @@ class Markdown(Language):
     """Markdown as GitHub reads it."""
 
     template = "derivation.md.jinja"
+    quad = r"\quad"
     row_break = r" \\"
 
     def prose(self, text: str) -> str:
@@ -34,6 +35,9 @@ class Markdown(Language):
 
     def carry_on(self, sign: str, spelt: str) -> str:
         return rf"&\quad {sign} {spelt}"
+
+    def ranging(self, last: str) -> str:
+        return rf",\; n = 1, \dots, {last}"
 
     def because(self, spelt: str, below: bool = False) -> str:
         # inside mathematics a line of prose is text, with the mathematics in it as such again

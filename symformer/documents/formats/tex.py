@@ -11,6 +11,7 @@ class Latex(Language):
     """LaTeX that compiles with Debian's texlive-latex-recommended alone."""
 
     template = "derivation.tex.jinja"
+    quad = r"\quad"
     row_break = r" \\"
 
     _SPECIAL = {
@@ -45,6 +46,9 @@ class Latex(Language):
 
     def carry_on(self, sign: str, spelt: str) -> str:
         return rf"&\quad {{}} {sign} {spelt}"
+
+    def ranging(self, last: str) -> str:
+        return rf",\; n = 1, \dots, {last}"
 
     def because(self, spelt: str, below: bool = False) -> str:
         return rf"&\quad \text{{{spelt}}}" if below else rf"&& \text{{{spelt}}}"

@@ -13,6 +13,7 @@ class Typst(Language):
     """Typst, which the PDFs are made from."""
 
     template = "derivation.typ.jinja"
+    quad = "quad"
     row_break = " \\"
 
     def prose(self, text: str) -> str:
@@ -32,6 +33,9 @@ class Typst(Language):
 
     def carry_on(self, sign: str, spelt: str) -> str:
         return f"& quad {sign} {spelt}"
+
+    def ranging(self, last: str) -> str:
+        return f", n = 1, dots, {last}"
 
     def because(self, spelt: str, below: bool = False) -> str:
         return f"& quad #[{spelt}]" if below else f"&& quad #[{spelt}]"

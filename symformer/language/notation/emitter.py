@@ -7,9 +7,31 @@ from abc import ABC, abstractmethod
 from sympy import Symbol
 
 from ..symbols import letter as row
-from .tree import Call, Cross, Fraction, Label, Minus, Number, Power, Product, Size, Sum, Times, Tree
+from .tree import (
+    Applied,
+    Call,
+    Cross,
+    Fraction,
+    Indexed,
+    Label,
+    Listed,
+    Minus,
+    Name,
+    Number,
+    Pointwise,
+    Power,
+    Product,
+    Root,
+    Size,
+    Sum,
+    Times,
+    Total,
+    Transposed,
+    Tree,
+    Word,
+)
 
-_SUM, _PRODUCT, _POWER, _ATOM = range(4)
+_SUM, _POINTWISE, _PRODUCT, _POWER, _ATOM = range(5)
 
 
 class Emitter(ABC):
@@ -48,6 +70,26 @@ class Emitter(ABC):
                 return self.fraction(self._within(numerator, _PRODUCT), self._within(denominator, _POWER))
             case Call(function, arguments):
                 return self.call(function, [self.emit(argument) for argument in arguments])
+            case Name(letter, below):
+                return self.name(letter, below)
+            case Word(word):
+                return self.word(word)
+            case Transposed(operand):
+                return self.transposed(self._within(operand, _ATOM))
+            case Root(operand):
+                return self.root(self.emit(operand))
+            case Applied(function, arguments, below):
+                return self.applied(
+                    function, self.emit(below) if below else "", [self.emit(argument) for argument in arguments]
+                )
+            case Total(over, operand):
+                return self.total(self.emit(over), self._within(operand, _PRODUCT))
+            case Listed(items):
+                return self.listed([self.emit(item) for item in items])
+            case Indexed(table, index):
+                return self.indexed(self._within(table, _ATOM), self.emit(index))
+            case Pointwise(factors):
+                return self.pointwise([self._within(factor, _PRODUCT) for factor in factors])
         raise TypeError(f"not a display tree: {shown!r}")
 
     def _sum(self, terms: tuple[Tree, ...]) -> str:
@@ -55,7 +97,7 @@ class Emitter(ABC):
         for term in terms:
             operand = term.operand if isinstance(term, Minus) else term
             sign = "-" if isinstance(term, Minus) else "+"
-            spelt = self._within(operand, _PRODUCT)
+            spelt = self._within(operand, _POINTWISE)
             text += (f" {sign} " if text else sign.replace("+", "")) + spelt
         return text
 
@@ -68,6 +110,10 @@ class Emitter(ABC):
             case Sum() | Minus():
                 return _SUM
             case Product() | Times() | Cross():
+                return _PRODUCT
+            case Pointwise():
+                return _POINTWISE
+            case Total():
                 return _PRODUCT
             case Power():
                 return _POWER
@@ -101,6 +147,33 @@ class Emitter(ABC):
 
     @abstractmethod
     def call(self, function: str, arguments: list[str]) -> str: ...
+
+    @abstractmethod
+    def name(self, letter: str, below: str) -> str: ...
+
+    @abstractmethod
+    def word(self, word: str) -> str: ...
+
+    @abstractmethod
+    def transposed(self, operand: str) -> str: ...
+
+    @abstractmethod
+    def root(self, operand: str) -> str: ...
+
+    @abstractmethod
+    def applied(self, function: str, below: str, arguments: list[str]) -> str: ...
+
+    @abstractmethod
+    def total(self, over: str, operand: str) -> str: ...
+
+    @abstractmethod
+    def listed(self, items: list[str]) -> str: ...
+
+    @abstractmethod
+    def indexed(self, table: str, index: str) -> str: ...
+
+    @abstractmethod
+    def pointwise(self, factors: list[str]) -> str: ...
 
     def brackets(self, text: str) -> str:
         return f"({text})"

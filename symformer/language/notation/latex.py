@@ -11,6 +11,16 @@ from .tree import Tree, tree
 _CALLS = {"ceil": (r"\lceil ", r" \rceil"), "floor": (r"\lfloor ", r" \rfloor")}
 
 
+_LETTERS = {
+    **{letter: rf"\{name}" for letter, name in zip("Δαβθσ", ("Delta", "alpha", "beta", "theta", "sigma"), strict=True)},
+    "·": r"\cdot",
+}
+
+
+def _upright(word: str) -> str:
+    return word.replace("_", r"\_").replace(" ", r"\ ")
+
+
 class LatexEmitter(Emitter):
     """A display tree as LaTeX mathematics."""
 
@@ -45,6 +55,38 @@ class LatexEmitter(Emitter):
             before, after = _CALLS[function]
             return rf"\left{before}{arguments[0]}\right{after.strip()}"
         return rf"\{function}({', '.join(arguments)})"
+
+    def name(self, letter: str, below: str) -> str:
+        return (
+            rf"{_LETTERS.get(letter, letter)}_{{\mathrm{{{_upright(below)}}}}}"
+            if below
+            else _LETTERS.get(letter, letter)
+        )
+
+    def word(self, word: str) -> str:
+        return rf"\mathrm{{{_upright(word)}}}"
+
+    def transposed(self, operand: str) -> str:
+        return rf"{operand}^{{\mathsf{{T}}}}"
+
+    def root(self, operand: str) -> str:
+        return rf"\sqrt{{{operand}}}"
+
+    def applied(self, function: str, below: str, arguments: list[str]) -> str:
+        name = _LETTERS.get(function, rf"\mathrm{{{_upright(function)}}}")
+        return name + (f"_{{{below}}}" if below else "") + self.brackets(", ".join(arguments))
+
+    def total(self, over: str, operand: str) -> str:
+        return rf"\sum_{{{over}}} {operand}"
+
+    def listed(self, items: list[str]) -> str:
+        return rf"[{', '.join(items)}]"
+
+    def indexed(self, table: str, index: str) -> str:
+        return f"{table}[{index}]"
+
+    def pointwise(self, factors: list[str]) -> str:
+        return r" \odot ".join(factors)
 
     def brackets(self, text: str) -> str:
         return rf"\left({text}\right)" if r"\frac" in text else f"({text})"

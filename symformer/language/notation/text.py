@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sympy import Expr, Symbol
 
 from .emitter import PRODUCT, Emitter
-from .tree import Call, Label, Power, Size, Tree, tree
+from .tree import Applied, Call, Indexed, Label, Listed, Name, Power, Size, Transposed, Tree, tree
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -47,6 +47,33 @@ class CodeEmitter(Emitter):
     def call(self, function: str, arguments: list[str]) -> str:
         return f"{function}({', '.join(arguments)})"
 
+    def name(self, letter: str, below: str) -> str:
+        return f"{letter}_{below}" if below else letter
+
+    def word(self, word: str) -> str:
+        return word
+
+    def transposed(self, operand: str) -> str:
+        return f"{operand}ᵀ"
+
+    def root(self, operand: str) -> str:
+        return f"√({operand})"
+
+    def applied(self, function: str, below: str, arguments: list[str]) -> str:
+        return f"{function}_{below}({', '.join(arguments)})" if below else self.call(function, arguments)
+
+    def total(self, over: str, operand: str) -> str:
+        return f"∑_{over} {operand}"
+
+    def listed(self, items: list[str]) -> str:
+        return f"[{', '.join(items)}]"
+
+    def indexed(self, table: str, index: str) -> str:
+        return f"{table}[{index}]"
+
+    def pointwise(self, factors: list[str]) -> str:
+        return " ⊙ ".join(factors)
+
 
 class TextEmitter(CodeEmitter):
     """Unicode for terminals: ``12LE² + 13LE``; a letter with a subscript, or a call, is kept apart by a dot."""
@@ -58,6 +85,8 @@ class TextEmitter(CodeEmitter):
         bases = [factor.base if isinstance(factor, Power) else factor for factor in trees]
         letters = [base.symbol.name for base in bases if isinstance(base, Size)]
         letters += [base.letter for base in bases if isinstance(base, Label)]
+        if any(isinstance(base, Name | Transposed | Applied | Indexed | Listed) for base in bases):
+            return " ".join(factors)
         apart = any(len(name) > 1 for name in letters) or any(isinstance(base, Call) for base in bases)
         return ("·" if apart else "").join(factors)
 

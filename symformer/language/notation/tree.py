@@ -100,6 +100,77 @@ class Call(Tree):
     arguments: tuple[Tree, ...]
 
 
+# What follows shows what is computed, and stands for no count: no value, and nothing to prove.
+
+
+@dataclass(frozen=True)
+class Name(Tree):
+    """A tensor or a weight: ``x``, or ``W`` with the module's name below it."""
+
+    letter: str
+    below: str = ""
+
+
+@dataclass(frozen=True)
+class Word(Tree):
+    """A word within mathematics: ``causal``."""
+
+    word: str
+
+
+@dataclass(frozen=True)
+class Transposed(Tree):
+    """A matrix with its axes exchanged."""
+
+    operand: Tree
+
+
+@dataclass(frozen=True)
+class Root(Tree):
+    """A square root."""
+
+    operand: Tree
+
+
+@dataclass(frozen=True)
+class Applied(Tree):
+    """A named function of some arguments, with what stands below its name: ``softmax(x)``."""
+
+    function: str
+    arguments: tuple[Tree, ...]
+    below: Tree | None = None
+
+
+@dataclass(frozen=True)
+class Total(Tree):
+    """A sum over as many as ``over`` says."""
+
+    over: Tree
+    operand: Tree
+
+
+@dataclass(frozen=True)
+class Listed(Tree):
+    """Several side by side in square brackets: pieces of a tensor, or the axes of a shape."""
+
+    items: tuple[Tree, ...]
+
+
+@dataclass(frozen=True)
+class Indexed(Tree):
+    """Rows of a table, chosen by an index."""
+
+    table: Tree
+    index: Tree
+
+
+@dataclass(frozen=True)
+class Pointwise(Tree):
+    """A product element by element."""
+
+    factors: tuple[Tree, ...]
+
+
 _CALLS = {ceiling: "ceil", floor: "floor", Max: "max", Min: "min"}
 _FUNCTIONS = {name: function for function, name in _CALLS.items()}
 
@@ -242,10 +313,14 @@ def sizes_of(shown: Tree) -> set[Symbol]:
             return {symbol}
         case Sum(inside) | Product(inside) | Times(inside) | Cross(inside) | Call(_, inside):
             return set().union(*map(sizes_of, inside))
-        case Minus(operand) | Power(operand, _):
+        case Listed(inside) | Pointwise(inside):
+            return set().union(*map(sizes_of, inside))
+        case Minus(operand) | Power(operand, _) | Transposed(operand) | Root(operand):
             return sizes_of(operand)
-        case Fraction(numerator, denominator):
-            return sizes_of(numerator) | sizes_of(denominator)
+        case Fraction(one, other) | Total(one, other) | Indexed(one, other):
+            return sizes_of(one) | sizes_of(other)
+        case Applied(_, inside, below):
+            return set().union(*map(sizes_of, inside), sizes_of(below) if below else ())
     return set()
 
 

@@ -43,6 +43,34 @@ class TypstEmitter(Emitter):
     def call(self, function: str, arguments: list[str]) -> str:
         return f"{function}({', '.join(arguments)})"
 
+    def name(self, letter: str, below: str) -> str:
+        base = letter if len(letter) == 1 else f'"{letter}"'
+        return f'{base}_"{below}"' if below else base
+
+    def word(self, word: str) -> str:
+        return f'"{word}"'
+
+    def transposed(self, operand: str) -> str:
+        return f"{operand}^sans(T)"
+
+    def root(self, operand: str) -> str:
+        return f"sqrt({operand})"
+
+    def applied(self, function: str, below: str, arguments: list[str]) -> str:
+        return f'op("{function}")' + (f"_({below})" if below else "") + f" ({', '.join(arguments)})"
+
+    def total(self, over: str, operand: str) -> str:
+        return f"sum_({over}) {operand}"
+
+    def listed(self, items: list[str]) -> str:
+        return f"lr([{', '.join(items)}])"
+
+    def indexed(self, table: str, index: str) -> str:
+        return f"{table} [{index}]"
+
+    def pointwise(self, factors: list[str]) -> str:
+        return " dot.o ".join(factors)
+
     def brackets(self, text: str) -> str:
         return f"lr(({text}))" if "frac(" in text else f"({text})"
 

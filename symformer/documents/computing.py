@@ -1,0 +1,447 @@
+"""What a part computes, as mathematics with shapes: read off the operations that the part itself wrote.
+
+Sizes are capital letters, so what is computed has small ones: q, k and v for what attention reads, y for what a part
+gives. What is used once stands where it is used; what is split, or used again, has a line of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..language.notation.text import text
+from ..language.notation.tree import (
+    Applied,
+    Fraction,
+    Indexed,
+    Listed,
+    Minus,
+    Name,
+    Number,
+    Pointwise,
+    Product,
+    Root,
+    Sum,
+    Total,
+    Transposed,
+    Tree,
+    Word,
+    tree,
+)
+from ..ledger.facts import ATTENDING, ROTARY, Entry, Kind, Ledger, Scope, Tensor
+from .blocks import Assignment
+
+Item = Entry | Scope
+_ROLES = {  # what the inputs of an operation are called, where the field has a name for them
+    Kind.SCORES: ("q", "k"),
+    Kind.MIX: ("", "v"),
+    Kind.SCAN: ("u", "Δ", "b", "c"),
+    Kind.COMBINE: ("", "w"),
+}
+_THROUGH = (Kind.ROTATE, Kind.DROPOUT, Kind.NORM, Kind.ACTIVATION, Kind.CONVOLUTION, Kind.JOIN)  # what keeps a role
+_FREE = ("h", "z", "g", "r", "f", "s", "m", "e", "l")  # for what has none
+_TABLES = {"tokens": "t", "positions": "i", "segments": "s", "distances": "d"}  # what a table is read at
+_NORMS = {  # by what a norm is called: whether the mean is taken off, and what is divided by
+    **dict.fromkeys(("layer", "layer_cast"), (True, "std")),
+    **dict.fromkeys(("rms", "rms_uncast", "rms_late", "rms_offset"), (False, "rms")),
+    "rms_groups": (False, "rms of the group"),
+    "l2": (False, "length"),
+}
+_STACKS = ("x", "z", "g")  # what layers give one another
+_FUNCTIONS = {"gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ"}
+
+
+_APART = (
+    (),
+    (Kind.MIX,),
+    (Kind.MIX, Kind.SCAN, Kind.JOIN),
+    (Kind.MIX, Kind.JOIN, Kind.SCAN, Kind.MULTIPLY, Kind.LINEAR),
+)
+_LONG = 72  # characters of a line that is read at a glance
+
+
+def computed(scope: Scope) -> list[Assignment]:
+    """What a part computes, line by line; nothing where an operation of it is not known, or moves between ranks."""
+    lines: list[Assignment] = []
+    for apart in _APART:
+        try:
+            lines = _Computing(scope, apart).lines() if scope.items else []
+        except _UnknownError:
+            return []
+        if lines and isinstance(lines[-1].shown, Name):
+            return []  # such as dropout, which is left out
+        if all(len(text(line.name)) + len(text(line.shown)) <= _LONG for line in lines):
+            break
+    return lines
+
+
+def ideas(scope: Scope) -> dict[str, str]:
+    """Of a part that attends, what each of its operations and parts is for: queries, keys, values, or the output."""
+    entries = [item for item in _items(scope) if isinstance(item, Entry)]
+    if not any(entry.kind is Kind.SCORES for entry in entries):
+        return {}
+    readers: dict[int, list[tuple[Item, int]]] = {}
+    for item in _items(scope):
+        for place, x in enumerate(_read(item)):
+            readers.setdefault(id(_root(x)), []).append((item, place))
+
+    def reached(x: Tensor) -> set[str]:
+        found: set[str] = set()
+        for item, place in readers.get(id(x), []):
+            if isinstance(item, Entry) and item.kind in ATTENDING:
+                role = _ROLES[item.kind][place]
+                found |= {role} if role else set()
+            else:
+                found |= reached(_gives(item))
+        return found
+
+    names = {"q": "queries", "k": "keys", "v": "values"}
+    said: dict[str, str] = {}
+    for item in _items(scope):
+        roles = reached(_gives(item))
+        *first, last = [names[role] for role in "qkv" if role in roles] or ["output"]
+        said[_name(item, scope)] = f"{', '.join(first)} and {last}" if first else last
+    return said
+
+
+def _name(item: Item, scope: Scope) -> str:
+    """What an operation or a part is called inside a part."""
+    if isinstance(item, Scope):
+        return item.name
+    own = next(iter(_entries(scope))).path
+    outside = own[: own.rfind(f"{scope.name}.") + len(scope.name) + 1] if f"{scope.name}." in own else ""
+    return item.path.removeprefix(outside)
+
+
+def scope_of(part: object, path: str, ledger: Ledger) -> Scope | None:
+    """Where a part stands in a ledger: at this path, or else the first that is like it."""
+    alike = [(where, scope) for where, scope in _scopes(ledger.apart.root, "") if scope.part == part]
+    return next((scope for where, scope in alike if where == path), alike[0][1] if alike else None)
+
+
+def _scopes(scope: Scope, path: str) -> Iterator[tuple[str, Scope]]:
+    here = ".".join(filter(None, (path, scope.name)))
+    yield here, scope
+    for item in scope.items:
+        if isinstance(item, Scope):
+            yield from _scopes(item, here)
+
+
+class _UnknownError(Exception):
+    """Nothing says what an operation computes."""
+
+
+class _Computing:
+    """One part: names for what needs one, and a line for each of these."""
+
+    def __init__(self, scope: Scope, apart: tuple[Kind, ...] = ()) -> None:
+        self.scope = scope
+        self.apart = apart  # operations whose results have lines of their own
+        self.items = list(_items(scope))
+        self.made = {id(item.output): item for item in self.items if isinstance(item, Entry)}
+        self.parts: dict[int, Scope] = {}
+        for item in self.items:
+            if isinstance(item, Scope):
+                self.parts |= {id(entry.output): item for entry in _entries(item)}
+                if item.loop:
+                    self.parts[id(item.loop[2])] = item
+        self.uses: dict[int, list[tuple[Item, int, Tensor]]] = {}
+        for item in self.items:
+            for place, x in enumerate(_read(item)):
+                self.uses.setdefault(id(_root(x)), []).append((item, place, x))
+        self.named: dict[object, Name] = {}
+        self.found: list[Assignment] = []
+
+    def lines(self) -> list[Assignment]:
+        """The lines, the last of what the part gives. Raises _UnknownError."""
+        last = self.items[-1]
+        for item in self.items:
+            if isinstance(item, Scope) and item.loop:
+                self._repeated(item)
+            elif item is not last and self._needs_a_name(item):
+                self._assign(_gives(item))
+        y = _gives(last)
+        if id(y) not in self.named:  # as what layers give that are repeated
+            self.found.append(Assignment(Name("y"), self._shown(y, whole=True), _shape(y)))
+        return self.found
+
+    def _repeated(self, scope: Scope) -> None:
+        """Layers, each of which reads what the one before it gave."""
+        if scope.loop is None or (scope.mixture is not None and scope.mixture.order != "kind by kind"):
+            raise _UnknownError
+        before, inner, after = scope.loop
+        others = []
+        for x in _read(scope):
+            if _root(x) is not _root(inner):
+                others.append(self._beside(x))
+        letter = next(each for each in _STACKS if all(each != name.letter for name in self.named.values()))
+        self.found.append(Assignment(Name(letter, "0"), self._shown(before), _shape(before)))
+        layer = Applied(scope.name.removesuffix(".*"), (Name(letter, "n−1"), *others))
+        self.found.append(Assignment(Name(letter, "n"), layer, _shape(after), scope.count))
+        self.named[id(_root(after))] = Name(letter, text(scope.count))
+
+    def _beside(self, x: Tensor) -> Tree:
+        """What every layer reads beside its input, by a name."""
+        shown = self._shown(x)
+        if isinstance(shown, Name):
+            return shown
+        self.named[id(_root(x))] = name = self._fresh("β" if len(x.shape) == 4 else "m")
+        self.found.append(Assignment(name, shown, _shape(x)))
+        return name
+
+    # -- names -------------------------------------------------------------------------------------------------------
+
+    def _needs_a_name(self, item: Item) -> bool:
+        x = _gives(item)
+        uses = self.uses.get(id(x), [])
+        if not uses or (isinstance(item, Entry) and item.kind in (Kind.PARAMETER, Kind.LOOKUP, Kind.POSITIONS)):
+            return False
+        if len(uses) > 1 or self._pieces(x) or (isinstance(item, Entry) and item.kind in self.apart):
+            return True
+        reader = uses[0][0]
+        if isinstance(reader, Entry) and reader.kind is Kind.NORM:  # which reads it twice
+            return isinstance(item, Entry)
+        made = isinstance(item, Scope) or item.kind in (Kind.LINEAR, Kind.EXPERTS, Kind.ROUTE)
+        return made and bool(self._called(x)[0])
+
+    def _pieces(self, x: Tensor) -> list[Tensor]:
+        """What a tensor is split into, in order, as far as it is used."""
+        found: dict[int, Tensor] = {}
+        for _, _, view in self.uses.get(id(x), []):
+            piece = _piece(view)
+            if piece is not None and piece.place is not None:
+                found[piece.place] = piece
+        return [found[place] for place in sorted(found)]
+
+    def _assign(self, x: Tensor) -> None:
+        shown = self._shown(x, whole=True)
+        pieces = self._pieces(x)
+        if not pieces:
+            self.named[id(x)] = name = self._fresh(*self._called(x))
+            uses = self.uses[id(x)]
+            shape = uses[0][2].shape if len({use[2].shape for use in uses}) == 1 else x.shape
+            self.found.append(Assignment(name, shown, Listed(tuple(map(tree, shape)))))
+            return
+        names: list[Tree] = []
+        for piece in pieces:
+            names += [Name("·")] * ((piece.place or 0) - len(names))
+            self.named[id(x), piece.place] = name = self._fresh(*self._called(x, piece.place))
+            names.append(name)
+        self.found.append(Assignment(Listed(tuple(names)), shown, _shape(x)))
+
+    def _called(self, x: Tensor, place: int | None = None) -> tuple[str, bool]:
+        """What a tensor, or a piece of it, is called after what reads it, where the field has a name for that; and
+        whether it is only a part of what is read.
+        """
+        for item, position, view in self.uses.get(id(x), []):
+            piece = _piece(view)
+            if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
+                continue
+            roles = _ROLES.get(item.kind, ())
+            if position < len(roles) and roles[position]:
+                return roles[position], False
+            role, partly = self._called(item.output) if item.kind in _THROUGH else ("", False)
+            if role and (position == 0 or item.kind is Kind.JOIN):
+                return role, partly or item.kind is Kind.JOIN
+        return "", False
+
+    def _fresh(self, wanted: str = "", partly: bool = False) -> Name:
+        """A name that is not in use: the one that is wanted, or with a number below it."""
+        taken = {(name.letter, name.below) for name in self.named.values()}
+        if wanted:
+            free = (each for each in ("", *map(str, range(1, 99))) if (wanted, each) not in taken)
+            return next(Name(wanted, each) for each in free if each or not partly)
+        return next(Name(letter) for letter in _FREE if all(letter != other for other, _ in taken))
+
+    # -- what an operation computes ----------------------------------------------------------------------------------
+
+    def _shown(self, x: Tensor, whole: bool = False) -> Tree:
+        """A tensor as it is written where it is read; ``whole`` where its own line is being written."""
+        root = _root(x)
+        piece = _piece(x)
+        if not whole:
+            if piece is not None and (id(root), piece.place) in self.named:
+                return self.named[id(root), piece.place]
+            if id(root) in self.named:
+                return self.named[id(root)]
+        if id(root) in self.parts:
+            return self._part(self.parts[id(root)])
+        if id(root) in self.made:
+            return self._entry(self.made[id(root)])
+        return self._given(root)
+
+    def _given(self, x: Tensor) -> Name:
+        """An input of the part: x, and what is read beside it."""
+        if id(x) not in self.named:
+            self.named[id(x)] = self._fresh(self._wanted(x))
+        return self.named[id(x)]
+
+    def _wanted(self, x: Tensor) -> str:
+        if table := _looked_up(x, self.scope):
+            return _TABLES[table]
+        if x.shape and x.shape[0] == 2:
+            return "θ"  # cosines and sines
+        if any(_is_kind(item, Kind.ADD) and len(view.shape) == 4 for item, _, view in self.uses[id(x)]):
+            return "β"  # added to scores
+        taken = {name.letter for name in self.named.values()}
+        return "x" if "x" not in taken else "m"
+
+    def _part(self, scope: Scope) -> Tree:
+        called = scope.name.removesuffix(".*")
+        read = _read(scope)
+        if scope.loop:
+            raise _UnknownError
+        return Applied(called, tuple(self._shown(x) for x in read))
+
+    def _entry(self, entry: Entry) -> Tree:
+        kind = entry.kind
+        if kind in (Kind.OBSERVED, Kind.MOVE):
+            raise _UnknownError
+        if kind is Kind.PARAMETER:
+            return self._weight(entry, "W")
+        if kind is Kind.LOOKUP:
+            return Indexed(self._weight(entry, "W"), self._shown(entry.inputs[0]))
+        if kind is Kind.POSITIONS:
+            return Name("θ" if entry.function in ROTARY else "β" if entry.function == "slopes" else "p")
+        first, *rest = [self._shown(x) for x in entry.inputs]
+        match kind:
+            case Kind.DROPOUT:
+                return first
+            case Kind.LINEAR | Kind.EXPERTS:
+                return self._affine(entry, Product((first, Transposed(self._weight(entry, "W")))))
+            case Kind.SCORES:
+                product = Product((first, Transposed(rest[0])))
+                return product if entry.function == "none" else Fraction(product, Root(tree(entry.inputs[0].width)))
+            case Kind.SOFTMAX:
+                below = Word("causal") if entry.mask == "causal" else None
+                if entry.shared:
+                    first = Listed((first, self._weight(entry, "s")))
+                return Applied("softmax", (first,), below)
+            case Kind.MIX:
+                return Product((first, *rest))
+            case Kind.NORM:
+                return self._norm(entry, first)
+            case Kind.ACTIVATION:
+                return first if entry.function == "linear" else Applied(_function(entry.function), (first,))
+            case Kind.MULTIPLY:
+                return Pointwise((first, *rest)) if rest else Product((Name("α"), first))
+            case Kind.ADD:
+                return Sum(tuple(term for each in (first, *rest) for term in _terms(each)))
+            case Kind.ROTATE:
+                return Applied("rotate", (first, *rest))
+            case Kind.JOIN:
+                return Listed((first, *rest))
+            case Kind.SELECT:
+                return Applied("select", (first,))
+            case Kind.ROUTE:
+                return Applied("top", (first,), tree(entry.output.width))
+            case Kind.COMBINE:
+                return Total(Name("e"), Product((_at(rest[0], "e"), first)))
+            case Kind.MATCH | Kind.PRODUCT:
+                return Product((first, Transposed(rest[0])))
+            case Kind.CONVOLUTION:
+                return self._affine(entry, Applied("conv", (self._weight(entry, "W"), first)))
+            case Kind.SCAN:
+                return Applied("scan", (first, *rest))
+        raise _UnknownError
+
+    def _affine(self, entry: Entry, product: Tree) -> Tree:
+        bias = any(weight.path.rpartition(".")[2].endswith("bias") for weight in (*entry.weights, *entry.shared))
+        return Sum((product, self._weight(entry, "b"))) if bias else product
+
+    def _norm(self, entry: Entry, x: Tree) -> Tree:
+        stored = {weight.path.rpartition(".")[2] for weight in entry.weights}
+        if entry.function not in _NORMS:
+            raise _UnknownError
+        about, divided = _NORMS[entry.function]
+        shown: Tree = Fraction(Sum((x, Minus(Applied("mean", (x,))))) if about else x, Applied(divided, (x,)))
+        if "weight" in stored:
+            w = Name("w")
+            shown = Pointwise((shown, Sum((Number(1), w)) if entry.function == "rms_offset" else w))
+        return Sum((shown, Name("b"))) if "bias" in stored else shown
+
+    def _weight(self, entry: Entry, letter: str) -> Name:
+        """A weight by its module's name, as torch calls it inside the part."""
+        own = [*entry.weights, *entry.shared]
+        module, _, last = own[0].path.rpartition(".") if own else ("", "", "")
+        called = module.rpartition(".")[2] if last in ("weight", "bias") else last.removesuffix("_bias")
+        if entry.kind is Kind.EXPERTS:
+            called += ", e"
+        return Name(letter, called.removesuffix("*"))
+
+
+def _terms(shown: Tree) -> tuple[Tree, ...]:
+    return shown.terms if isinstance(shown, Sum) else (shown,)
+
+
+def _at(shown: Tree, index: str) -> Tree:
+    return Name(shown.letter, index) if isinstance(shown, Name) else shown
+
+
+def _is_kind(item: Item, kind: Kind) -> bool:
+    return isinstance(item, Entry) and item.kind is kind
+
+
+def _looked_up(x: Tensor, scope: Scope) -> str:
+    """Which table is read at an input, if one is."""
+    found = (each for each in _entries(scope) if each.kind is Kind.LOOKUP and _root(each.inputs[0]) is x)
+    return next((each.function for each in found if each.function in _TABLES), "")
+
+
+def _function(name: str) -> str:
+    known = _FUNCTIONS.get(name.partition("_")[0], name)
+    return "GELU" if "gelu" in name else known
+
+
+def _items(scope: Scope) -> Iterator[Item]:
+    """The operations and the parts of a part; those that store nothing are not parts but what they do."""
+    for item in scope.items:
+        if isinstance(item, Scope) and not item.repeated and not any(entry.weights for entry in _entries(item)):
+            yield from _items(item)
+        else:
+            yield item
+
+
+def _entries(scope: Scope) -> Iterator[Entry]:
+    for item in scope.items:
+        if isinstance(item, Entry):
+            yield item
+        else:
+            yield from _entries(item)
+
+
+def _gives(item: Item) -> Tensor:
+    if isinstance(item, Entry):
+        return item.output
+    return item.loop[2] if item.loop else [entry.output for entry in _entries(item)][-1]
+
+
+def _read(item: Item) -> list[Tensor]:
+    """What an operation or a part reads that was made before it, in order."""
+    if isinstance(item, Entry):
+        return list(item.inputs)
+    own = {id(entry.output) for entry in _entries(item)}
+    read: dict[int, Tensor] = {}
+    for entry in _entries(item):
+        for x in entry.inputs:
+            if id(_root(x)) not in own:
+                read.setdefault(id(x), x)
+    return list(read.values())
+
+
+def _root(x: Tensor) -> Tensor:
+    while x.base is not None:
+        x = x.base
+    return x
+
+
+def _piece(x: Tensor) -> Tensor | None:
+    """The piece of a split that a view is of, if it is of one."""
+    while x.base is not None:
+        if x.place is not None:
+            return x
+        x = x.base
+    return None
+
+
+def _shape(x: Tensor) -> Tree:
+    return Listed(tuple(map(tree, x.shape)))

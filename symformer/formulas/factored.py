@@ -1,0 +1,100 @@
+"""A polynomial as a person would write it: what the layers have in common before brackets, then the next in common."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from sympy import Add, Expr, Integer, Mul, Symbol, expand, gcd_list
+
+from ..language.errors import DerivationError
+from ..language.notation.text import text
+from ..language.notation.tree import Product, Sum, Tree, house_key, ordered_terms, terms_tree, tree, value
+from ..language.symbols import RANK, letter
+
+MOST = 400  # terms that anyone would want in brackets
+LONG = 64  # characters of a bracket that fits a line
+
+
+def factored(polynomial: Expr) -> Tree:
+    """A sum with common factors before brackets, those of each kind of layer together; proved equal to what it was.
+
+    >>> from symformer.language.symbols import A, D, E, G, H, L, V
+    >>> text(factored(2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*V*E + E))
+    'LE(2D(A + G) + 3H + 2) + E(2V + 1)'
+    """
+    terms = ordered_terms(polynomial)
+    if len(terms) > MOST:
+        return tree(polynomial)
+    layers: dict[frozenset[Symbol], list[Expr]] = {}
+    for term in terms:
+        depths = frozenset(size for size in term.free_symbols if letter(size).unit == "layers")
+        layers.setdefault(depths, []).append(term)
+    shown = terms_tree([each for alike in layers.values() for each in _short(_before_brackets(alike))])
+    if expand(value(shown) - polynomial) != 0:
+        raise DerivationError(f"{text(shown)} is shown for {text(polynomial)}, which it is not")
+    return shown
+
+
+def _short(shown: Tree) -> tuple[Tree, ...]:
+    """A bracket too long for a line as one bracket for each of its terms."""
+    if isinstance(shown, Sum):
+        return tuple(each for term in shown.terms for each in _short(term))
+    bracket = shown.factors[-1] if isinstance(shown, Product) else None
+    if not isinstance(shown, Product) or not isinstance(bracket, Sum) or len(text(shown)) <= LONG:
+        return (shown,)
+    before = list(shown.factors[:-1])
+    return tuple(each for term in bracket.terms for each in _short(_times(before, term)))
+
+
+def _times(before: list[Tree], term: Tree) -> Tree:
+    inside = term.factors if isinstance(term, Product) else (term,)
+    if isinstance(inside[-1], Sum) and len(inside) > 1:
+        return Product((*_joined([*before, *inside[:-1]]), inside[-1]))
+    return tree(value(Product((*before, *inside))))
+
+
+def _joined(factors: list[Tree]) -> tuple[Tree, ...]:
+    """Factors before a bracket as one product, in house order."""
+    product = tree(value(Product(tuple(factors))))
+    return product.factors if isinstance(product, Product) else (product,)
+
+
+def _before_brackets(terms: list[Expr]) -> Tree:
+    """One sum, with what all its terms have in common before the bracket."""
+    if len(terms) == 1:
+        return tree(terms[0])
+    common = gcd_list(terms)
+    if not isinstance(common, Expr) or common == 0 or common.has(Add):
+        common = Integer(1)
+    inside = [_over(term, common) for term in terms]
+    bracket = _nested(inside)
+    if common == 1:
+        return bracket
+    before = tree(common)
+    factors = before.factors if isinstance(before, Product) else (before,)
+    return Product((*factors, bracket))
+
+
+def _over(term: Expr, common: Expr) -> Expr:
+    return expand(term / common)
+
+
+def _nested(terms: list[Expr]) -> Tree:
+    """A sum without a factor common to all: those that share a size stand together, before a bracket of their own."""
+    groups: list[list[Expr]] = []
+    rest = list(terms)
+    while rest:
+        counts = Counter(size for term in rest for size in _factors(term))
+        shared = [size for size, count in counts.items() if count > 1]
+        if not shared:
+            break
+        best = min(shared, key=lambda size: (-counts[size], RANK[size]))
+        groups.append([term for term in rest if best in _factors(term)])
+        rest = [term for term in rest if best not in _factors(term)]
+    together = [(min(group, key=house_key), _before_brackets(group)) for group in groups]
+    together += [(term, tree(term)) for term in rest]
+    return terms_tree([shown for _, shown in sorted(together, key=lambda each: house_key(each[0]))])
+
+
+def _factors(term: Expr) -> set[Symbol]:
+    return {base for base in Mul(term).as_powers_dict() if isinstance(base, Symbol)}
