@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from symformer.catalogue import shelf
 from symformer.commands.cli import cli
 from symformer.configs.opening import open_config
+from symformer.configs.reading import read_config
 from symformer.language.errors import CatalogueError, ConfigError
 
 from .test_door import ARCEE
@@ -91,17 +92,31 @@ def test_a_class_that_is_no_model(name: str, tmp_path: Path, store: Path) -> Non
         assert f"names the class '{name[:80]}', and transformers has no model" in refused(store, "show", str(place))
 
 
+DEEP = "has more than 32 lists or objects inside each other, which no config.json has"
+
+
+def test_lists_in_a_field_that_changes_nothing(tmp_path: Path) -> None:
+    """As deep as may be: the file is read, and what no code asks for is passed over, as the class does."""
+    place = tmp_path / "config.json"
+    place.write_text(json.dumps(GPT2)[:-1] + ', "lists": ' + "[" * 31 + "1" + "]" * 31 + "}")
+    assert read_config(str(place))["n_embd"] == GPT2["n_embd"]
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[" * 100_000 + "]" * 100_000, "lists or objects inside each other, deeper than any config.json"),
-        ('{"a":' * 100_000, "lists or objects inside each other, deeper than any config.json"),
+        ("[" * 100_000 + "]" * 100_000, DEEP),
+        ('{"a":' * 100_000, DEEP),
+        (
+            json.dumps(GPT2)[:-1] + ', "lists": ' + "[" * 100 + "[1, 2], " * 375_000 + "0" + "]" * 100 + "}",
+            DEEP,
+        ),  # 3 MB
         ("\ufeff" + json.dumps(GPT2), "begins with a byte order mark; save it as UTF-8 without one"),
         ('{"n_embd": 1' + "0" * 5000 + "}", "has a number of some thousand digits, which is no size"),
         (json.dumps(GPT2)[:-5], "is not JSON"),
         ("// mine\n" + json.dumps(GPT2), "is not JSON"),
     ],
-    ids=["lists", "objects", "mark", "digits", "half", "comment"],
+    ids=["lists", "objects", "much", "mark", "digits", "half", "comment"],
 )
 def test_what_is_no_json(text: str, sentence: str, tmp_path: Path, store: Path) -> None:
     place = tmp_path / "config.json"

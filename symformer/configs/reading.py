@@ -13,6 +13,7 @@ from ..language.errors import ConfigError
 
 CONFIG = "config.json"
 MAX_BYTES = 16_000_000  # the lists of layers that a config leaves unquantised come to some 3 MB
+DEEPEST = 32  # lists and objects inside each other; published ones have up to eight
 FLOAT = "__float__"  # the key by which transformers writes a number that JSON has not
 PATIENCE = 5.0  # seconds that a pipe may take for its next bytes
 
@@ -43,13 +44,31 @@ def read_config(path: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise ConfigError(f"{path} is not JSON: {str(error)[:120]}") from None
     except RecursionError:
-        raise ConfigError(f"{path} has lists or objects inside each other, deeper than any config.json") from None
+        raise ConfigError(_TOO_DEEP.format(path)) from None
     except ValueError:  # Python's own limit, which says how a program raises it
         raise ConfigError(f"{path} has a number of some thousand digits, which is no size") from None
+    if _deeper(config, DEEPEST):
+        raise ConfigError(_TOO_DEEP.format(path))
     if not isinstance(config, dict):
         kind = {"list": "a list", "NoneType": "null", "str": "a string"}.get(type(config).__name__, "a single value")
         raise ConfigError(f"{path} holds {kind}; a config.json holds one JSON object")
     return config
+
+
+_TOO_DEEP = f"{{}} has more than {DEEPEST} lists or objects inside each other, which no config.json has"
+
+
+def _deeper(value: Any, most: int) -> bool:
+    """Whether more than so many lists and objects are inside each other."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [
+            inside
+            for each in level
+            if isinstance(each, dict | list)
+            for inside in (each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(level)
 
 
 class _TwiceError(Exception):
