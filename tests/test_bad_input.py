@@ -110,7 +110,7 @@ def test_lists_in_a_field_that_changes_nothing(tmp_path: Path) -> None:
         (
             json.dumps(GPT2)[:-1] + ', "lists": ' + "[" * 100 + "[1, 2], " * 375_000 + "0" + "]" * 100 + "}",
             DEEP,
-        ),  # 3 MB
+        ),
         ("\ufeff" + json.dumps(GPT2), "begins with a byte order mark; save it as UTF-8 without one"),
         ('{"n_embd": 1' + "0" * 5000 + "}", "has a number of some thousand digits, which is no size"),
         (json.dumps(GPT2)[:-5], "is not JSON"),

@@ -192,7 +192,8 @@ def test_a_formula_without_certificate_says_so() -> None:
 def test_what_the_derivation_of_gpt2_tells() -> None:
     told = spell(derivation("gpt2"), "md")
     for needed in [
-        "N &= 12 L E^{2} + 13 L E + V E + P E + 2 E",
+        # 12LE² + 13LE and VE + PE + 2E, each with what its terms have in common before a bracket
+        "N &= L E (12 E + 13) + E (V + P + 2) \\\\\n&= 12 L E^{2} + 13 L E + V E + P E + 2 E\n",
         "**124,439,808**",
         '<a id="gpt2.params.h.attn"></a>',
         r"$`3 E \times E`$",

@@ -46,6 +46,8 @@ _NORMS = {  # by what a norm is called: whether the mean is taken off, and what 
     "rms_groups": (False, "rms of the group"),
     "l2": (False, "length"),
 }
+_THIS = Name("n")
+_BEFORE = Sum((_THIS, Minus(Number(1))))
 _STACKS = ("x", "z", "g")  # what layers give one another
 _FUNCTIONS = {"gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ"}
 
@@ -174,10 +176,10 @@ class _Computing:
             if _root(x) is not _root(inner):
                 others.append(self._beside(x))
         letter = next(each for each in _STACKS if all(each != name.letter for name in self.named.values()))
-        self.found.append(Assignment(Name(letter, "0"), self._shown(before), _shape(before)))
-        layer = Applied(scope.name.removesuffix(".*"), (Name(letter, "n−1"), *others))
-        self.found.append(Assignment(Name(letter, "n"), layer, _shape(after), scope.count))
-        self.named[id(_root(after))] = Name(letter, text(scope.count))
+        self.found.append(Assignment(Name(letter, index=Number(0)), self._shown(before), _shape(before)))
+        layer = Applied(scope.name.removesuffix(".*"), (Name(letter, index=_BEFORE), *others))
+        self.found.append(Assignment(Name(letter, index=_THIS), layer, _shape(after), scope.count))
+        self.named[id(_root(after))] = Name(letter, index=tree(scope.count))
 
     def _beside(self, x: Tensor) -> Tree:
         """What every layer reads beside its input, by a name."""
@@ -246,10 +248,10 @@ class _Computing:
 
     def _fresh(self, wanted: str = "", partly: bool = False) -> Name:
         """A name that is not in use: the one that is wanted, or with a number below it."""
-        taken = {(name.letter, name.below) for name in self.named.values()}
+        taken = {(name.letter, name.index) for name in self.named.values()}
         if wanted:
-            free = (each for each in ("", *map(str, range(1, 99))) if (wanted, each) not in taken)
-            return next(Name(wanted, each) for each in free if each or not partly)
+            free = [Name(wanted), *(Name(wanted, index=Number(number)) for number in range(1, 99))]
+            return next(name for name in free[partly:] if (wanted, name.index) not in taken)
         return next(Name(letter) for letter in _FREE if all(letter != other for other, _ in taken))
 
     # -- what an operation computes ----------------------------------------------------------------------------------
@@ -280,7 +282,7 @@ class _Computing:
             return _TABLES[table]
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
-        if any(_is_kind(item, Kind.ADD) and len(view.shape) == 4 for item, _, view in self.uses[id(x)]):
+        if any(_is_kind(item, Kind.ADD) and len(view.shape) == 4 for item, _, view in self.uses.get(id(x), [])):
             return "β"  # added to scores
         taken = {name.letter for name in self.named.values()}
         return "x" if "x" not in taken else "m"
@@ -374,7 +376,7 @@ def _terms(shown: Tree) -> tuple[Tree, ...]:
 
 
 def _at(shown: Tree, index: str) -> Tree:
-    return Name(shown.letter, index) if isinstance(shown, Name) else shown
+    return Name(shown.letter, index=Name(index)) if isinstance(shown, Name) else shown
 
 
 def _is_kind(item: Item, kind: Kind) -> bool:

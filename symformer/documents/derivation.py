@@ -43,6 +43,7 @@ from .blocks import (
     numbered,
 )
 from .checks import LISTED, certificate_of, check
+from .message import message
 from .parts import about_part, named, parts
 from .sentences import capital, listed, maybe, sentence
 from .subject import Subject, in_title, placed
@@ -120,6 +121,8 @@ def _chapter(model: Model, formula: Formula, first: bool = True) -> list[Block]:
         result, rest = _ratio(formula, subject, numbered_)
     else:
         result = _result(formula, subject, numbered_)
+        numbers = shown.known if numbered_ else None
+        result += message(model, formula, numbers)
         rest = parts(model, formula, first)
         rest += _leading(formula, subject, numbered_)
         if numbered_:

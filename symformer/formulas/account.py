@@ -38,6 +38,7 @@ class Term:
     label: str
     factors: tuple[Expr, ...]
     gradient: str = ""  # what it is the gradient of, if it is one
+    purpose: str = ""  # what of the whole it is, where a quantity tells that: weights, gradients, activations
 
     @property
     def expr(self) -> Expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sympy import Add, Expr, Integer, Mul, Symbol, expand, gcd_list
+from sympy import Expr, Mul, Symbol, expand, igcd
 
 from ..language.errors import DerivationError
 from ..language.notation.text import text
@@ -63,9 +63,7 @@ def _before_brackets(terms: list[Expr]) -> Tree:
     """One sum, with what all its terms have in common before the bracket."""
     if len(terms) == 1:
         return tree(terms[0])
-    common = gcd_list(terms)
-    if not isinstance(common, Expr) or common == 0 or common.has(Add):
-        common = Integer(1)
+    common = _common(terms)
     inside = [_over(term, common) for term in terms]
     bracket = _nested(inside)
     if common == 1:
@@ -73,6 +71,25 @@ def _before_brackets(terms: list[Expr]) -> Tree:
     before = tree(common)
     factors = before.factors if isinstance(before, Product) else (before,)
     return Product((*factors, bracket))
+
+
+def _common(terms: list[Expr]) -> Expr:
+    """What is common to all: a whole number, and powers of sizes, of those below a fraction too."""
+    numbers, powers = [], []
+    for term in terms:
+        number, rest = term.as_coeff_Mul()
+        numbers.append(int(number) if number.is_Integer else 1)
+        powers.append({base: int(power) for base, power in rest.as_powers_dict().items() if _is_power(base, power)})
+    shared = Mul(igcd(*numbers))
+    for base in powers[0]:
+        found = [each.get(base, 0) for each in powers]
+        if min(found) > 0 or max(found) < 0:
+            shared *= base ** min(found, key=abs)
+    return shared
+
+
+def _is_power(base: Expr, power: Expr) -> bool:
+    return isinstance(base, Symbol) and bool(power.is_Integer)
 
 
 def _over(term: Expr, common: Expr) -> Expr:
@@ -97,4 +114,4 @@ def _nested(terms: list[Expr]) -> Tree:
 
 
 def _factors(term: Expr) -> set[Symbol]:
-    return {base for base in Mul(term).as_powers_dict() if isinstance(base, Symbol)}
+    return {base for base, power in term.as_powers_dict().items() if _is_power(base, power) and power > 0}

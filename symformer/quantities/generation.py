@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr, Integer, Min
 
@@ -16,6 +16,7 @@ from .elementwise import seen
 from .quantity import Convention, Conventions, Quantity
 
 SIZES: dict[str, Expr] = {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
+CACHE = "cache"  # what of the whole is kept of earlier tokens
 DTYPE = {
     "bf16": "2 bytes an element",
     "fp16": "2 bytes an element",
@@ -65,13 +66,15 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
         read = {S: tokens(entry, conventions["window"])}
     if entry.latent and conventions["latent"] == "compressed":  # once, for the keys and the values that it gives
         latent = entry.latent if entry.kind is Kind.SCORES else ()
-        return [Term(f"{x.name} (latent)", (*(dim.xreplace(read) for dim in x.shape), size)) for x in latent]
+        return [
+            Term(f"{x.name} (latent)", (*(dim.xreplace(read) for dim in x.shape), size), purpose=CACHE) for x in latent
+        ]
     own = entry.share or entry.inputs[1]
     if own.encoded and conventions.get("tokens") == "one":  # one token more is none of the encoder's
         return []
     batch, heads, length, width = own.shape
     what = "keys" if entry.kind is Kind.SCORES else "values"
-    return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(read), width, size))]
+    return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(read), width, size), purpose=CACHE)]
 
 
 def convolved(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
@@ -83,7 +86,7 @@ def convolved(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
     if entry.output.encoded or conventions.get("tokens") == "one":  # of an encoder nothing is read again
         return []
     batch, channels, _ = entry.inputs[0].shape
-    return [Term(f"{entry.path} (places)", (batch, channels, *entry.weights[0].shape[2:], size))]
+    return [Term(f"{entry.path} (places)", (batch, channels, *entry.weights[0].shape[2:], size), purpose=CACHE)]
 
 
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -95,7 +98,7 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     x, _, write, _ = entry.inputs
     batch, heads, _, width = x.shape
     factors = (batch, heads, *([width] if width != 1 else []), write.width, SIZES["fp32"])
-    return (Term(f"{entry.path} (state)", factors),)
+    return (Term(f"{entry.path} (state)", factors, purpose=CACHE),)
 
 
 def apart(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -170,5 +173,6 @@ def one_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     one = {**conventions, "attention": "new"}
     length = C + 1 if entry.recalled else Integer(1)
     return tuple(
-        Term(term.label, tuple(factor.xreplace({S: length}) for factor in term.factors)) for term in forward(entry, one)
+        replace(term, factors=tuple(factor.xreplace({S: length}) for factor in term.factors))
+        for term in forward(entry, one)
     )

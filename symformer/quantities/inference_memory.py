@@ -27,7 +27,9 @@ from .quantity import Convention, Conventions, Quantity, nothing, rows, shared, 
 def weights(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The weights an entry stores."""
     size = SIZES[conventions["weights"]]
-    return tuple(Term(weight.path, (*weight.shape, size, *shared(weight))) for weight in entry.weights)
+    return tuple(
+        Term(weight.path, (*weight.shape, size, *shared(weight)), purpose="weights") for weight in entry.weights
+    )
 
 
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -38,7 +40,8 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     if len(entry.output.shape) != 3:
         raise RuleError(f"{entry.path}: the logits of one token are known for [B,S,V] only")
     one = tuple(dim.xreplace({S: Integer(1)}) for dim in entry.output.shape)
-    return (*weights(entry, conventions), Term(f"{entry.path} (logits)", (*one, SIZES[conventions["logits"]])))
+    logits = Term(f"{entry.path} (logits)", (*one, SIZES[conventions["logits"]]), purpose="logits")
+    return (*weights(entry, conventions), logits)
 
 
 def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sympy import Add, Expr
 
@@ -24,15 +25,15 @@ def together(ledger: Ledger, apart: Terms) -> dict[int, tuple[Term, ...]]:
 
 def _shared(entry: Entry, copies: Sequence[tuple[Expr, Entry]], apart: Terms) -> tuple[Term, ...]:
     """Each term of any kind once, by the share of the layers that have it."""
-    shares: dict[tuple[str, tuple[Expr, ...], str], list[Expr]] = {}
+    shares: dict[Term, list[Expr]] = {}
     for share, each in copies:
         ours, theirs = _unlike(entry.path, each.path)
         for term in apart.get(id(each), ()):
             label = ours + term.label.removeprefix(theirs)
-            shares.setdefault((label, term.factors, term.gradient), []).append(share)
+            shares.setdefault(replace(term, label=label), []).append(share)
     return tuple(
-        Term(label, factors if len(some) == len(copies) else (*factors, Add(*some)), gradient)
-        for (label, factors, gradient), some in shares.items()
+        term if len(some) == len(copies) else replace(term, factors=(*term.factors, Add(*some)))
+        for term, some in shares.items()
     )
 
 

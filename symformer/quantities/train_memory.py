@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sympy import Expr, Integer, Min, Mul, ceiling, floor
@@ -105,10 +105,11 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     for weight in entry.weights:
         for what, size in RECIPES[conventions["recipe"]][: 1 if entry.frozen else None]:
             share = (*((1 / ranks,) if what in divided else ()), *shared(weight))
-            terms.append(Term(f"{weight.path} ({what})", (*weight.shape, Integer(size), *share)))
+            factors = (*weight.shape, Integer(size), *share)
+            terms.append(Term(f"{weight.path} ({what})", factors, purpose=f"{what}s"))
         for what, factors in () if entry.frozen else OPTIMIZERS[optimizer](weight):
             share = (*((1 / ranks,) if "state" in divided and what != "step" else ()), *shared(weight))
-            terms.append(Term(f"{weight.path} ({what})", (*factors, *share)))
+            terms.append(Term(f"{weight.path} ({what})", (*factors, *share), purpose="optimizer's state"))
     return tuple(terms)
 
 
@@ -140,7 +141,10 @@ class TrainMemory(Quantity):
         kept = {} if none else activation_terms(ledger, {**conventions, "dtype": dtype})
         return tally(
             ledger.root,
-            lambda entry: (*self.rules[entry.kind](entry, conventions), *kept.get(id(entry), ())),
+            lambda entry: (
+                *self.rules[entry.kind](entry, conventions),
+                *(replace(term, purpose="activations") for term in kept.get(id(entry), ())),
+            ),
         )
 
 

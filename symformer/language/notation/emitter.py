@@ -70,8 +70,10 @@ class Emitter(ABC):
                 return self.fraction(self._within(numerator, _PRODUCT), self._within(denominator, _POWER))
             case Call(function, arguments):
                 return self.call(function, [self.emit(argument) for argument in arguments])
-            case Name(letter, below):
+            case Name(letter, below, None):
                 return self.name(letter, below)
+            case Name(letter, _, index):
+                return self.numbered(letter, self.emit(index) if index else "")
             case Word(word):
                 return self.word(word)
             case Transposed(operand):
@@ -150,6 +152,9 @@ class Emitter(ABC):
 
     @abstractmethod
     def name(self, letter: str, below: str) -> str: ...
+
+    @abstractmethod
+    def numbered(self, letter: str, index: str) -> str: ...
 
     @abstractmethod
     def word(self, word: str) -> str: ...

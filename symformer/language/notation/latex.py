@@ -63,6 +63,9 @@ class LatexEmitter(Emitter):
             else _LETTERS.get(letter, letter)
         )
 
+    def numbered(self, letter: str, index: str) -> str:
+        return f"{_LETTERS.get(letter, letter)}_{{{index}}}"
+
     def word(self, word: str) -> str:
         return rf"\mathrm{{{_upright(word)}}}"
 

@@ -50,6 +50,9 @@ class CodeEmitter(Emitter):
     def name(self, letter: str, below: str) -> str:
         return f"{letter}_{below}" if below else letter
 
+    def numbered(self, letter: str, index: str) -> str:
+        return f"{letter}_{index.replace(' ', '')}"
+
     def word(self, word: str) -> str:
         return word
 

@@ -105,10 +105,11 @@ class Call(Tree):
 
 @dataclass(frozen=True)
 class Name(Tree):
-    """A tensor or a weight: ``x``, or ``W`` with the module's name below it."""
+    """A tensor or a weight: ``x``, or ``W`` with the module's name below it, or ``x`` with an index."""
 
     letter: str
     below: str = ""
+    index: Tree | None = None
 
 
 @dataclass(frozen=True)
@@ -313,6 +314,8 @@ def sizes_of(shown: Tree) -> set[Symbol]:
             return {symbol}
         case Sum(inside) | Product(inside) | Times(inside) | Cross(inside) | Call(_, inside):
             return set().union(*map(sizes_of, inside))
+        case Name(_, _, index) if index is not None:
+            return sizes_of(index)
         case Listed(inside) | Pointwise(inside):
             return set().union(*map(sizes_of, inside))
         case Minus(operand) | Power(operand, _) | Transposed(operand) | Root(operand):

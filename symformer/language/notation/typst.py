@@ -47,6 +47,9 @@ class TypstEmitter(Emitter):
         base = letter if len(letter) == 1 else f'"{letter}"'
         return f'{base}_"{below}"' if below else base
 
+    def numbered(self, letter: str, index: str) -> str:
+        return f"{letter}_({index})"
+
     def word(self, word: str) -> str:
         return f'"{word}"'
 

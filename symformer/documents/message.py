@@ -1,0 +1,171 @@
+"""What a cost comes down to, before anything is derived: so many bytes a parameter, so many FLOPs a token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sympy import Add, Expr, Integer, expand
+
+from ..answers.summary import share
+from ..formulas.account import Line as AccountLine
+from ..formulas.account import Term
+from ..formulas.derivation import Chain
+from ..formulas.factored import factored
+from ..formulas.formula import Formula
+from ..language.errors import SymformerError
+from ..language.notation.text import percent
+from ..language.notation.tree import Label, Number, Product, Tree, ordered_terms, terms_tree, tree, value
+from ..language.sizes import Numbers, evaluate
+from ..language.symbols import B, C, S
+from ..ledger.facts import ATTENDING, Kind
+from ..models.model import Model
+from .blocks import Block, Equation, Line, Math, Paragraph, Piece, Table
+from .sentences import capital, listed, maybe
+
+OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # what a parameter needs, of training memory
+MATRICES, ATTENTION, ELEMENTS = "matrices", "attention", "element by element"
+_A_TOKEN = ("flops", "prefill-flops")
+
+
+def message(model: Model, formula: Formula, numbers: Numbers | None) -> list[Block]:
+    """The message of a cost and a table of what it is for; nothing where it is of one piece.
+
+    ``numbers`` are those of the model that the document shows, where it has all.
+    """
+    parts = purposes(formula)
+    blocks: list[Block] = []
+    stored: Label | None = None
+    if formula.measure.name == "train-memory":
+        stored = _stored(model, formula)
+        blocks += _a_parameter(formula, parts, stored) if stored else []
+    elif formula.measure.name in _A_TOKEN:
+        blocks += _a_token(parts)
+    elif formula.measure.name == "kv-cache":
+        blocks += _kept_a_token(formula)
+    if len(parts) > 1:
+        blocks.append(_table(formula, parts, numbers, stored))
+    return blocks
+
+
+def purposes(formula: Formula) -> dict[str, Expr]:
+    """What a quantity is for, and how much each comes to: their sum is the formula.
+
+    >>> import symformer as sf
+    >>> {what: str(each) for what, each in purposes(sf.architecture("gpt2").formula("flops", attention="full")).items()}
+    {'matrices': '24*B*E**2*L*S + 2*B*E*S*V', 'attention': '4*B*E*L*S**2'}
+    """
+    found: dict[str, Expr] = {}
+    for count, line in formula.root.leaves():
+        for term in line.terms:
+            what = _purpose(line, term, formula.measure.unit)
+            found[what] = found.get(what, Integer(0)) + count * term.expr
+    if "" in found:
+        return {}
+    sums = {what: formula.gathered(expand(each.xreplace(formula.simplified))) for what, each in found.items()}
+    return {what: each for what, each in sums.items() if each != 0}
+
+
+def _purpose(line: AccountLine, term: Term, unit: str) -> str:
+    if term.purpose or unit != "FLOPs" or line.entry is None:
+        return term.purpose
+    if line.entry.kind in ATTENDING:
+        return ATTENTION
+    return MATRICES if line.entry.kind in (Kind.LINEAR, Kind.EXPERTS, Kind.CONVOLUTION) else ELEMENTS
+
+
+def _table(formula: Formula, parts: dict[str, Expr], numbers: Numbers | None, stored: Label | None) -> Table:
+    head: list[Line] = [["What for"], [capital(formula.measure.unit)]]
+    rows: list[Sequence[Line]] = []
+    total = formula.value(dict(numbers)) if numbers else 0
+    for what, each in parts.items():
+        shown = _times(each, stored) if stored and what in OF_STATE else None
+        cells: list[Line] = [[what], [Math(terms_tree([*shown]) if shown else factored(each))]]
+        if numbers:
+            amount = evaluate(each.xreplace(formula.relations), numbers, what)
+            cells += [[f"{amount:,}"], [percent(share(amount, total))]]
+        rows.append(cells)
+    if not numbers:
+        return Table(head, rows, "ll")
+    rows.append([["Together"], [], [f"{total:,}"], [percent(share(1, 1))]])
+    return Table([*head, ["Value"], ["Share"]], rows, "llrr", total=True)
+
+
+def _stored(model: Model, formula: Formula) -> Label | None:
+    """The number of parameters, as a letter."""
+    try:
+        params = model.formula("params", **_shared(model, formula))
+    except SymformerError:
+        return None
+    return Label(params.measure.letter, "", params.written)
+
+
+def _times(amount: Expr, stored: Label) -> list[Tree] | None:
+    """An amount as so many times the parameters, and what is left of it; None where that is no shorter."""
+    first = ordered_terms(stored.stands_for)[0].as_coeff_Mul()
+    times = amount.as_coefficients_dict()[first[1]] / first[0]
+    rest = expand(amount - times * stored.stands_for)
+    left = [tree(term) for term in ordered_terms(rest)] if rest != 0 else []
+    if not times.is_Integer or times < 1 or len(left) > MOST_LEFT:
+        return None
+    return [stored if times == 1 else Product((Number(int(times)), stored)), *left]
+
+
+MOST_LEFT = 3  # terms beside so many bytes a parameter: the counts of steps, one for each weight
+
+
+def _a_parameter(formula: Formula, parts: dict[str, Expr], stored: Label) -> list[Block]:
+    """So many bytes for each parameter, and what depends on the run: 16 N + …"""
+    state = expand(Add(*(each for what, each in parts.items() if what in OF_STATE)))
+    terms = _times(state, stored)
+    if terms is None or not isinstance(times := terms[0], Product):
+        return []
+    rest = terms[1:]
+    steps = Add(*(count * term.expr for count, line in formula.root.leaves() for term in line.terms if _steps(term)))
+    counts = (
+        rest and expand(value(terms_tree(rest)).xreplace(formula.relations) - steps.xreplace(formula.relations)) == 0
+    )
+    said: list[Line] = [["the counts of steps"]] if counts else []
+    if (kept := parts.get("activations")) is not None:
+        rest.append(Label(formula.measure.letter, "activations", kept))
+        said.append(["the activations"])
+    chain = Chain((Label(formula.measure.letter, "", formula.written),), (terms_tree([times, *rest]),))
+    chain.prove(formula.relations)
+    line: list[Piece] = ["For each of the ", Math(stored), " parameters these are ", Math(times.factors[0]), " bytes"]
+    line += [*maybe(said, "; beside them stand ", *listed(*said)), ":"]
+    return [Paragraph(line), Equation(chain)]
+
+
+def _steps(term: Term) -> bool:
+    return term.label.endswith(" (step)")
+
+
+def _shared(model: Model, formula: Formula) -> dict[str, str]:
+    """The conventions of a formula that the number of parameters has too."""
+    from ..quantities import quantity
+
+    known = quantity("params").choices
+    return {name: value for name, value in formula.conventions.items() if name in known}
+
+
+def _a_token(parts: dict[str, Expr]) -> list[Block]:
+    """Two FLOPs a token for each element of the matrices that it meets."""
+    matrices = parts.get(MATRICES)
+    met = expand(matrices / (2 * B * S)) if matrices is not None else None
+    if met is None or met.free_symbols & {B, S} or any(not _whole(term) for term in Add.make_args(met)):
+        return []
+    line: Line = ["Each of the ", Math.of(B * S), " tokens meets matrices of ", Math(factored(met)), " elements, "]
+    after = "at 2 FLOPs for each" + ("; attention comes on top." if ATTENTION in parts else ".")
+    return [Paragraph([*line, after])]
+
+
+def _whole(term: Expr) -> bool:
+    number, _ = term.as_coeff_Mul()
+    return bool(number.is_Integer)
+
+
+def _kept_a_token(formula: Formula) -> list[Block]:
+    """So many bytes a token that is in the cache."""
+    token = expand(formula.written / (B * C))
+    if token == 0 or token.free_symbols & {B, C} or not all(map(_whole, Add.make_args(token))):
+        return []
+    return [Paragraph(["That is ", Math(factored(token)), f" {formula.measure.unit} a token."])]

@@ -1,0 +1,162 @@
+"""What a part computes is read off its operations: as the papers print it, and with its own options."""
+
+from __future__ import annotations
+
+import pytest
+from sympy import expand
+
+import symformer as sf
+from symformer.architectures import architecture
+from symformer.documents.computing import computed, ideas, scope_of
+from symformer.documents.message import purposes
+from symformer.formulas.factored import factored
+from symformer.language.notation.latex import latex
+from symformer.language.notation.text import text
+from symformer.language.notation.tree import value
+from symformer.ledger.facts import Scope
+
+# Written by hand from the papers: Vaswani et al. 2017, eq. 1 and 2; Shazeer 2020, eq. 6; Ba et al. 2016, eq. 4; Zhang
+# and Sennrich 2019, eq. 4; Xiong et al. 2020, table 1; DeepSeek-AI 2024, section 2.1; Jiang et al. 2024, section 2.1.
+LINES = {
+    ("gpt2", "h.*.attn"): [
+        "[q, k, v] = x W_c_attnᵀ + b_c_attn [B, S, 3E]",
+        "y = softmax_causal(q kᵀ/√(E/A)) v W_c_projᵀ + b_c_proj [B, S, E]",
+    ],
+    ("gpt2", "h.*.mlp"): ["y = GELU(x W_c_fcᵀ + b_c_fc) W_c_projᵀ + b_c_proj [B, S, E]"],
+    ("gpt2", "h.*.ln_1"): ["y = (x - mean(x))/std(x) ⊙ w + b [B, S, E]"],
+    ("gpt2", "h.*"): ["h = x + attn(ln_1(x)) [B, S, E]", "y = h + mlp(ln_2(h)) [B, S, E]"],
+    ("gpt2", ""): [
+        "x_0 = wte(t) + wpe(i) [B, S, E]",
+        "x_n = h(x_n-1) [B, S, E]",
+        "y = ln_f(x_L) W_wteᵀ [B, S, V]",
+    ],
+    ("llama", "layers.*.self_attn"): [
+        "q = x W_q_projᵀ [B, A, S, D]",
+        "k = x W_k_projᵀ [B, G, S, D]",
+        "v = x W_v_projᵀ [B, G, S, D]",
+        "y = softmax_causal(rotate(q, θ) rotate(k, θ)ᵀ/√(D)) v W_o_projᵀ [B, S, E]",
+    ],
+    ("llama", "layers.*.mlp"): ["y = (SiLU(x W_gate_projᵀ) ⊙ x W_up_projᵀ) W_down_projᵀ [B, S, E]"],
+    ("llama", "layers.*.input_layernorm"): ["y = x/rms(x) ⊙ w [B, S, E]"],
+    ("gemma", "layers.*.input_layernorm"): ["y = x/rms(x) ⊙ (1 + w) [B, S, E]"],
+    ("mixtral", "layers.*.mlp"): [
+        "w = top_K(x W_gateᵀ) [B, S, K]",
+        "[h, z] = x W_gate_up_proj, eᵀ [B, S, K, 2M]",
+        "y = ∑_e w_e (SiLU(h) ⊙ z) W_down_proj, eᵀ [B, S, E]",
+    ],
+    ("deepseek-v3", "dense_layers.*.self_attn"): [
+        "[q_1, q_2] = q_a_layernorm(x W_q_a_projᵀ) W_q_b_projᵀ [B, S, A(D_nope + D_rope)]",
+        "[h, k_1] = x W_kv_a_proj_with_mqaᵀ [B, S, R_kv + D_rope]",
+        "[k_2, v] = kv_a_layernorm(h) W_kv_b_projᵀ [B, S, A(D_nope + D_v)]",
+        "q = [q_1, rotate(q_2, θ)] [B, A, S, D_nope + D_rope]",
+        "k = [k_2, rotate(k_1, θ)] [B, A, S, D_nope + D_rope]",
+        "z = softmax_causal(q kᵀ/√(D_nope + D_rope)) v [B, S, A·D_v]",
+        "y = z W_o_projᵀ [B, S, E]",
+    ],
+}
+
+
+def part(name: str, path: str) -> Scope:
+    ledger = architecture(name).component.ledger.apart
+    found = {".".join(filter(None, each)): scope for each, scope in walked(ledger.root, ())}
+    return found[path]
+
+
+def walked(scope: Scope, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], Scope]]:
+    here = (*path, scope.name)
+    return [(here, scope), *(each for item in scope.items if isinstance(item, Scope) for each in walked(item, here))]
+
+
+@pytest.mark.parametrize(("name", "path"), LINES)
+def test_what_a_part_computes(name: str, path: str) -> None:
+    found = [f"{text(line.name)} = {text(line.shown)} {text(line.shape)}" for line in computed(part(name, path))]
+    assert found == LINES[name, path]
+
+
+def test_layers_that_are_repeated_say_how_often() -> None:
+    lines = computed(part("deepseek-v3", ""))
+    assert [str(line.times) for line in lines if line.times is not None] == ["L_dense", "L_moe"]
+    assert text(lines[2].shown) == "x_L_dense"
+
+
+def test_dropout_alone_computes_nothing() -> None:
+    assert computed(part("gpt2", "drop")) == []
+
+
+def test_a_part_is_found_by_its_place_or_as_one_like_it() -> None:
+    ledger = architecture("gpt2").component.ledger
+    own = part("gpt2", "h.*.ln_2")
+    assert scope_of(own.part, "h.*.ln_2", ledger) is not None
+    assert scope_of(object(), "h.*.ln_2", ledger) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "said"),
+    [
+        (
+            "deepseek-v3",
+            "dense_layers.*.self_attn",
+            {
+                "q_a_proj": "queries",
+                "q_a_layernorm": "queries",
+                "q_b_proj": "queries",
+                "kv_a_proj_with_mqa": "keys and values",
+                "kv_a_layernorm": "keys and values",
+                "kv_b_proj": "keys and values",
+                "o_proj": "output",
+            },
+        ),
+        (
+            "llama",
+            "layers.*.self_attn",
+            {"q_proj": "queries", "k_proj": "keys", "v_proj": "values", "o_proj": "output"},
+        ),
+        ("gpt2", "h.*.attn", {"c_attn": "queries, keys and values", "c_proj": "output"}),
+        ("gpt2", "h.*.mlp", {}),
+    ],
+)
+def test_what_each_weight_of_attention_is_for(name: str, path: str, said: dict[str, str]) -> None:
+    found = ideas(part(name, path))
+    assert {what: found[what] for what in said} == said
+    assert bool(found) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("target", "shown"),
+    [
+        # 2LEAD + 2LEGD + 3LEH + 2LE + 2VE + E, by hand
+        ("llama", "LE(2D(A + G) + 3H + 2) + E(2V + 1)"),
+        # 12LE² + 13LE + VE + PE + 2E, by hand
+        ("gpt2", "LE(12E + 13) + E(V + P + 2)"),
+    ],
+)
+def test_common_factors_stand_before_brackets(target: str, shown: str) -> None:
+    assert text(factored(architecture(target).params.written)) == shown
+
+
+@pytest.mark.parametrize("name", ["deepseek-v3", "mamba2", "t5", "nemotron-h", "vit", "clip", "gpt-oss"])
+def test_brackets_change_nothing(name: str) -> None:
+    params = architecture(name).params
+    shown = factored(params.written)
+    assert expand(value(shown) - params.written) == 0
+    assert "(" in latex(shown)
+
+
+@pytest.mark.parametrize("quantity", ["train-memory", "flops", "inference-memory"])
+@pytest.mark.parametrize("name", ["gpt2", "llama", "t5", "qwen2"])
+def test_what_it_is_for_adds_up_to_all_of_it(name: str, quantity: str) -> None:
+    formula = architecture(name).formula(quantity)
+    parts = purposes(formula)
+    assert len(parts) > 1
+    assert expand((sum(parts.values()) - formula.written).xreplace(formula.relations)) == 0
+
+
+def test_a_parameter_needs_sixteen_bytes_in_single_precision_with_adam() -> None:
+    """Weight, gradient and two means of 4 bytes each: Rajbhandari et al. 2020, section 3.1, in single precision."""
+    parts = purposes(sf.architecture("gpt2").formula("train-memory", implementation="none"))
+    assert [*parts] == ["weights", "gradients", "optimizer's state"]
+    params = sf.architecture("gpt2").params.written
+    assert expand(parts["weights"] - 4 * params) == 0
+    assert expand(parts["gradients"] - 4 * params) == 0
+    state = expand(parts["optimizer's state"] - 8 * params)  # and 4 bytes for each weight's count of steps:
+    assert str(state) == "48*L + 16"  # 12 in each layer; wte, wpe, and two of ln_f
