@@ -31,6 +31,14 @@ from .terminal import put_bytes, tell
 )
 @arguments.sets
 @arguments.option
+@click.option(
+    "--form",
+    "length",
+    type=click.Choice(["full", "short"]),
+    default="full",
+    show_default=True,
+    help="The whole derivation, or a page of it.",
+)
 @click.option("--as", "form", type=click.Choice(FORMATS), help="The format, where -o is -.")
 @click.option(
     "--engine",
@@ -45,6 +53,7 @@ def command(
     quantities: tuple[str, ...],
     sets: tuple[str, ...],
     options: tuple[str, ...],
+    length: str,
     form: str | None,
     engine: str,
 ) -> None:
@@ -60,7 +69,7 @@ def command(
     extension = check_output(output, chosen=form or "")
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
     model, conventions = resolve(target, pairs(options), sets, asked)
-    paper = document(model, asked, version(), **conventions)
+    paper = document(model, asked, version(), form=length, **conventions)
     content = render(paper, extension, engine)  # type: ignore[arg-type]
     if output == "-":
         put_bytes(content)

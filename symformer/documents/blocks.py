@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sympy import Expr
 
 from ..formulas.derivation import Chain
+from ..language.notation.text import text
 from ..language.notation.tree import Cross, Tree, tree
 from ..ledger.facts import ONE
 
@@ -97,6 +98,11 @@ class Equation:
     number: int = 0
     kind: Literal["equation"] = "equation"
 
+    @property
+    def spoken(self) -> str:
+        """In plain text, for who cannot see it."""
+        return " = ".join(map(text, (*self.chain.labels, *self.chain.steps)))
+
 
 @dataclass(frozen=True)
 class Assignment:
@@ -114,6 +120,11 @@ class Computation:
 
     lines: Sequence[Assignment]
     kind: Literal["computation"] = "computation"
+
+    @property
+    def spoken(self) -> str:
+        """In plain text, for who cannot see it."""
+        return "; ".join(f"{text(line.name)} = {text(line.shown)}, of shape {text(line.shape)}" for line in self.lines)
 
 
 @dataclass(frozen=True)
@@ -140,11 +151,13 @@ Block = Heading | Paragraph | Equation | Computation | Table | References
 
 @dataclass(frozen=True)
 class Document:
-    """A whole document."""
+    """A whole document; ``attached`` are files that a format can carry with it, by their names."""
 
     title: str
     subtitle: str
     blocks: Sequence[Block]
+    keywords: Sequence[str] = ()
+    attached: Mapping[str, str] = field(default_factory=dict)
 
 
 def lines(blocks: Iterable[Block]) -> Iterator[Line]:

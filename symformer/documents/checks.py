@@ -15,7 +15,7 @@ from ..language.symbols import LETTERS, SYMBOLS
 from ..models.model import Model
 from ..models.provenance import Reading
 from ..quantities import quantity as find_quantity
-from .blocks import Block, Code, Heading, Line, Math, Paragraph, Strong, Table
+from .blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table
 from .sentences import listed, maybe, sentence
 from .subject import placed
 
@@ -85,6 +85,27 @@ def check(model: Model, formula: Formula) -> list[Block]:
     if certificate.compared.endswith(SHAPES):
         blocks.append(Paragraph([AXES]))
     return [*blocks, *certificate_blocks(certificate, what)]
+
+
+def short_check(model: Model, formula: Formula) -> Line:
+    """What torch said of a formula, in one sentence."""
+    reading = model.provenance.of(formula.measure.name).reading
+    if reading is not None:
+        versions = ", ".join(f"{library} {number}" for library, number in reading.versions.items())
+        return [
+            f"Read off the code of its class; at {reading.points} random configs every row was as found ({versions})."
+        ]
+    certificate = certificate_of(model, formula)
+    if certificate is None:
+        return [find_quantity(formula.measure.name).checked or "No stored certificate fits this formula."]
+    versions = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())
+    line: list[Piece] = ["Certified against ", Code(certificate.witness), f" ({versions}): {certificate.compared}"]
+    line += [
+        f", at {certificate.points} random points; a formula that differs would have passed with probability at most "
+    ]
+    same = certificate.id == formula.id and not placed(formula)
+    share = "" if same else " What is certified is the formula of the whole, which this rests on."
+    return [*line, Code(f"{certificate.bound:.1e}"), f".{share}"]
 
 
 RESTS = (

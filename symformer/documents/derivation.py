@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
-from sympy import Add, Integer, Symbol, expand
+from sympy import Add, Expr, Integer, Symbol, expand
 
-from ..answers.summary import share
+from ..answers.summary import share, show_json
 from ..architectures import architecture, presets, presets_of, variant
 from ..architectures.base import Architecture
+from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Chain, substitution
 from ..formulas.factored import factored
 from ..formulas.formula import Formula, Ratio
@@ -19,7 +21,7 @@ from ..language.errors import RuleError
 from ..language.notation.text import number, percent
 from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Label, Sum, ordered_terms, sizes_of, tree
-from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes, Numbers
+from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes, Numbers, evaluate
 from ..language.symbols import RANK, letter
 from ..models.model import Model
 from ..models.provenance import Place
@@ -42,15 +44,24 @@ from .blocks import (
     formulas_in,
     numbered,
 )
-from .checks import LISTED, certificate_of, check
+from .checks import LISTED, certificate_of, check, short_check
 from .message import message
 from .parts import about_part, named, parts
 from .sentences import capital, listed, maybe, sentence
-from .subject import Subject, in_title, placed
+from .subject import Subject, in_title, name_of, placed
 
 
-def document(model: Model, quantities: Sequence[str], version: str, together: str = "", **conventions: str) -> Document:
+def document(
+    model: Model,
+    quantities: Sequence[str],
+    version: str,
+    together: str = "",
+    form: str = "full",
+    **conventions: str,
+) -> Document:
     """The derivation of a model, one chapter a quantity. Raises UnknownNameError and OptionError.
+
+    Its short form is a page: the result, the sizes, what each part comes to, and what torch said.
 
     Where the quantities have a name ``together`` ("costs"), one that the model refuses is named with its reason;
     otherwise RuleError is raised.
@@ -68,7 +79,7 @@ def document(model: Model, quantities: Sequence[str], version: str, together: st
         model.asked_by(formulas)
     blocks: list[Block] = []
     for place, formula in enumerate(formulas):
-        chapter = _chapter(model, formula, first=place == 0)
+        chapter = _chapter(model, formula, form, first=place == 0)
         if len(formulas) > 1:
             blocks.append(Heading(1, [capital(formula.measure.title)]))
             chapter = [_lowered(block) for block in chapter]
@@ -82,7 +93,22 @@ def document(model: Model, quantities: Sequence[str], version: str, together: st
         blocks += [Heading(1, ["References"]), References(entries)]
     titles = [formula.measure.title for formula in formulas]
     measures = together or " and ".join(filter(None, (", ".join(titles[:-1]), titles[-1])))
-    return Document(in_title(model, measures, formulas), _subtitle(model, formulas, version), blocks)
+    return Document(
+        in_title(model, measures, formulas),
+        _subtitle(model, formulas, version),
+        blocks,
+        ["transformer", model.title, *titles],
+        _attached(model, formulas, keys),
+    )
+
+
+def _attached(model: Model, formulas: Sequence[Formula], keys: Sequence[str]) -> dict[str, str]:
+    """The formulas as JSON, as ``show --json`` prints them, and the papers as BibTeX."""
+    told = [{**show_json(model, formula), "id": formula.id, "target": name_of(model.target)} for formula in formulas]
+    files = {"formulas.json": json.dumps(told, indent=1, ensure_ascii=False) + "\n"}
+    if keys:
+        files["references.bib"] = "\n\n".join(paper(key).bibtex() for key in keys) + "\n"
+    return files
 
 
 def _subtitle(model: Model, formulas: Sequence[Formula], version: str) -> str:
@@ -113,7 +139,7 @@ def _lowered(block: Block) -> Block:
     return replace(block, level=block.level + 1) if isinstance(block, Heading) else block
 
 
-def _chapter(model: Model, formula: Formula, first: bool = True) -> list[Block]:
+def _chapter(model: Model, formula: Formula, form: str, first: bool) -> list[Block]:
     shown = with_numbers(model)
     numbered_ = bool(shown.known) and set(formula.symbols) <= shown.known.keys()
     subject = Subject(shown, formula)
@@ -123,6 +149,8 @@ def _chapter(model: Model, formula: Formula, first: bool = True) -> list[Block]:
         result = _result(formula, subject, numbered_)
         numbers = shown.known if numbered_ else None
         result += message(model, formula, numbers)
+        if form == "short":
+            return _page(model, formula, subject, result, numbers)
         rest = parts(model, formula, first)
         rest += _leading(formula, subject, numbered_)
         if numbered_:
@@ -133,6 +161,39 @@ def _chapter(model: Model, formula: Formula, first: bool = True) -> list[Block]:
     counted, notes = _counted(model, formula), _conditions(model, formula)
     letters = _alphabet(subject, [*result, *counted, *notes, *rest])
     return [*result, *counted, *letters, *notes, *rest]
+
+
+def _page(
+    model: Model, formula: Formula, subject: Subject, result: list[Block], numbers: Numbers | None
+) -> list[Block]:
+    """The short form of a chapter, after its result."""
+    rows: list[Sequence[Line]] = []
+    total = formula.value(dict(numbers)) if numbers else 0
+    for count, line in _pieces(formula.root, Integer(1)):
+        each = expand(line.each.xreplace(formula.simplified))
+        cells: list[Line] = [[named(line.path, formula)], [Math.of(count)], [Math(factored(each))]]
+        if numbers:
+            value = evaluate((count * each).xreplace(formula.relations), numbers, line.path)
+            cells += [_integer(value), [percent(share(value, total))]]
+        rows.append(cells)
+    head: list[Line] = [["Part"], ["Copies"], ["Each"], *([["Total"], ["Share"]] if numbers else [])]
+    table = Table(head, rows, "lrlrr" if numbers else "lrl")
+    notes = _conditions(model, formula)
+    said = short_check(model, formula)
+    letters = _alphabet(subject, [*result, table, *notes])
+    return [*result, *letters, *notes, table, Paragraph(said)]
+
+
+def _pieces(line: AccountLine, count: Expr) -> Iterator[tuple[Expr, AccountLine]]:
+    """What adds something: the parts of the whole, and those of its layers."""
+    for below in line.lines:
+        if below.each == 0:
+            continue
+        copies = count * below.count
+        if below.path.endswith("*") and any(inner.entry is None and inner.each != 0 for inner in below.lines):
+            yield from _pieces(below, copies)
+        else:
+            yield copies, below
 
 
 def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Block], list[Block]]:

@@ -58,7 +58,7 @@ class Language(Format):
             case Strong(text):
                 return self.strong(self.prose(printable(text)))
             case Math(shown):
-                return self.inline(self.math(shown))
+                return self.inline(self.math(shown), shown)
             case Cited(key, number):
                 return self.cited(key, number)
             case Ref(id, number):
@@ -112,7 +112,8 @@ class Language(Format):
     def math(self, shown: Tree) -> str: ...
 
     @abstractmethod
-    def inline(self, mathematics: str) -> str: ...
+    def inline(self, mathematics: str, shown: Tree) -> str:
+        """Mathematics within a line, and what it shows."""
 
     @abstractmethod
     def carry_on(self, sign: str, spelt: str) -> str:

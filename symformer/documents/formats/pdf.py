@@ -18,7 +18,7 @@ from .language import Format, templates
 from .tex import FORMAT as LATEX
 from .typ import FORMAT as TYPST
 
-ARCHIVED: Final = "a-2b"  # the PDF standard
+STANDARD: Final = "ua-1"  # PDF/UA: tagged, and each formula in words
 ODD = 8  # characters that an error names
 LATEX_SECONDS = 120  # a first run may make fonts
 MOST_SAID = 1_000_000  # bytes of what pdflatex says that are read
@@ -33,8 +33,8 @@ class PDF(Format):
 
 
 def _typst_pdf(source: str) -> bytes:
-    """PDF/A, for which Typst refuses a character that none of its fonts has, and prints no box in its place."""
-    pdf: bytes = _typst(source, format="pdf", pdf_standards=ARCHIVED)
+    """PDF/UA, for which Typst refuses a character that none of its fonts has, and prints no box in its place."""
+    pdf: bytes = _typst(source, format="pdf", pdf_standards=STANDARD)
     return pdf
 
 
@@ -64,7 +64,9 @@ def _unprinted(source: str) -> str:
     for each in sorted(character for character in set(source) if not character.isascii()):
         try:
             typst.compile(
-                f"#{json.dumps(each, ensure_ascii=False)}".encode(), ignore_system_fonts=True, pdf_standards=ARCHIVED
+                f'#set document(title: "x")\n#{json.dumps(each, ensure_ascii=False)}'.encode(),
+                ignore_system_fonts=True,
+                pdf_standards=STANDARD,
             )
         except RuntimeError:
             odd.append(f"{each} (U+{ord(each):04X})")

@@ -41,7 +41,7 @@ class Latex(Language):
     def math(self, shown: Tree) -> str:
         return latex(shown)
 
-    def inline(self, mathematics: str) -> str:
+    def inline(self, mathematics: str, shown: Tree) -> str:
         return f"${mathematics}$"
 
     def carry_on(self, sign: str, spelt: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from ...language.notation.text import text
 from ...language.notation.tree import Tree
 from ...language.notation.typst import typst
 from .language import Language
@@ -28,8 +29,12 @@ class Typst(Language):
     def math(self, shown: Tree) -> str:
         return typst(shown)
 
-    def inline(self, mathematics: str) -> str:
-        return f"${mathematics}$"
+    def inline(self, mathematics: str, shown: Tree) -> str:
+        return f"#m({_string(text(shown))})[${mathematics}$];"
+
+    def string(self, words: str) -> str:
+        """A string of the language."""
+        return _string(words)
 
     def carry_on(self, sign: str, spelt: str) -> str:
         return f"& quad {sign} {spelt}"
