@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from .language import Format
 
 Engine = Literal["typst", "latex"]
-FORMATS = ("pdf", "tex", "md", "typ")  # the first is the usual one
+FORMATS = ("pdf", "tex", "md", "typ", "html")  # the first is the usual one
 
 
 def render(document: Document, extension: str, engine: Engine = "typst") -> bytes:
-    """A document as the bytes of a file: pdf, tex, md or typ. Raises DocumentError for a missing engine."""
+    """A document as the bytes of a file: pdf, tex, md, typ or html. Raises DocumentError for a missing engine."""
     made_by: Format = import_module(f".{extension}", __name__).FORMAT
     return made_by.render(document, engine)

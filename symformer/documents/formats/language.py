@@ -126,8 +126,9 @@ def _environment() -> Environment:
     """What reads the templates, each once."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    # The delimiters are ones that none of the languages uses; every value is escaped by the language itself.
-    return Environment(  # noqa: S701
+    # The delimiters are ones that none of the languages uses; every value is escaped by the language itself, and once
+    # more where an attribute or the head of a page is told.
+    return Environment(
         loader=FileSystemLoader(templates()),
         block_start_string="<%",
         block_end_string="%>",
@@ -139,6 +140,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=StrictUndefined,
+        autoescape=lambda name: name is not None and name.endswith(".html.jinja"),  # noqa: S701
     )
 
 

@@ -27,9 +27,9 @@ class Emitter(ABC):
             case Label(letter, name, _):
                 return self.label(letter, name)
             case Sum(terms):
-                return self._sum(terms)
+                return self.sum([self._signed(term) for term in terms])
             case Minus(operand):
-                return "-" + self._within(operand, _PRODUCT)
+                return self.minus(self._within(operand, _PRODUCT))
             case Product(factors):
                 spelt = [
                     self._within(each, _ATOM if place and _counts(each) else _PRODUCT)
@@ -50,14 +50,10 @@ class Emitter(ABC):
                 return self.call(function, [self.emit(argument) for argument in arguments])
         raise TypeError(f"not a display tree: {shown!r}")
 
-    def _sum(self, terms: tuple[Tree, ...]) -> str:
-        text = ""
-        for term in terms:
-            operand = term.operand if isinstance(term, Minus) else term
-            sign = "-" if isinstance(term, Minus) else "+"
-            spelt = self._within(operand, _PRODUCT)
-            text += (f" {sign} " if text else sign.replace("+", "")) + spelt
-        return text
+    def _signed(self, term: Tree) -> tuple[str, str]:
+        """A term of a sum behind its sign."""
+        operand = term.operand if isinstance(term, Minus) else term
+        return "-" if isinstance(term, Minus) else "+", self._within(operand, _PRODUCT)
 
     def _within(self, shown: Tree, least: int) -> str:
         text = self.emit(shown)
@@ -101,6 +97,14 @@ class Emitter(ABC):
 
     @abstractmethod
     def call(self, function: str, arguments: list[str]) -> str: ...
+
+    def sum(self, terms: list[tuple[str, str]]) -> str:
+        """Terms, each behind its sign."""
+        first, *others = terms
+        return first[0].replace("+", "") + first[1] + "".join(f" {sign} {spelt}" for sign, spelt in others)
+
+    def minus(self, operand: str) -> str:
+        return f"-{operand}"
 
     def brackets(self, text: str) -> str:
         return f"({text})"
