@@ -18,13 +18,24 @@ from ...language.notation.mathml import Piece as MathPiece
 from ...language.notation.mathml import mathml, pieces, sign
 from ...language.notation.text import text
 from ...language.notation.tree import Tree
-from ..blocks import Cited, Document, Equation, Heading, Line, Math, Piece, Ref, Table
+from ..blocks import Cited, Code, Document, Equation, Heading, Line, Math, Piece, Ref, Table
 from .language import Language, printable, templates
 from .layout import Page
 from .tex import FORMAT as LATEX
 
-NARROW = 24  # characters of the side that is explained, which stand beside a line on any screen
+NARROW, WIDE = 24, 44  # characters of what is explained that stand beside a line, on any screen and on a wide one
+FEW = 14  # characters of a cell that need no room of their own
 PHONE = 34  # characters of mathematics that fit the narrowest screen
+
+
+class Screen(Page):
+    """No width of paper: a browser breaks lines, and a table scrolls within itself."""
+
+    def columns(self, table: Table) -> str:
+        """The alignment, with those columns told apart that would be squeezed into a word a line."""
+        told = [max((_told(cell) for cell in column), default=0) for column in zip(*table.rows, strict=True)]
+        kinds = zip(table.align, told or [0] * len(table.align), strict=True)
+        return "".join("w" if kind == "l" and length > FEW else kind for kind, length in kinds)
 
 
 class HTML(Language):
@@ -32,7 +43,7 @@ class HTML(Language):
 
     template = "derivation.html.jinja"
     row_break = ""
-    page = Page(width=10_000, longest=10_000)  # a browser breaks lines, and a table scrolls within itself
+    page = Screen(width=10_000, longest=10_000)
 
     def spell(self, document: Document) -> str:
         return super().spell(_anchored(document))
@@ -61,9 +72,8 @@ class HTML(Language):
     def equation(self, equation: Equation, row_break: str = "") -> Markup:
         """The rows, each a line of a grid of two columns: what is explained, and what it is."""
         labels = equation.chain.labels
-        left = " ".join(
-            _math([sign("="), *pieces(label)] if place else pieces(label)) for place, label in enumerate(labels)
-        )
+        signed = [_equal(pieces(label)) if place else pieces(label) for place, label in enumerate(labels)]
+        left = "<wbr>".join(_math(each) for each in signed)
         rows = []
         for place, row in enumerate(self.page.rows(equation)):
             because = f' <span class="why">{self.line(row.reason)}</span>' if row.reason else ""
@@ -71,9 +81,10 @@ class HTML(Language):
             rows.append(f'<div class="label">{"" if place else left}</div>{right}')
         return _made("\n".join(rows))
 
-    def narrow(self, equation: Equation) -> bool:
-        """Whether what is explained has room beside the lines on any screen."""
-        return sum(len(text(label)) + 3 for label in equation.chain.labels) <= NARROW
+    def room(self, equation: Equation) -> str:
+        """Where what is explained stands: beside the lines on any screen, on a wide one, or above them."""
+        breadth = sum(len(text(label)) + 3 for label in equation.chain.labels)
+        return "beside" if breadth <= NARROW else "near" if breadth <= WIDE else "above"
 
     def scrolls(self, equation: Equation) -> bool:
         """Whether some piece is wider than the narrowest screen, so that a keyboard has to reach it."""
@@ -82,8 +93,8 @@ class HTML(Language):
 
     def latex(self, equation: Equation) -> Markup:
         """The same in LaTeX, to copy: what it says, and no reasons."""
-        rows = LATEX.equation(replace(equation, reasons=()))
-        return _made(escape(f"\\begin{{aligned}}\n{rows}\n\\end{{aligned}}"))
+        rows = LATEX.equation(replace(equation, reasons=())).split("\n")
+        return self.prose("\\begin{aligned}") + "\n" + _made("\n".join(map(self.prose, rows))) + "\n\\end{aligned}"
 
     def carry_on(self, sign: str, spelt: str) -> str:
         raise NotImplementedError("a browser breaks lines")
@@ -156,6 +167,12 @@ def _math(made: Sequence[MathPiece]) -> Markup:
     return _made("<wbr>".join(piece.element for piece in made))
 
 
+def _equal(made: Sequence[MathPiece]) -> list[MathPiece]:
+    """Pieces behind an equals sign, no line of which begins without it."""
+    equals, first = sign("="), made[0]
+    return [MathPiece(equals.content + first.content, f"{equals.alternative} {first.alternative}"), *made[1:]]
+
+
 def _breaking(shown: Tree) -> Markup:
     return _math(pieces(shown))
 
@@ -173,6 +190,11 @@ def _anchored(document: Document) -> Document:
 
     blocks = [named(block) if isinstance(block, Heading) else block for block in document.blocks]
     return replace(document, blocks=blocks)
+
+
+def _told(cell: Line) -> int:
+    """The characters of a cell that a line may be broken between."""
+    return sum(len(_words(piece)) for piece in cell if not isinstance(piece, Code))
 
 
 def _words(piece: Piece) -> str:

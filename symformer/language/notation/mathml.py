@@ -10,7 +10,7 @@ from sympy import Expr, Symbol
 from ..symbols import letter as row
 from .emitter import PRODUCT, Emitter, spelt_out, under
 from .text import text
-from .tree import Minus, Product, Sum, Tree, tree
+from .tree import Cross, Minus, Product, Sum, Times, Tree, tree
 
 TIMES = "\N{INVISIBLE TIMES}"  # between factors side by side: a screen reader says it, nobody sees it
 SHORT = 24  # characters of a sum in brackets within which no line is broken
@@ -28,11 +28,11 @@ class MathMLEmitter(Emitter):
         name = row(symbol)
         if name.word:
             return _upright(name.name)
-        return _sub(f"<mi>{escape(name.base)}</mi>", name.subscript)
+        return _sub(f"<mi>{_told(name.base)}</mi>", name.subscript)
 
     def label(self, letter: str, name: str) -> str:
         base, below = under(letter, name)
-        return _sub(f"<mi>{escape(base)}</mi>", below)
+        return _sub(f"<mi>{_told(base)}</mi>", below)
 
     def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
         return _row(_sign("\N{DOT OPERATOR}" if spelt_out(trees) else TIMES).join(factors))
@@ -82,7 +82,7 @@ class Piece:
     @property
     def element(self) -> str:
         """The whole element."""
-        return f'<math alttext="{escape(self.alternative)}">{self.content}</math>'
+        return f'<math alttext="{_told(self.alternative)}">{self.content}</math>'
 
 
 _MATHML = MathMLEmitter()
@@ -124,11 +124,28 @@ def _pieces(shown: Tree) -> list[Piece]:
     match shown:
         case Sum(terms):
             return [piece for place, term in enumerate(terms) for piece in _term(term, first=not place)]
-        case Product((*factors, Sum() as last)) if factors and not spelt_out(shown.factors):
-            before = Product(tuple(factors)) if len(factors) > 1 else factors[0]
-            begun = Piece(f"{_MATHML.factor(before)}{_sign(TIMES)}", _alternative(before))
-            return _in_brackets(last, begun) or [_whole(shown)]
+        case Product() | Times() | Cross():
+            return _factors(shown)
     return [_whole(shown)]
+
+
+def _factors(shown: Product | Times | Cross) -> list[Piece]:
+    """The pieces of a product, which go on within a factor that is a long sum."""
+    dot = isinstance(shown, Times) or (isinstance(shown, Product) and spelt_out(shown.factors))
+    between = "\N{MULTIPLICATION SIGN}" if isinstance(shown, Cross) else "\N{DOT OPERATOR}" if dot else TIMES
+    said = {Times: " · ", Cross: " × "}.get(type(shown), "·" if "·" in text(shown) else "")
+    found: list[Piece] = []
+    begun = Piece("", "")
+    for place, factor in enumerate(shown.factors):
+        if place:
+            begun = Piece(begun.content + _sign(between), begun.alternative + said)
+        inside = _in_brackets(factor, begun) if isinstance(factor, Sum) else []
+        if inside:
+            *more, begun = inside
+            found += more
+        else:
+            begun = Piece(begun.content + _MATHML.factor(factor), begun.alternative + _alternative(factor))
+    return [*found, begun] if found else [_whole(shown)]
 
 
 def _in_brackets(shown: Sum, begun: Piece = Piece("", "")) -> list[Piece]:
@@ -160,16 +177,21 @@ def _alternative(shown: Tree) -> str:
     return f"({text(shown)})" if isinstance(shown, Sum | Minus) else text(shown)
 
 
+def _told(name: str) -> str:
+    """A name, escaped, without what nobody prints."""
+    return escape("".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in name))
+
+
 def _row(inside: str) -> str:
     return f"<mrow>{inside}</mrow>"
 
 
 def _sub(base: str, below: str) -> str:
-    return f"<msub>{base}<mtext>{escape(below)}</mtext></msub>" if below else base
+    return f"<msub>{base}<mtext>{_told(below)}</mtext></msub>" if below else base
 
 
 def _upright(name: str) -> str:
-    return f'<mi mathvariant="normal">{escape(name)}</mi>' if len(name) == 1 else f"<mi>{escape(name)}</mi>"
+    return f'<mi mathvariant="normal">{_told(name)}</mi>' if len(name) == 1 else f"<mi>{_told(name)}</mi>"
 
 
 def _sign(spelt: str) -> str:
