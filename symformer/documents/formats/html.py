@@ -45,8 +45,12 @@ class HTML(Language):
     row_break = ""
     page = Screen(width=10_000, longest=10_000)
 
-    def spell(self, document: Document) -> str:
-        return super().spell(_anchored(document))
+    of_blocks = {"equation": ("equation", "room", "scrolls", "latex"), "table": ("caption",)}
+    of_texts = (*Language.of_texts, "anchor")
+    of_itself = ("style", "script", "policy")
+
+    def prepared(self, document: Document) -> Document:
+        return _anchored(document)
 
     def line(self, line: Line) -> Markup:
         return _made("").join(self.piece(piece) for piece in line)
@@ -144,10 +148,10 @@ class HTML(Language):
         return _made((templates() / "derivation.js").read_text("utf-8"))
 
     @cached_property
-    def policy(self) -> str:
+    def policy(self) -> Markup:
         """What a browser may load and run: this style, this script, and what the file itself holds."""
         style, script = _hash(self.style), _hash(self.script)
-        return (
+        return _made(
             f"default-src 'none'; style-src {style}; script-src {script}; font-src data:; img-src data:; "
             "base-uri 'none'; form-action 'none'"
         )

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...language.errors import DocumentError
 from ...language.notation.tree import Tree
-from ..blocks import Cited, Code, Document, Equation, Line, Math, Piece, Ref, Strong
+from ..blocks import Cited, Code, Document, Equation, Heading, Line, Math, Piece, Ref, Strong
 from .layout import A4, Page, tall
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+# How every template is written: with delimiters that none of the languages uses.
+SYNTAX: dict[str, Any] = {
+    "block_start_string": "<%",
+    "block_end_string": "%>",
+    "variable_start_string": "<%=",
+    "variable_end_string": "%>",
+    "comment_start_string": "<#",
+    "comment_end_string": "#>",
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+    "keep_trailing_newline": True,
+}
 
 
 class Format(ABC):
@@ -30,6 +45,10 @@ class Language(Format):
     template: str
     row_break: str  # between the rows of an aligned equation
     page: Page = A4
+    # What a template asks of blocks by their kind, of a text, and of nothing, beside what it asks of every language.
+    of_blocks: Mapping[str, Sequence[str]] = {"equation": ("equation",)}
+    of_texts: Sequence[str] = ("prose", "code", "strong", "columns")
+    of_itself: Sequence[str] = ()
 
     def render(self, document: Document, engine: str) -> bytes:
         """What its template makes of a document."""
@@ -37,11 +56,16 @@ class Language(Format):
 
     def spell(self, document: Document) -> str:
         """A document in this language."""
-        return (
-            _environment()
-            .get_template(self.template)
-            .render(document=document, language=self, page=self.page, tall=tall)
-        )
+        template = _environment().get_template(self.template)
+        return template.render(document=self.prepared(document), language=self, page=self.page, tall=tall)
+
+    def prepared(self, document: Document) -> Document:
+        """A document as this language's template takes it."""
+        return document
+
+    def contents(self, document: Document) -> Sequence[tuple[Heading, Sequence[Heading]]]:
+        """The chapters of a document with their sections, where a language lists them by itself."""
+        return []
 
     def line(self, line: Line) -> str:
         """A line of prose, names and mathematics."""

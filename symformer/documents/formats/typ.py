@@ -14,6 +14,7 @@ class Typst(Language):
 
     template = "derivation.typ.jinja"
     row_break = " \\"
+    of_texts = (*Language.of_texts, "alignment")
 
     def prose(self, text: str) -> str:
         return f"#{_string(text)};"
