@@ -49,6 +49,7 @@ def test_a_template_says_what_it_wants() -> None:
     assert "refused" in here(cells), "a paragraph has no rows"
     assert here("<%= language.prose('a_b & c') %>") == {"text": r"a\_b \& c"}
     assert here("<%= language.line('<b>') %><%= '<b>' %>", "html") == {"text": "&lt;b&gt;&lt;b&gt;"}
+    assert here("<%= language.strong('<b>') %>", "html") == {"text": "<strong>&lt;b&gt;</strong>"}
 
 
 REACHING = {
@@ -152,3 +153,23 @@ def test_a_template_that_is_none_leaves_no_file(tmp_path: Path) -> None:
         assert words in result.stderr, name
         assert result.stderr.count("\n") == 1, name
     assert sorted(place.name for place in tmp_path.iterdir()) == ["bad", "bytes", "large"]
+
+
+def test_what_is_said_of_templates_is_so() -> None:
+    """The example that stands beside the templates, and every name that is told there."""
+    told = (templates() / "README.md").read_text("utf-8")
+    example = told.partition("```jinja\n")[2].partition("```")[0]
+    made = fill(example).decode()
+    assert made.count(r"\begin{equation}\label{eq:t5.") == sum(
+        block.kind == "equation" and bool(block.id) for block in MADE.blocks
+    )
+    for call in (
+        "prose('a')",
+        "code('a')",
+        "strong('a')",
+        "line('a')",
+        "columns('lr')",
+        "equation(document.blocks[1])",
+    ):
+        assert f".{call.partition('(')[0]}(" in told
+        assert list(here(f"<%= language.{call} %>")) == ["text"], call

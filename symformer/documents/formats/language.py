@@ -47,7 +47,7 @@ class Language(Format):
     page: Page = A4
     # What a template asks of blocks by their kind, of a text, and of nothing, beside what it asks of every language.
     of_blocks: Mapping[str, Sequence[str]] = {"equation": ("equation",)}
-    of_texts: Sequence[str] = ("prose", "code", "strong", "columns")
+    of_texts: Sequence[str] = ("prose", "code", "columns")
     of_itself: Sequence[str] = ()
 
     def render(self, document: Document, engine: str) -> bytes:

@@ -101,6 +101,7 @@ def _names(given: Mapping[str, Any], made: type[str]) -> dict[str, Any]:
     speaks |= {name: text(name) for name in language.of_texts}
     speaks |= {name: made(told) for name, told in given["facts"].items()}
     speaks |= {"equation": equation, "line": line, "contents": lambda _: chapters}
+    speaks["strong"] = lambda told: made(language.strong(line(told)))
     return {
         "document": _record("Document", {"title": given["title"], "subtitle": given["subtitle"], "blocks": blocks}),
         "language": _record("Language", speaks),
