@@ -34,6 +34,7 @@ INNER: Mapping[str, list[list[str]]] = {
         ["arithmetic", "notation.tree"],
         ["notation.emitter"],
         ["notation.latex", "notation.text", "notation.typst"],
+        ["notation.mathml"],
         ["shapes", "sizes"],
     ],
     "ledger": [["facts"], ["operations"], ["placement"]],

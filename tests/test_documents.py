@@ -230,6 +230,7 @@ def test_prose_and_names_are_escaped(language: str) -> None:
         Table([[NASTY], ["b"]], [[[Code(NASTY)], [NASTY]]], "lw"),
     ]
     told = spell(Document(NASTY, NASTY, blocks), language)
+    told = re.sub(r"(?s)<(style|script)>.*?</\1>", "", told)  # of HTML, the font and what copies
     assert "49" not in told
     if language == "tex":
         assert r"\input" not in told
@@ -237,6 +238,8 @@ def test_prose_and_names_are_escaped(language: str) -> None:
     if language == "typ":
         assert b"%PDF" in typst.compile(told.encode(), format="pdf")
         assert not re.search(r"^#include", told, re.MULTILINE)
+    if language == "html":
+        assert not re.search("<script|<i>|<b>", told)
     if language == "md":
         prose = re.sub(r"``.*?``", "", told)  # in code, nothing is obeyed
         assert not re.search(r"(?<!\\)<script", prose)
@@ -315,7 +318,8 @@ def plain(line: Line) -> str:
 def test_what_stands_in_print_is_true(stem: str) -> None:
     document = made(stem)
     for language in LANGUAGES:
-        sums_are_bracketed(document, language)
+        if language != "html":  # whose mathematics tests/test_html.py reads back
+            sums_are_bracketed(document, language)
     references_are_cited_and_citations_listed(document)
     letters_are_one_thing_and_stand_in_the_table(document)
     what_counts_is_not_said_to_add_nothing(document)

@@ -159,7 +159,13 @@ def test_what_is_cut_short_leaves_nothing(folder: Path, monkeypatch: pytest.Monk
 
 
 def test_a_derivation_goes_to_standard_output_in_the_format_that_is_named() -> None:
-    for form, start in {"md": b"# Linear", "tex": b"\\documentclass", "typ": b"", "pdf": b"%PDF"}.items():
+    for form, start in {
+        "md": b"# Linear",
+        "tex": b"\\documentclass",
+        "typ": b"",
+        "pdf": b"%PDF",
+        "html": b"<!DOCTYPE",
+    }.items():
         result = derive("-o", "-", "--as", form)
         assert result.exit_code == 0
         assert result.stderr == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..documents.formats import FORMATS
+from ..documents.formats import FLAVOURS, FORMATS
 from . import arguments, completing
 from .shell import Command, version
 from .terminal import put_bytes, tell
@@ -47,6 +47,17 @@ from .terminal import put_bytes, tell
     show_default=True,
     help="What makes the PDF; latex needs pdflatex on PATH.",
 )
+@click.option(
+    "--flavour",
+    type=click.Choice(FLAVOURS),
+    help="How Markdown writes mathematics: as GitHub reads it, as Jupyter does, or in Unicode. [default: github]",
+)
+@click.option(
+    "--template",
+    metavar="FILE",
+    shell_complete=completing.file,
+    help="A Jinja template of your own in place of ours, for .tex, .md, .typ or .html.",
+)
 def command(
     target: str,
     output: str,
@@ -56,6 +67,8 @@ def command(
     length: str,
     form: str | None,
     engine: str,
+    flavour: str | None,
+    template: str | None,
 ) -> None:
     """Write the derivation as a document.
 
@@ -65,12 +78,22 @@ def command(
     from ..documents.derivation import document
     from ..documents.files import check_output, write
     from ..documents.formats import render
+    from ..documents.formats.own import fill, read
+    from ..language.errors import DocumentError
 
     extension = check_output(output, chosen=form or "")
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
+    if flavour and extension != "md":
+        raise DocumentError(f"--flavour is one of Markdown, and {output} is .{extension}; leave it out, or write .md")
+    if template and extension == "pdf":
+        raise DocumentError(f"--template makes text, and {output} is .pdf; write .tex or .typ, and typeset that")
+    own = read(template) if template else ""
     model, conventions = resolve(target, pairs(options), sets, asked)
     paper = document(model, asked, version(), form=length, **conventions)
-    content = render(paper, extension, engine)  # type: ignore[arg-type]
+    if template:
+        content = fill(paper, extension, flavour or "github", own, template)
+    else:
+        content = render(paper, extension, engine, flavour or "github")  # type: ignore[arg-type]
     if output == "-":
         put_bytes(content)
         return

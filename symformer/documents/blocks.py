@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sympy import Expr
@@ -151,13 +151,13 @@ Block = Heading | Paragraph | Equation | Computation | Table | References
 
 @dataclass(frozen=True)
 class Document:
-    """A whole document; ``attached`` are files that a format can carry with it, by their names."""
+    """A whole document; ``attached`` are files that a format can carry with it: name and content."""
 
     title: str
     subtitle: str
     blocks: Sequence[Block]
     keywords: Sequence[str] = ()
-    attached: Mapping[str, str] = field(default_factory=dict)
+    attached: Sequence[tuple[str, str]] = ()
 
 
 def lines(blocks: Iterable[Block]) -> Iterator[Line]:

@@ -102,12 +102,12 @@ def document(
     )
 
 
-def _attached(model: Model, formulas: Sequence[Formula], keys: Sequence[str]) -> dict[str, str]:
+def _attached(model: Model, formulas: Sequence[Formula], keys: Sequence[str]) -> list[tuple[str, str]]:
     """The formulas as JSON, as ``show --json`` prints them, and the papers as BibTeX."""
     told = [{**show_json(model, formula), "id": formula.id, "target": name_of(model.target)} for formula in formulas]
-    files = {"formulas.json": json.dumps(told, indent=1, ensure_ascii=False) + "\n"}
+    files = [("formulas.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")]
     if keys:
-        files["references.bib"] = "\n\n".join(paper(key).bibtex() for key in keys) + "\n"
+        files.append(("references.bib", "\n\n".join(paper(key).bibtex() for key in keys) + "\n"))
     return files
 
 

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...language.errors import DocumentError
 from ...language.notation.tree import Tree, tree
-from ..blocks import Cited, Code, Computation, Document, Equation, Line, Math, Piece, Ref, Strong
+from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, Math, Piece, Ref, Strong
 from .layout import A4, Page, tall
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+# How every template is written: with delimiters that none of the languages uses.
+SYNTAX: dict[str, Any] = {
+    "block_start_string": "<%",
+    "block_end_string": "%>",
+    "variable_start_string": "<%=",
+    "variable_end_string": "%>",
+    "comment_start_string": "<#",
+    "comment_end_string": "#>",
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+    "keep_trailing_newline": True,
+}
 
 
 class Format(ABC):
@@ -31,6 +46,10 @@ class Language(Format):
     row_break: str  # between the rows of an aligned equation
     quad: str  # room of an em
     page: Page = A4
+    # What a template asks of blocks by their kind, of a text, and of nothing, beside what it asks of every language.
+    of_blocks: Mapping[str, Sequence[str]] = {"equation": ("equation",), "computation": ("computation",)}
+    of_texts: Sequence[str] = ("prose", "code", "columns")
+    of_itself: Sequence[str] = ()
 
     def render(self, document: Document, engine: str) -> bytes:
         """What its template makes of a document."""
@@ -38,11 +57,16 @@ class Language(Format):
 
     def spell(self, document: Document) -> str:
         """A document in this language."""
-        return (
-            _environment()
-            .get_template(self.template)
-            .render(document=document, language=self, page=self.page, tall=tall)
-        )
+        template = _environment().get_template(self.template)
+        return template.render(document=self.prepared(document), language=self, page=self.page, tall=tall)
+
+    def prepared(self, document: Document) -> Document:
+        """A document as this language's template takes it."""
+        return document
+
+    def contents(self, document: Document) -> Sequence[tuple[Heading, Sequence[Heading]]]:
+        """The chapters of a document with their sections, where a language lists them by itself."""
+        return []
 
     def line(self, line: Line) -> str:
         """A line of prose, names and mathematics."""
@@ -81,7 +105,7 @@ class Language(Format):
         first = f"& = {beside} {rows[0][1:]}" if over and beside else f"{beside} {rows[0]}".lstrip()
         return f"{row_break or self.row_break}\n".join([*over, first, *rows[1:]])
 
-    def computation(self, block: Computation) -> str:
+    def computation(self, block: Computation, row_break: str = "") -> str:
         """The rows of what a part computes: each name at the alignment point, and each shape behind its row."""
         rows = []
         for each in block.lines:
@@ -93,7 +117,7 @@ class Language(Format):
                 rows[-1] += f" && {self.quad} {shape}"
             else:
                 rows.append(f"&&& {self.quad} {shape}")
-        return f"{self.row_break}\n".join(rows)
+        return f"{row_break or self.row_break}\n".join(rows)
 
     @abstractmethod
     def ranging(self, last: str) -> str:
@@ -146,8 +170,9 @@ def _environment() -> Environment:
     """What reads the templates, each once."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    # The delimiters are ones that none of the languages uses; every value is escaped by the language itself.
-    return Environment(  # noqa: S701
+    # The delimiters are ones that none of the languages uses; every value is escaped by the language itself, and once
+    # more where an attribute or the head of a page is told.
+    return Environment(
         loader=FileSystemLoader(templates()),
         block_start_string="<%",
         block_end_string="%>",
@@ -159,6 +184,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=StrictUndefined,
+        autoescape=lambda name: name is not None and name.endswith(".html.jinja"),  # noqa: S701
     )
 
 

@@ -1,12 +1,14 @@
-"""Markdown as GitHub reads it."""
+"""Markdown, in three flavours that differ in how mathematics is written: GitHub's, Jupyter's, and without any."""
 
 from __future__ import annotations
 
 import re
 
 from ...language.notation.latex import latex
-from ...language.notation.tree import Tree
-from .language import Language
+from ...language.notation.text import text
+from ...language.notation.tree import Tree, tree
+from ..blocks import Cited, Computation, Equation, Math, Piece, Ref
+from .language import Language, printable
 
 
 class Markdown(Language):
@@ -15,6 +17,9 @@ class Markdown(Language):
     template = "derivation.md.jinja"
     quad = r"\quad"
     row_break = r" \\"
+    of_blocks = {"equation": ("equation", "display"), "computation": ("computation", "display")}
+    around = "$`", "`$"  # of mathematics within a line
+    fences = "```math", "```"  # of mathematics by itself
 
     def prose(self, text: str) -> str:
         return re.sub(r"([\\`*_<>|\[\]$])", r"\\\1", text)
@@ -31,7 +36,16 @@ class Markdown(Language):
         return latex(shown)
 
     def inline(self, mathematics: str, shown: Tree) -> str:
-        return f"$`{mathematics}`$"
+        opens, closes = self.around
+        return f"{opens}{mathematics}{closes}"
+
+    def display(self, block: Equation | Computation) -> str:
+        """Mathematics by itself; an equation with its number."""
+        opens, closes = self.fences
+        if isinstance(block, Computation):
+            return f"{opens}\n\\begin{{aligned}}\n{self.computation(block)}\n\\end{{aligned}}\n{closes}"
+        tag = rf" \tag{{{block.number}}}" if block.number else ""
+        return f"{opens}\n\\begin{{aligned}}\n{self.equation(block)}\n\\end{{aligned}}{tag}\n{closes}"
 
     def carry_on(self, sign: str, spelt: str) -> str:
         return rf"&\quad {sign} {spelt}"
@@ -41,7 +55,8 @@ class Markdown(Language):
 
     def because(self, spelt: str, below: bool = False) -> str:
         # inside mathematics a line of prose is text, with the mathematics in it as such again
-        words = re.sub(r"\$`(.*?)`\$", lambda found: "}" + found[1] + r"\text{", spelt)
+        opens, closes = map(re.escape, self.around)
+        words = re.sub(rf"(?<!\\){opens}(.*?){closes}", lambda found: "}" + found[1] + r"\text{", spelt)
         return rf"&\quad \text{{{words}}}" if below else rf"&& \text{{{words}}}"
 
     def cited(self, key: str, number: int) -> str:
@@ -54,4 +69,64 @@ class Markdown(Language):
         return "|".join({"r": "---:", "c": ":---:"}.get(column, "---") for column in align)
 
 
+class Jupyter(Markdown):
+    """Markdown as Jupyter, Quarto and Pandoc read it."""
+
+    around = "$", "$"
+    fences = "$$", "$$"
+
+
+class CommonMark(Markdown):
+    """Markdown that knows no mathematics: formulas in Unicode, as code."""
+
+    def math(self, shown: Tree) -> str:
+        return printable(text(shown))
+
+    def inline(self, mathematics: str, shown: Tree) -> str:
+        return self.code(mathematics)
+
+    def display(self, block: Equation | Computation) -> str:
+        """The rows, below each other at their equals signs."""
+        return self._fenced(self._computed(block) if isinstance(block, Computation) else self._rows(block))
+
+    def _computed(self, block: Computation) -> list[str]:
+        names = [self.math(each.name) for each in block.lines]
+        widest = max(map(len, names))
+        rows = []
+        for name, each in zip(names, block.lines, strict=True):
+            often = f", n = 1, …, {self.math(tree(each.times))}" if each.times is not None else ""
+            rows.append(f"{name:>{widest}} = {self.math(each.shown)}    {self.math(each.shape)}{often}")
+        return rows
+
+    def _rows(self, equation: Equation) -> list[str]:
+        labels = " = ".join(self.math(label) for label in equation.chain.labels)
+        rows: list[str] = []
+        for row in self.page.rows(equation):
+            because = f"    {''.join(map(_plain, row.reason))}" if row.reason else ""
+            before = labels if not rows else " " * len(labels)
+            rows.append(f"{before} {'' if row.sign == '=' else '  '}{row.sign} {self.math(row.shown)}{because}")
+        if equation.number:
+            rows[-1] += f"    ({equation.number})"
+        return rows
+
+    @staticmethod
+    def _fenced(rows: list[str]) -> str:
+        fence = "`" * max(3, 1 + max(len(run) for run in re.findall("`*", "".join(rows))))
+        return "\n".join([fence, *(printable(row.rstrip()) for row in rows), fence])
+
+
+def _plain(piece: Piece) -> str:
+    match piece:
+        case str():
+            return piece
+        case Math(shown):
+            return text(shown)
+        case Cited(_, number):
+            return f"[{number}]"
+        case Ref(_, number):
+            return f"({number})"
+    return piece.text
+
+
 FORMAT = Markdown()
+FLAVOURS = {"github": FORMAT, "jupyter": Jupyter(), "commonmark": CommonMark()}

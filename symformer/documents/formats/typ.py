@@ -16,6 +16,7 @@ class Typst(Language):
     template = "derivation.typ.jinja"
     quad = "quad"
     row_break = " \\"
+    of_texts = (*Language.of_texts, "alignment", "string")
 
     def prose(self, text: str) -> str:
         return f"#{_string(text)};"

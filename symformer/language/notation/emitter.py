@@ -49,9 +49,9 @@ class Emitter(ABC):
             case Label(letter, name, _):
                 return self.label(letter, name)
             case Sum(terms):
-                return self._sum(terms)
+                return self.sum([self._signed(term) for term in terms])
             case Minus(operand):
-                return "-" + self._within(operand, _PRODUCT)
+                return self.minus(self._within(operand, _PRODUCT))
             case Product(factors):
                 spelt = [
                     self._within(each, _ATOM if place and _counts(each) else _PRODUCT)
@@ -94,14 +94,10 @@ class Emitter(ABC):
                 return self.pointwise([self._within(factor, _PRODUCT) for factor in factors])
         raise TypeError(f"not a display tree: {shown!r}")
 
-    def _sum(self, terms: tuple[Tree, ...]) -> str:
-        text = ""
-        for term in terms:
-            operand = term.operand if isinstance(term, Minus) else term
-            sign = "-" if isinstance(term, Minus) else "+"
-            spelt = self._within(operand, _POINTWISE)
-            text += (f" {sign} " if text else sign.replace("+", "")) + spelt
-        return text
+    def _signed(self, term: Tree) -> tuple[str, str]:
+        """A term of a sum behind its sign."""
+        operand = term.operand if isinstance(term, Minus) else term
+        return "-" if isinstance(term, Minus) else "+", self._within(operand, _POINTWISE)
 
     def _within(self, shown: Tree, least: int) -> str:
         text = self.emit(shown)
@@ -180,11 +176,19 @@ class Emitter(ABC):
     @abstractmethod
     def pointwise(self, factors: list[str]) -> str: ...
 
+    def sum(self, terms: list[tuple[str, str]]) -> str:
+        """Terms, each behind its sign."""
+        first, *others = terms
+        return first[0].replace("+", "") + first[1] + "".join(f" {sign} {spelt}" for sign, spelt in others)
+
+    def minus(self, operand: str) -> str:
+        return f"-{operand}"
+
     def brackets(self, text: str) -> str:
         return f"({text})"
 
 
-PRODUCT = _PRODUCT
+POINTWISE, PRODUCT = _POINTWISE, _PRODUCT
 
 
 def _counts(shown: Tree) -> bool:

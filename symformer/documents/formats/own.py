@@ -1,0 +1,129 @@
+"""A template of the user's own: plain views of a document, which another process fills it with, within bounds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ...language.errors import DocumentError
+from ..blocks import Block, Computation, Document, Equation, Table
+from .language import Language
+from .layout import tall
+
+SECONDS = 20
+MOST_READ = 1_000_000  # bytes of a template
+BREAK = "\0"  # stands for the end of a row, which a template may choose
+MESSAGE = 400  # characters of a refusal
+
+
+def read(path: str) -> str:
+    """The text of a template. Raises DocumentError where it cannot be one."""
+    place = Path(path)
+    try:
+        if not place.is_file():
+            raise DocumentError(f"the template {path[:200]} is no file; give the name of one, such as paper.tex.jinja")
+        with place.open("rb") as file:
+            content = file.read(MOST_READ + 1)
+        if len(content) > MOST_READ:
+            raise DocumentError(f"the template {path} has more than {MOST_READ:,} bytes")
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise DocumentError(f"the template {path} is no text in UTF-8") from None
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise DocumentError(f"the template {path[:200]} cannot be read: {said}") from None
+
+
+def fill(document: Document, extension: str, flavour: str, template: str, name: str) -> bytes:
+    """What a template makes of a document in the language of an extension.
+
+    Raises DocumentError where it is no template, reaches for what is none of its own, or takes too long.
+    """
+    module = import_module(f".{extension}", __package__)
+    language: Language = module.FLAVOURS[flavour] if extension == "md" else module.FORMAT
+    given = {"template": template, "extension": extension, "flavour": flavour, **views(document, language)}
+    command = [sys.executable, "-P", "-m", f"{__package__}.sandbox"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONUTF8": "1"}
+    try:
+        run = subprocess.run(  # noqa: S603
+            command,
+            input=json.dumps(given).encode(),
+            capture_output=True,
+            timeout=SECONDS,
+            env=environment,
+            check=False,
+        )
+        said = json.loads(run.stdout)
+    except subprocess.TimeoutExpired:
+        raise DocumentError(f"the template {name} did not end within {SECONDS} seconds") from None
+    except OSError as error:
+        raise DocumentError(f"the template {name} needs a process of its own, and none starts: {error}") from None
+    except ValueError:
+        raise DocumentError(f"the template {name} took more time or memory than one may, and was ended") from None
+    if "refused" in said:
+        raise DocumentError(f"the template {name} is refused: {said['refused'][:MESSAGE]}")
+    text: str = said["text"]
+    return text.encode("utf-8", "replace")
+
+
+def views(document: Document, language: Language) -> dict[str, Any]:
+    """A document as text, numbers and lists of them, which lead to nothing else."""
+    made = language.prepared(document)
+    places = {id(block): place for place, block in enumerate(made.blocks)}
+    chapters = [
+        [places[id(chapter)], [places[id(section)] for section in sections]]
+        for chapter, sections in language.contents(made)
+    ]
+    return {
+        "about": {
+            "title": made.title,
+            "subtitle": made.subtitle,
+            "keywords": list(made.keywords),
+            "attached": [list(each) for each in made.attached],
+        },
+        "blocks": [_view(block, language) for block in made.blocks],
+        "chapters": chapters,
+        "facts": {name: str(getattr(language, name)) for name in language.of_itself},
+    }
+
+
+def _view(block: Block, language: Language) -> dict[str, Any]:
+    """What is said of a block, and how a language spells it."""
+    view: dict[str, Any] = {}
+    for field in fields(block):
+        value = getattr(block, field.name)
+        match field.name:
+            case "line":
+                view["line"] = language.line(value)
+            case "head":
+                view["head"] = [language.line(cell) for cell in value]
+            case "rows":
+                view["rows"] = [[language.line(cell) for cell in row] for row in value]
+            case "entries":
+                view["entries"] = value
+            case _ if isinstance(value, str | int):
+                view[field.name] = value
+    page = language.page
+    if isinstance(block, Table):
+        view |= {"columns": page.columns(block), "wide": page.wide(block), "tall": tall(block)}
+    if isinstance(block, Table | Equation):
+        view["long"] = page.long(block)
+    if isinstance(block, Equation | Computation):
+        view["spoken"] = block.spoken
+    view["spelt"] = {name: _spelt(block, name, language) for name in language.of_blocks.get(block.kind, ())}
+    return view
+
+
+def _spelt(block: Block, name: str, language: Language) -> str | bool:
+    if isinstance(block, Equation) and name == "equation":
+        return language.equation(block, BREAK)
+    if isinstance(block, Computation) and name == "computation":
+        return language.computation(block, BREAK)
+    made = getattr(language, name)(block)
+    return made if isinstance(made, str | bool) else language.line(made)

@@ -1,0 +1,175 @@
+"""A template of the user's own: it makes what ours make, and reaches for nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from symformer.answers.targets import resolve
+from symformer.commands.cli import cli
+from symformer.documents.blocks import Document
+from symformer.documents.derivation import document
+from symformer.documents.formats import own, render, sandbox
+from symformer.documents.formats.html import FORMAT as HTML
+from symformer.documents.formats.language import templates
+from symformer.documents.formats.tex import FORMAT as LATEX
+from symformer.language.errors import DocumentError
+
+MADE = document(resolve("t5")[0], ["params", "kv-cache"], "1")
+WRITTEN = ("tex", "md", "typ", "html")
+
+
+def fill(template: str, extension: str = "tex", made: Document = MADE) -> bytes:
+    return own.fill(made, extension, "github", template, "my.jinja")
+
+
+def here(template: str, extension: str = "tex") -> dict[str, str]:
+    """The same in this process, which costs no start of another; what crosses over is plain JSON there too."""
+    language = {"tex": LATEX, "html": HTML}[extension]
+    given = json.loads(json.dumps(own.views(MADE, language)))
+    return sandbox.filled({"template": template, "extension": extension, "flavour": "github", **given})
+
+
+@pytest.mark.parametrize("extension", WRITTEN)
+def test_our_own_templates_make_the_same(extension: str) -> None:
+    template = (templates() / f"derivation.{extension}.jinja").read_text("utf-8")
+    assert fill(template, extension) == render(MADE, extension)
+
+
+def test_a_template_says_what_it_wants() -> None:
+    assert here("<%= language.prose(document.title) %>") == {"text": LATEX.prose(MADE.title)}
+    keys = "<% for block in document.blocks if block.kind == 'equation' and block.key %><%= block.id %>;<% endfor %>"
+    assert here(keys) == {"text": "t5.params;t5.kv-cache;"}
+    # Raffel et al. 2020, table 14 has a vocabulary and a width: VE stands in the tables of elements
+    cells = "<% for row in document.blocks[2].rows or [] %><%= row[0] %><% endfor %>"
+    assert "refused" in here(cells), "a paragraph has no rows"
+    assert here("<%= language.prose('a_b & c') %>") == {"text": r"a\_b \& c"}
+    assert here("<%= language.line('<b>') %><%= '<b>' %>", "html") == {"text": "&lt;b&gt;&lt;b&gt;"}
+    assert here("<%= language.strong('<b>') %>", "html") == {"text": "<strong>&lt;b&gt;</strong>"}
+
+
+REACHING = {
+    "<%= document.__class__ %>": "'__class__'",
+    "<%= ''.__class__.__mro__ %>": "'__class__'",
+    "<%= language.line.__globals__ %>": "'__globals__'",
+    "<%= language.prose.__closure__ %>": "'__closure__'",
+    "<%= language._replace(prose=1) %>": "'_replace'",
+    "<%= document.blocks[0]._asdict() %>": "'_asdict'",
+    "<%= document['__class__'] %>": "'__class__'",
+    "<%= document | attr('__class__') %>": "No filter named 'attr'",
+    "<%= [document] | map(attribute='__class__') | first %>": "'__class__'",
+    "<%= '{0.__class__}'.format(document) %>": "'__class__'",
+    "<%= '{a.__class__}'.format_map({'a': document}) %>": "'__class__'",
+    "<%= joiner.__init__.__globals__ %>": "'__init__'",
+    "<%= self.__init__ %>": "'__init__'",
+    "<%= namespace.__init__ %>": "'__init__'",
+    "<%= document.blocks[1].chain %>": "no attribute 'chain'",
+    "<%= page.rows(document.blocks[1]) %>": "no attribute 'rows'",
+    "<%= language.render(document, 'typst') %>": "no attribute 'render'",
+    "<% include '/etc/passwd' %>": "reaches for another file",
+    "<% import 'derivation.tex.jinja' as x %>": "reaches for another file",
+    "<% from 'x' import y %>": "reaches for another file",
+    "<% extends 'derivation.tex.jinja' %>": "reaches for another file",
+    "<%= open('/etc/passwd') %>": "'open' is undefined",
+    "<%= lipsum() %>": "'lipsum' is undefined",
+    "<%= cycler.next %>\n<%= nothing %>": "line 2: 'nothing' is undefined",
+    "a\n<% if %>": "line 2: Expected an expression",
+    "<% for x in %>": "line 1",
+    "<%= 1 / 0 %>": "line 1: division by zero",
+    "<%= range(10 ** 9) %>": "Range too big",
+    "<%= document.blocks.append(1) %>": "no attribute 'append'",
+    "<% macro f() %><%= f() %><% endmacro %><%= f() %>": "goes round in itself",
+    "<%= " + "(" * 5000 + ")" * 5000 + " %>": "nested too deep",
+    "<% for a in range(90000) %><%= 'x' * 1000 %><% endfor %>": "writes more than 20,000,000 characters",
+}
+
+
+@pytest.mark.parametrize("template", REACHING, ids=range(len(REACHING)))
+def test_what_reaches_for_more_is_refused_in_a_sentence(template: str) -> None:
+    said = here(template)
+    assert list(said) == ["refused"], said
+    assert REACHING[template] in said["refused"]
+    assert "\n" not in said["refused"]
+
+
+def test_what_a_template_sees_is_text_alone() -> None:
+    """However it is reached, nothing behind a view is more than text, a number, or a list of these."""
+    names = sandbox._names({"extension": "html", "flavour": "github", **own.views(MADE, HTML)}, sandbox.Markup)
+    kinds = set()
+
+    def walk(value: Any) -> None:
+        if isinstance(value, tuple):
+            for each in value:
+                walk(each)
+        elif not callable(value):
+            kinds.add(type(value))
+
+    for name in ("document", "page", "language"):
+        walk(names[name])
+    assert kinds <= {str, int, bool, sandbox.Markup}
+
+
+def test_what_takes_too_long_or_too_much_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(
+        DocumentError, match=r"^the template my\.jinja is refused: it takes more than|took more time or"
+    ):
+        fill("<%= 'x' * 10 ** 11 %>")
+    monkeypatch.setattr(own, "SECONDS", 2)
+    loop = "<% for a in range(99999) %><% for b in range(99999) %><% endfor %><% endfor %>"
+    with pytest.raises(DocumentError, match=r"^the template my\.jinja did not end within 2 seconds$"):
+        fill(loop)
+
+
+def derive(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["derive", "component:linear", *arguments], prog_name="symformer")
+
+
+def test_a_template_is_given_by_name(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.jinja"
+    mine.write_text("<# mine #>= <%= document.title %>\n", "utf-8")
+    assert derive("-o", str(tmp_path / "x.md"), "--template", str(mine)).exit_code == 0
+    assert (tmp_path / "x.md").read_text("utf-8").startswith("= Linear: parameters in closed form")
+
+
+def test_a_template_that_is_none_leaves_no_file(tmp_path: Path) -> None:
+    for name, content in {"bad": b"<%= document.__class__ %>", "bytes": b"\xff\xfe", "large": b"x" * 1_000_001}.items():
+        (tmp_path / name).write_bytes(content)
+    for name, output, words in (
+        ("bad", "x.tex", "is refused: line 1: access to attribute '__class__'"),
+        ("bytes", "x.tex", "is no text in UTF-8"),
+        ("large", "x.tex", "has more than 1,000,000 bytes"),
+        ("nowhere", "x.tex", "is no file"),
+        (".", "x.tex", "is no file"),
+        ("a\0b", "x.tex", "template"),
+        ("n" * 5000, "x.tex", "cannot be read"),
+        ("bad", "x.pdf", "--template makes text"),
+    ):
+        result = derive("-o", str(tmp_path / output), "--template", str(tmp_path / name))
+        assert (result.exit_code, result.stdout) == (2, ""), name
+        assert words in result.stderr, name
+        assert result.stderr.count("\n") == 1, name
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["bad", "bytes", "large"]
+
+
+def test_what_is_said_of_templates_is_so() -> None:
+    """The example that stands beside the templates, and every name that is told there."""
+    told = (templates() / "README.md").read_text("utf-8")
+    example = told.partition("```jinja\n")[2].partition("```")[0]
+    made = fill(example).decode()
+    assert made.count(r"\begin{equation}\label{eq:t5.") == sum(
+        block.kind == "equation" and bool(block.id) for block in MADE.blocks
+    )
+    for call in (
+        "prose('a')",
+        "code('a')",
+        "strong('a')",
+        "line('a')",
+        "columns('lr')",
+        "equation(document.blocks[1])",
+    ):
+        assert f".{call.partition('(')[0]}(" in told
+        assert list(here(f"<%= language.{call} %>")) == ["text"], call
