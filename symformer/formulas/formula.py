@@ -17,7 +17,7 @@ from ..language.notation.text import code, text
 from ..language.notation.tree import growth
 from ..language.sizes import Condition, Numbers, Relations, at, close, evaluate, shown, sized, whole
 from ..language.symbols import RANK, letter, symbol
-from ..ledger.facts import sizes_of
+from ..ledger.facts import ONE, sizes_of
 from .account import Line, Measure
 from .totals import gathered, given_by
 
@@ -289,12 +289,27 @@ class Formula:
         return bool(expand(expr - self.expanded) == 0)
 
     def part(self, path: str) -> Formula:
-        """The formula of one copy of a part or of an operation: ``part("h.attn")`` is ``gpt2.params.h.attn``."""
+        """The formula of one copy of a part or of an operation: ``part("h.attn")`` is ``gpt2.params.h.attn``.
+
+        It goes by its key in an id, or as torch names it: ``h.*.attn``.
+        """
+        path = path.replace(".*", "")
         parts = {line.key: line for line in (*self.root.walk(), *self.root.parts())}
         if path not in parts:
             raise UnknownNameError("part", path, filter(None, parts))
-        line = parts[path]
+        line = replace(parts[path], count=ONE)
         return replace(self, id=f"{self.id}.{path}" if path else self.id, root=line, within=self._whole)
+
+    @property
+    def copies(self) -> Expr:
+        """How many copies of it the model has that it is a part of.
+
+        >>> import symformer as sf
+        >>> sf.architecture("gpt2").params.part("h.attn").copies
+        L
+        """
+        found = next((count for count, line in self._whole.counted() if line.key == self.root.key), ONE)
+        return expand(found.xreplace(self.simplified))
 
     @property
     def digest(self) -> str:
