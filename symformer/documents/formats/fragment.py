@@ -1,0 +1,165 @@
+r"""A fragment of LaTeX: a derivation for \input into a paper, which has the preamble and the bibliography."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from ...language.errors import DocumentError
+from ...language.notation.tree import Tree
+from ..blocks import Document, Equation, Heading, Line, References, Table
+from .column import LINES, ROOM, TYPES, Fit, across, chunks, filled, fit, latex, runs, split
+from .language import printable
+from .tex import Latex
+
+_LETTERS = frozenset("ßæÆœŒøØåÅłŁıđ–—‘’“”…§¶©·×÷±°µ")  # of LaTeX's own, beside letters with an accent
+_ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327\u0328")
+LABELS = 8  # of what stands before the sign of equality, beyond which it stands on a line of its own
+ODD = 8  # characters that an error names
+
+
+class Fragment(Latex):
+    """LaTeX without a preamble, which needs amsmath and booktabs and fits a column of a two-column article."""
+
+    template = "fragment.tex.jinja"
+
+    _SPECIAL = {
+        **Latex._SPECIAL,
+        "`": r"\textasciigrave{}",
+        "×": r"$\times$",
+        "·": r"$\cdot$",
+        "÷": r"$\div$",
+        "±": r"$\pm$",
+    }
+
+    def spell(self, document: Document) -> str:
+        """Raises DocumentError for characters that LaTeX has no letters for."""
+        body = [block for block in document.blocks if not isinstance(block, References)]
+        while body and isinstance(body[-1], Heading):  # that of the references
+            body.pop()
+        spelt = super().spell(Document(document.title, document.subtitle, body))
+        odd = sorted({character for line in spelt.splitlines() if line[:1] != "%" for character in line if _odd(character)})
+        if odd:
+            named = ", ".join(f"{each} (U+{ord(each):04X})" for each in odd[:ODD]) + (", …" if odd[ODD:] else "")
+            raise DocumentError(
+                f"LaTeX by itself has no letters for {named}; write .md or .typ, or keep such characters out of names"
+            )
+        return spelt
+
+    def remark(self, text: str) -> str:
+        """Text for a comment."""
+        return printable(text)
+
+    def code(self, text: str) -> str:
+        return rf"\texttt{{{(chr(92) + 'allowbreak{}').join(map(self.prose, runs(text)))}}}"
+
+    def math(self, shown: Tree) -> str:
+        return latex(shown)
+
+    def cited(self, key: str, number: int) -> str:
+        return rf"\cite{{{key}}}"
+
+    def ref(self, id: str, number: int) -> str:
+        return rf"\eqref{{{label(id)}}}"
+
+    def label(self, id: str) -> str:
+        """What an equation is referred to by."""
+        return label(id)
+
+    def anchors(self, document: Document) -> list[str]:
+        """The ids of the formulas that a document is about."""
+        return [block.id for block in document.blocks if isinstance(block, Equation) and block.key]
+
+    def heading(self, heading: Heading) -> str:
+        """A heading that runs in, with a full stop, and has no number."""
+        return rf"\paragraph*{{{self.line(heading.line)}.}}"
+
+    def display(self, equation: Equation) -> str:
+        """A displayed equation, in the largest type in which its widest line fits."""
+        rows, widest = self._rows(equation)
+        type_ = next((type_ for type_, scale in TYPES.items() if widest * scale <= ROOM), [*TYPES][-1])
+        star = "" if equation.number else "*"
+        mark = rf"\label{{{label(equation.id)}}}" if equation.number else ""
+        if len(rows) > LINES // 2:
+            row_break = r" \notag \\" if equation.number else r" \\"
+            broken = f"{row_break}\n".join(rows)
+            shown = f"\\begin{{align{star}}}\n{broken} {mark}\n\\end{{align{star}}}"
+        else:
+            inner = "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+            inner = rf"\boxed{{{inner}}}" if equation.key and widest < ROOM else inner
+            shown = f"\\begin{{equation{star}}}{mark}\n{inner}\n\\end{{equation{star}}}"
+        return f"{{{type_}\n{shown}\n}}" if type_ else shown
+
+    def _rows(self, equation: Equation) -> tuple[list[str], int]:
+        """The lines of an equation, and how wide the widest of them is."""
+        labels: list[tuple[str, int]] = []
+        for each in equation.chain.labels:
+            spelt, width = latex(each), across(each)
+            if labels and labels[-1][1] + 3 + width <= ROOM:
+                labels[-1] = (f"{labels[-1][0]} = {spelt}", labels[-1][1] + 3 + width)
+            else:
+                labels.append((spelt, width))
+        alone = len(labels) > 1 or any(width > LABELS for _, width in labels)
+        before = 0 if alone or not labels else labels[0][1]
+        rows = [f"& {'= ' * bool(place)}{spelt}" for place, (spelt, _) in enumerate(labels)] if alone else []
+        widths = [width + 3 * bool(place) for place, (_, width) in enumerate(labels)] if alone else [0]
+        for step, why in zip(equation.chain.steps, [*equation.reasons, *[()] * len(equation.chain.steps)], strict=False):
+            room = ROOM - before - 3
+            lines = filled(chunks(step, room), room)
+            rows += [f"&= {spelt}" if not place else f"&{spelt}" for place, (spelt, _) in enumerate(lines)]
+            widths += [before + 3 + width for _, width in lines]
+            if why:
+                rows.append(rf"&\quad \parbox{{.8\linewidth}}{{\raggedright\footnotesize {self.line(why)}}}")
+        if labels and not alone:
+            rows[0] = f"{labels[0][0]} {rows[0]}"
+        return rows, max(widths)
+
+    def table(self, table: Table) -> str:
+        """A table that has the width of the column at most, as several where it is long."""
+        found = fit(table)
+        if found is None:
+            return self._listed(table)
+        return "\n".join(self._tabular(each, found) for each in split(table, found))
+
+    def _tabular(self, table: Table, found: Fit) -> str:
+        kinds = zip(table.align.replace("w", "l"), found.shares, strict=True)
+        columns = "".join(rf"p{{{share:.3f}\linewidth}}" if share else kind for kind, share in kinds)
+        body = [self._row(row, found) for row in table.rows]
+        if table.total:
+            body.insert(len(body) - 1, r"\midrule")
+        head = [rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"\toprule", self._row(table.head, found), r"\midrule"]
+        end = [r"\bottomrule", r"\end{tabular}\par\medskip}"]
+        return "\n".join([rf"{{\medskip\centering{found.type}\setlength{{\tabcolsep}}{{2.5pt}}%", *head, *body, *end])
+
+    def _row(self, row: Sequence[Line], found: Fit) -> str:
+        cells = zip(map(self.line, row), found.shares, strict=True)
+        return " & ".join(rf"\raggedright {cell}" if share else cell for cell, share in cells) + r" \tabularnewline"
+
+    def _listed(self, table: Table) -> str:
+        """A table that no type is small enough for: each row as a paragraph, with what its columns are called."""
+        head = [self.line(cell) for cell in table.head]
+        rows = []
+        for first, *others in table.rows:
+            cells = [f"{name}: {self.line(cell)}" for name, cell in zip(head[1:], others, strict=True) if cell]
+            rows.append(rf"\noindent {self.line(first)}. " + "; ".join(cells) + r"\par")
+        return "\n".join([r"{\smallskip\footnotesize\raggedright", *rows, "}"])
+
+
+def label(id: str) -> str:
+    """What an equation is referred to by: ``eq:`` and its id, what LaTeX does not take in a label spelt by number.
+
+    >>> label("gpt2.params.h.ln_1"), label("a.params.x%y")
+    ('eq:gpt2.params.h.ln_1', 'eq:a.params.x+25y')
+    """
+    return "eq:" + "".join(
+        each if each.isascii() and (each.isalnum() or each in ".:_*/-") else f"+{ord(each):X}" for each in id
+    )
+
+
+def _odd(character: str) -> bool:
+    """Whether LaTeX by itself has no letter for a character."""
+    base, *marks = unicodedata.normalize("NFD", character)
+    return not (character in _LETTERS or (base.isascii() and len(marks) < 2 and _ACCENTS.issuperset(marks)))
+
+
+FORMAT = Fragment()
