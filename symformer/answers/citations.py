@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from ..components.base import Component
@@ -27,16 +28,21 @@ def papers_of(formula: Formula) -> list[str]:
     return cited([*said, question.statement, *meant])
 
 
-def find(formula_id: str) -> tuple[Model, Formula, Formula]:
+def find(
+    formula_id: str, options: Mapping[str, str] | None = None, sets: Iterable[str] = ()
+) -> tuple[Model, Formula, Formula]:
     """The formula of an id such as ``gpt2.params.h.attn``, after its model; then that of the part that it stands in.
 
-    An operation stands in a part, and any other formula in itself. Raises UnknownNameError.
+    An operation stands in a part, and any other formula in itself. Raises UnknownNameError, and OptionError and
+    SizeError for options and sizes that it does not take.
     """
-    if target := _target(formula_id):
+    if target := target_of(formula_id):
         known = COMPONENT + target if COMPONENT + target in names() and target not in names() else target
         asked, _, part = formula_id[len(target) + 1 :].partition(".")
-        model, _ = resolve(known)
-        formula = model.formula(asked or "params")
+        asked = asked or "params"
+        model, conventions = resolve(known, options, sets, [asked])
+        formula = model.formula(asked, **conventions)
+        model.asked_by([formula])
         named = formula.part(part)
         return model, named, formula.part(part.rpartition(".")[0]) if named.root.entry else named
     examples = [f"{name}.{quantity}" for name in names() for quantity in quantities()]
@@ -44,7 +50,7 @@ def find(formula_id: str) -> tuple[Model, Formula, Formula]:
     raise UnknownNameError("formula", formula_id, get_close_matches(formula_id[:QUOTED], examples, n=3), form)
 
 
-def _target(formula_id: str) -> str:
+def target_of(formula_id: str) -> str:
     """The target that an id begins with: of those that have a name here the longest, or what is read; "" for none."""
     named = [*names(), *(name.removeprefix(COMPONENT) for name in names())]
     for target in sorted(named, key=len, reverse=True):

@@ -39,6 +39,8 @@ from .terminal import put_bytes, tell
     show_default=True,
     help="What makes the PDF; latex needs pdflatex on PATH.",
 )
+@click.option("--fragment", is_flag=True, help="A .tex for \\input into a paper; it needs amsmath and booktabs.")
+@click.option("--macros", is_flag=True, help="A .tex of macros: every formula and number, such as \\GptTwoParams.")
 def command(
     target: str,
     output: str,
@@ -47,6 +49,8 @@ def command(
     options: tuple[str, ...],
     form: str | None,
     engine: str,
+    fragment: bool,
+    macros: bool,
 ) -> None:
     """Write the derivation as a document.
 
@@ -54,14 +58,35 @@ def command(
     """
     from ..answers.targets import pairs, resolve
     from ..documents.derivation import document
-    from ..documents.files import check_output, write
+    from ..documents.files import check_output
     from ..documents.formats import render
 
-    extension = check_output(output, chosen=form or "")
+    if fragment and macros:
+        raise click.UsageError("--fragment writes a text and --macros writes definitions; keep one of the two")
+    if fragment or macros:
+        what = "a fragment" if fragment else "a file of macros"
+        extension = check_output(output, what, ("tex",), "tex" if output == "-" and not form else form or "")
+        if extension != "tex":
+            raise click.UsageError(f"{what} is written as .tex, and --as asks for {extension}; leave --as out")
+    else:
+        extension = check_output(output, chosen=form or "")
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
     model, conventions = resolve(target, pairs(options), sets, asked)
+    if macros:
+        from ..documents.macros import Asked, formulas_of, spelt
+
+        formulas = formulas_of(model, asked, conventions)
+        content = spelt(model, formulas, Asked.for_file(version(), model, asked, pairs(options), sets, output))
+        _put(output, content)
+        return
     paper = document(model, asked, version(), **conventions)
-    content = render(paper, extension, engine)  # type: ignore[arg-type]
+    _put(output, render(paper, "fragment" if fragment else extension, engine))  # type: ignore[arg-type]
+
+
+def _put(output: str, content: bytes) -> None:
+    """A file on the disk, or on standard output."""
+    from ..documents.files import write
+
     if output == "-":
         put_bytes(content)
         return

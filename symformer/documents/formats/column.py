@@ -20,8 +20,8 @@ TYPES = {"": 1.0, r"\small": 0.9, r"\footnotesize": 0.8, r"\scriptsize": 0.7}
 CELLS = {r"\footnotesize": 46, r"\scriptsize": 52}  # of a row of a table
 GAP = 1.3  # between two columns
 NAME = 36  # of a name below a letter
-RUN = 10  # characters of a name that stand together
-LINES = 30  # of a table, before it goes on as another one
+RUN = 14  # characters of a name that stand together
+LINES = 22  # of a table, before it goes on as another one
 _SIGNS = {"+": 3, "-": 3, r"\cdot": 2, r"\big/": 1, "": 0}
 
 
@@ -100,7 +100,9 @@ def _factors(factors: Sequence[Tree], room: int, dotted: bool) -> Iterator[Chunk
             lead += f"{found[0].spelt} "  # stands with what comes next
             continue
         head = found[0]
-        found[0] = replace(head, spelt=lead + head.spelt, width=head.width + len(lead), sign=r"\cdot" * bool(place and not lead))
+        found[0] = replace(
+            head, spelt=lead + head.spelt, width=head.width + len(lead), sign=r"\cdot" * bool(place and not lead)
+        )
         lead = ""
         yield from found
 
@@ -177,10 +179,13 @@ def narrowest(line: Line) -> int:
 def runs(name: str) -> list[str]:
     """A name in pieces after each of which a line may end.
 
-    >>> runs("h.*.attn.resid_dropout"), runs("x" * 25)
-    (['h.*.', 'attn.', 'resid_', 'dropout'], ['xxxxxxxxxx', 'xxxxxxxxxx', 'xxxxx'])
+    >>> runs("h.*.attn.resid_dropout"), runs("EncoderSelfAttention")
+    (['h.*.', 'attn.', 'resid_', 'dropout'], ['Encoder', 'Self', 'Attention'])
+    >>> runs("x" * 20)
+    ['xxxxxxxxxxxxxx', 'xxxxxx']
     """
     words = re.findall(r"(?:[^._/:=,-]*[._/:=,-]|[^._/:=,-]+)(?:\*\.?)?", name)
+    words = [part for word in words for part in (re.split(r"(?<=[a-z])(?=[A-Z])", word) if len(word) > RUN else [word])]
     return [word[start : start + RUN] for word in words for start in range(0, len(word), RUN)]
 
 

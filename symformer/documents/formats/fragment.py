@@ -7,14 +7,16 @@ from collections.abc import Sequence
 
 from ...language.errors import DocumentError
 from ...language.notation.tree import Tree
-from ..blocks import Document, Equation, Heading, Line, References, Table
-from .column import LINES, ROOM, TYPES, Fit, across, chunks, filled, fit, latex, runs, split
+from ..blocks import Code, Document, Equation, Heading, Line, References, Table
+from .column import ROOM, TYPES, Fit, across, chunks, filled, fit, latex, runs, split
 from .language import printable
 from .tex import Latex
 
 _LETTERS = frozenset("ßæÆœŒøØåÅłŁıđ–—‘’“”…§¶©·×÷±°µ")  # of LaTeX's own, beside letters with an accent
 _ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327\u0328")
 LABELS = 8  # of what stands before the sign of equality, beyond which it stands on a line of its own
+LONG = 15  # lines of an equation, beyond which it may go on in the next column
+NAMES = 18  # characters of names in a paragraph, from which on it is not justified
 ODD = 8  # characters that an error names
 
 
@@ -38,7 +40,9 @@ class Fragment(Latex):
         while body and isinstance(body[-1], Heading):  # that of the references
             body.pop()
         spelt = super().spell(Document(document.title, document.subtitle, body))
-        odd = sorted({character for line in spelt.splitlines() if line[:1] != "%" for character in line if _odd(character)})
+        odd = sorted(
+            {character for line in spelt.splitlines() if line[:1] != "%" for character in line if _odd(character)}
+        )
         if odd:
             named = ", ".join(f"{each} (U+{ord(each):04X})" for each in odd[:ODD]) + (", …" if odd[ODD:] else "")
             raise DocumentError(
@@ -74,13 +78,18 @@ class Fragment(Latex):
         """A heading that runs in, with a full stop, and has no number."""
         return rf"\paragraph*{{{self.line(heading.line)}.}}"
 
+    def paragraph(self, line: Line) -> str:
+        """A paragraph; ragged where long names would tear its lines apart."""
+        ragged = sum(len(piece.text) for piece in line if isinstance(piece, Code)) > NAMES
+        return self.line(line) + r"{\raggedright\par}" * ragged
+
     def display(self, equation: Equation) -> str:
         """A displayed equation, in the largest type in which its widest line fits."""
         rows, widest = self._rows(equation)
         type_ = next((type_ for type_, scale in TYPES.items() if widest * scale <= ROOM), [*TYPES][-1])
         star = "" if equation.number else "*"
         mark = rf"\label{{{label(equation.id)}}}" if equation.number else ""
-        if len(rows) > LINES // 2:
+        if len(rows) > LONG:
             row_break = r" \notag \\" if equation.number else r" \\"
             broken = f"{row_break}\n".join(rows)
             shown = f"\\begin{{align{star}}}\n{broken} {mark}\n\\end{{align{star}}}"
@@ -103,7 +112,9 @@ class Fragment(Latex):
         before = 0 if alone or not labels else labels[0][1]
         rows = [f"& {'= ' * bool(place)}{spelt}" for place, (spelt, _) in enumerate(labels)] if alone else []
         widths = [width + 3 * bool(place) for place, (_, width) in enumerate(labels)] if alone else [0]
-        for step, why in zip(equation.chain.steps, [*equation.reasons, *[()] * len(equation.chain.steps)], strict=False):
+        for step, why in zip(
+            equation.chain.steps, [*equation.reasons, *[()] * len(equation.chain.steps)], strict=False
+        ):
             room = ROOM - before - 3
             lines = filled(chunks(step, room), room)
             rows += [f"&= {spelt}" if not place else f"&{spelt}" for place, (spelt, _) in enumerate(lines)]
@@ -158,7 +169,7 @@ def label(id: str) -> str:
 
 def _odd(character: str) -> bool:
     """Whether LaTeX by itself has no letter for a character."""
-    base, *marks = unicodedata.normalize("NFD", character)
+    base, *marks = list(unicodedata.normalize("NFD", character))
     return not (character in _LETTERS or (base.isascii() and len(marks) < 2 and _ACCENTS.issuperset(marks)))
 
 
