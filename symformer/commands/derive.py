@@ -9,6 +9,8 @@ from . import arguments, completing
 from .shell import Command, version
 from .terminal import put_bytes, tell
 
+ARCHIVE = "zip"
+
 
 @click.command("derive", cls=Command)
 @arguments.target
@@ -18,7 +20,7 @@ from .terminal import put_bytes, tell
     required=True,
     metavar="FILE",
     shell_complete=completing.file,
-    help=f"FILE.{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}; - for standard output.",
+    help=f"FILE.{', .'.join(FORMATS)}, or .zip, a bundle for arXiv; - for standard output.",
 )
 @click.option(
     "--quantity",
@@ -60,6 +62,7 @@ def command(
     from ..documents.derivation import document
     from ..documents.files import check_output
     from ..documents.formats import render
+    from ..documents.macros import formulas_of
 
     if fragment and macros:
         raise click.UsageError("--fragment writes a text and --macros writes definitions; keep one of the two")
@@ -69,17 +72,21 @@ def command(
         if extension != "tex":
             raise click.UsageError(f"{what} is written as .tex, and --as asks for {extension}; leave --as out")
     else:
-        extension = check_output(output, chosen=form or "")
+        extension = check_output(output, formats=(*FORMATS, ARCHIVE), chosen=form or "")
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
     model, conventions = resolve(target, pairs(options), sets, asked)
     if macros:
-        from ..documents.macros import Asked, formulas_of, spelt
+        from ..documents.macros import Asked, spelt
 
-        formulas = formulas_of(model, asked, conventions)
-        content = spelt(model, formulas, Asked.for_file(version(), model, asked, pairs(options), sets, output))
-        _put(output, content)
+        source = Asked.for_file(version(), model, asked, pairs(options), sets, output)
+        _put(output, spelt(model, formulas_of(model, asked, conventions), source))
         return
     paper = document(model, asked, version(), **conventions)
+    if extension == ARCHIVE:
+        from ..documents.bundle import bundle
+
+        _put(output, bundle(model, formulas_of(model, asked, conventions), paper))
+        return
     _put(output, render(paper, "fragment" if fragment else extension, engine))  # type: ignore[arg-type]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...language.errors import DocumentError
 from ...language.notation.tree import Tree
-from ..blocks import Code, Document, Equation, Heading, Line, References, Table
+from ..blocks import Cited, Code, Document, Equation, Heading, Line, References, Table, lines
 from .column import ROOM, TYPES, Fit, across, chunks, filled, fit, latex, runs, split
 from .language import printable
 from .tex import Latex
@@ -70,9 +70,11 @@ class Fragment(Latex):
         """What an equation is referred to by."""
         return label(id)
 
-    def anchors(self, document: Document) -> list[str]:
-        """The ids of the formulas that a document is about."""
-        return [block.id for block in document.blocks if isinstance(block, Equation) and block.key]
+    def asked(self, document: Document) -> list[str]:
+        """What `symformer cite` is asked for: the formulas that a document is about, then the papers that it cites."""
+        ids = [block.id for block in document.blocks if isinstance(block, Equation) and block.key]
+        cited = [piece.key for line in lines(document.blocks) for piece in line if isinstance(piece, Cited)]
+        return [*ids, *dict.fromkeys(cited)]
 
     def heading(self, heading: Heading) -> str:
         """A heading that runs in, with a full stop, and has no number."""
