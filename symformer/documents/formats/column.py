@@ -20,6 +20,7 @@ TYPES = {"": 1.0, r"\small": 0.9, r"\footnotesize": 0.8, r"\scriptsize": 0.7}
 CELLS = {r"\footnotesize": 46, r"\scriptsize": 52}  # of a row of a table
 GAP = 1.3  # between two columns
 NAME = 36  # of a name below a letter
+WORD = 24  # of prose
 RUN = 14  # characters of a name that stand together
 LINES = 22  # of a table, before it goes on as another one
 _SIGNS = {"+": 3, "-": 3, r"\cdot": 2, r"\big/": 1, "": 0}
@@ -165,7 +166,7 @@ def narrowest(line: Line) -> int:
         match piece:
             case str() | Strong():
                 words = piece if isinstance(piece, str) else piece.text
-                widths += [len(word) for word in words.split()]
+                widths += [len(each) for word in words.split() for each in pieces(word)]
             case Code(text):
                 widths += [len(run) for run in runs(text)]
             case Math(shown):
@@ -174,6 +175,11 @@ def narrowest(line: Line) -> int:
             case Cited() | Ref():
                 widths.append(len("[10]"))
     return max(widths)
+
+
+def pieces(word: str) -> list[str]:
+    """A word of prose in one piece, unless it is longer than any that is written."""
+    return runs(word) if len(word) > WORD else [word]
 
 
 def runs(name: str) -> list[str]:

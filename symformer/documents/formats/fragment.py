@@ -2,18 +2,20 @@ r"""A fragment of LaTeX: a derivation for \input into a paper, which has the pre
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
 from ...language.errors import DocumentError
 from ...language.notation.tree import Tree
 from ..blocks import Cited, Code, Document, Equation, Heading, Line, References, Table, lines
-from .column import ROOM, TYPES, Fit, across, chunks, filled, fit, latex, runs, split
+from .column import ROOM, TYPES, Fit, across, chunks, filled, fit, latex, pieces, runs, split
 from .language import printable
 from .tex import Latex
 
 _LETTERS = frozenset("ßæÆœŒøØåÅłŁıđ–—‘’“”…§¶©·×÷±°µ")  # of LaTeX's own, beside letters with an accent
 _ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327\u0328")
+_BREAK = r"\allowbreak{}"
 LABELS = 8  # of what stands before the sign of equality, beyond which it stands on a line of its own
 LONG = 15  # lines of an equation, beyond which it may go on in the next column
 NAMES = 18  # characters of names in a paragraph, from which on it is not justified
@@ -54,8 +56,12 @@ class Fragment(Latex):
         """Text for a comment."""
         return printable(text)
 
+    def prose(self, text: str) -> str:
+        words = re.split(r"(\s+)", text)
+        return "".join(_BREAK.join(map(super(Fragment, self).prose, pieces(word))) for word in words)
+
     def code(self, text: str) -> str:
-        return rf"\texttt{{{(chr(92) + 'allowbreak{}').join(map(self.prose, runs(text)))}}}"
+        return rf"\texttt{{{_BREAK.join(map(self.prose, runs(text)))}}}"
 
     def math(self, shown: Tree) -> str:
         return latex(shown)
