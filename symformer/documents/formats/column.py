@@ -85,7 +85,12 @@ def chunks(shown: Tree, room: int) -> list[Chunk]:
 
 def _signed(term: Tree, room: int, first: bool) -> list[Chunk]:
     sign, operand = ("-", term.operand) if isinstance(term, Minus) else ("+", term)
-    head, *rest = _bracketed(chunks(operand, room)) if isinstance(operand, Sum | Minus) else chunks(operand, room)
+    if not isinstance(operand, Sum | Minus):
+        head, *rest = chunks(operand, room)
+    elif across(operand) + 2 <= room:  # brackets that fit a line are not broken
+        head, *rest = _bracketed([Chunk("", latex(operand), across(operand))])
+    else:
+        head, *rest = _bracketed(chunks(operand, room - 2))
     if first and sign == "+":
         return [head, *rest]
     return [replace(head, spelt=f"-{head.spelt}") if first else replace(head, sign=sign), *rest]
