@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from multiprocessing import get_context
 from pathlib import Path
 
-from symformer.architectures import names
+from symformer.architectures import architecture, names
 from symformer.documents.derivation import document
 from symformer.documents.formats import render
 from symformer.documents.gallery import OF_COSTS, OF_RANK, WHOLE, derived, example
+from symformer.documents.macros import Asked, formulas_of, spelt
 
 
 def typeset(stem: str) -> str:
@@ -31,11 +33,45 @@ def typeset(stem: str) -> str:
     return "" if of_costs or not wide else "\n".join([*wide, f"{stem}.tex has lines that do not fit the page"])
 
 
+COLUMNS = ("gpt2", "deepseek-v3", "t5", "mamba2", "bert-base-uncased")  # what an author brings in is typeset of these
+ARTICLE = r"""\documentclass[10pt,twocolumn]{article}
+\usepackage{amsmath,booktabs}
+\input{NAME-macros}
+\begin{document}
+\section{Parameters}\input{NAME-fragment}
+MACROS
+\end{document}
+"""
+
+
+def in_columns(name: str) -> str:
+    """A fragment and the macros of a model in an article of two columns; what went wrong."""
+    model, asked = architecture(name), ("params",)
+    made = spelt(model, formulas_of(model, asked, {}), Asked("0", name, asked, {}, ()))
+    Path(f"{name}-macros.tex").write_bytes(made)
+    Path(f"{name}-fragment.tex").write_bytes(render(document(model, asked, "0"), "fragment"))
+    used = re.findall(r"^\\newcommand\{(\\\w+)\}", made.decode(), re.MULTILINE)
+    every = "{}, ".join(each for each in used if each.endswith(("Value", "Raw", "SI")))
+    formulas = "{}\n\n".join(each for each in used if each + "Value" in used and len(each) < 40)
+    text = ARTICLE.replace("NAME", name).replace(
+        "MACROS", f"{{\\sloppy {every}{{}}.\\par\n\\raggedright {formulas}{{}}\\par}}"
+    )
+    Path(f"{name}-columns.tex").write_text(text)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", f"{name}-columns.tex"]
+    run = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # noqa: S603
+    if run.returncode:
+        return run.stdout.decode(errors="replace")
+    log = Path(f"{name}-columns.log").read_text(errors="replace")
+    wide = [line for line, over in re.findall(r"(Overfull \\hbox \(([\d.]+)pt.*)", log) if float(over) > 5]
+    return "\n".join([*wide, f"{name}-fragment.tex has lines that do not fit a column"]) if wide else ""
+
+
 if __name__ == "__main__":
     os.chdir(sys.argv[1])
     stems = [OF_RANK, *(name + OF_COSTS for name in WHOLE), *names()]  # the longest first
     with get_context("fork").Pool() as pool:
         wrong = [trouble for trouble in pool.imap_unordered(typeset, stems) if trouble]
+        wrong += [trouble for trouble in pool.imap_unordered(in_columns, COLUMNS) if trouble]
     if wrong:
         sys.exit("\n".join(wrong))
-    sys.stdout.write(f"{len(stems)} documents\n")
+    sys.stdout.write(f"{len(stems)} documents and {len(COLUMNS)} fragments\n")

@@ -61,7 +61,7 @@ INNER: Mapping[str, list[list[str]]] = {
         ["rows"],
         ["certify"],
     ],
-    "answers": [["summary", "targets"], ["citations", "conventions"]],
+    "answers": [["notations", "summary", "targets"], ["citations", "conventions", "equations", "parts"]],
     "documents": [["blocks"], ["sentences", "formats"], ["files", "subject"], ["derivation"], ["gallery"]],
     "commands": [["terminal", "completing"], ["arguments", "shell"], ["cli", "show", "derive", "verify", "trace"]],
 }

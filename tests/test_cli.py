@@ -147,7 +147,7 @@ REFUSED = [
     (["show", "missing/config.json"], ["missing/config.json does not exist"]),
     (["show", "package:factory"], ["package:factory is a factory, and takes a size"]),
     (["derive", "gpt2", "-o", "nowhere/gpt2.pdf"], ["the folder nowhere does not exist"]),
-    (["derive", "gpt2", "-o", "gpt2.doc"], ["written as .pdf, .tex, .md, .typ, not as .doc"]),
+    (["derive", "gpt2", "-o", "gpt2.doc"], ["written as .pdf, .tex, .md, .typ, .zip, not as .doc"]),
     (["derive", "gpt2", "-o", "gpt2"], ["ends in none of these"]),
     (["derive", "gpt2", "-o", "."], ["is a folder"]),
     (["derive", "gpt2", "-o", ""], ["the name of the file is empty"]),
@@ -261,7 +261,7 @@ def test_cite() -> None:
     assert "$4 E^{2} + 4 E$" in entry
     assert [paper.partition(",")[0] for paper in papers] == ["inproceedings{vaswani2017"]
     assert "techreport{radford2019," in run("cite", "gpt2.params").stdout
-    assert run("cite", "llama-3.2-1b.params").stdout.startswith("@misc{llama.params,")
+    assert run("cite", "llama-3.2-1b.params").stdout.startswith("@misc{llama.params:tied-true,")
 
 
 def test_verify_prints_its_certificate() -> None:

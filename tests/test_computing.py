@@ -41,8 +41,8 @@ LINES = {
     ("gemma", "layers.*.input_layernorm"): ["y = x/rms(x) ⊙ (1 + w) [B, S, E]"],
     ("mixtral", "layers.*.mlp"): [
         "w = top_K(x W_gateᵀ) [B, S, K]",
-        "[h, z] = x W_gate_up_proj, eᵀ [B, S, K, 2M]",
-        "y = ∑_e w_e (SiLU(h) ⊙ z) W_down_proj, eᵀ [B, S, E]",
+        "[h, r] = x W_gate_up_proj, eᵀ [B, S, K, 2M]",
+        "y = ∑_e w_e (SiLU(h) ⊙ r) W_down_proj, eᵀ [B, S, E]",
     ],
     ("deepseek-v3", "dense_layers.*.self_attn"): [
         "[q_1, q_2] = q_a_layernorm(x W_q_a_projᵀ) W_q_b_projᵀ [B, S, A(D_nope + D_rope)]",
@@ -50,8 +50,8 @@ LINES = {
         "[k_2, v] = kv_a_layernorm(h) W_kv_b_projᵀ [B, S, A(D_nope + D_v)]",
         "q = [q_1, rotate(q_2, θ)] [B, A, S, D_nope + D_rope]",
         "k = [k_2, rotate(k_1, θ)] [B, A, S, D_nope + D_rope]",
-        "z = softmax_causal(q kᵀ/√(D_nope + D_rope)) v [B, S, A·D_v]",
-        "y = z W_o_projᵀ [B, S, E]",
+        "r = softmax_causal(q kᵀ/√(D_nope + D_rope)) v [B, S, A·D_v]",
+        "y = r W_o_projᵀ [B, S, E]",
     ],
 }
 

@@ -596,18 +596,18 @@ def test_provenance_is_one_object() -> None:
 
 
 def test_citing_a_part_lists_the_papers_of_that_part() -> None:
-    keys = lambda formula_id: re.findall(r"^@(?!misc\{gpt2)\w+\{(\w+),", bibtex(formula_id, "1"), re.MULTILINE)  # noqa: E731
+    keys = lambda formula_id: re.findall(r"^@(?!misc\{gpt2)\w+\{(\w+),", bibtex([formula_id], "1"), re.MULTILINE)  # noqa: E731
     assert keys("gpt2.params.h.attn") == ["vaswani2017"]
     assert keys("gpt2.params.h.attn.c_attn") == ["vaswani2017"]  # of the part that it stands in
     assert keys("gpt2.params.h.ln_1") == ["ba2016"]
     assert {"radford2019", "gehring2017", "ba2016", "xiong2020"} < set(keys("gpt2.params"))
     assert "su2021" not in keys("gpt2.params")
-    assert "shazeer2019" in bibtex("palm.params.layers.attention", "1")
+    assert "shazeer2019" in bibtex(["palm.params.layers.attention"], "1")
 
 
 @pytest.mark.parametrize("formula_id", ["gpt2.params.h.attn.c_attn", "bert.params.embeddings.word_embeddings"])
 def test_bibtex_has_no_character_that_latex_refuses(formula_id: str) -> None:
-    note = next(line for line in bibtex(formula_id, "1").splitlines() if line.startswith("  note"))
+    note = next(line for line in bibtex([formula_id], "1").splitlines() if line.startswith("  note"))
     prose = re.sub(r"\$.*\$", "", note)
     assert formula_id.replace("_", r"\_") in prose
     assert not re.search(r"(?<!\\)[_#%&]", prose)
@@ -773,8 +773,8 @@ def test_the_published_page_defines_its_letters() -> None:
 
 def test_a_citation_says_what_is_counted_and_how() -> None:
     """A formula by itself is false without these: gpt2's has H = 4E in it, and S² pairs where a mask keeps fewer."""
-    assert "where $H = 4 E$" in bibtex("gpt2.params", "1").partition("\n\n")[0]
-    part = bibtex("gemma2.flops.local_layers.self_attn", "1").partition("\n\n")[0]
+    assert "where $H = 4 E$" in bibtex(["gpt2.params"], "1").partition("\n\n")[0]
+    part = bibtex(["gemma2.flops.local_layers.self_attn"], "1").partition("\n\n")[0]
     assert "title = {{Gemma 2, local\\_layers.*.self\\_attn: forward FLOPs in closed form}}" in part
     assert "counted with attention=full, logits=all, embedding=lookup, count=contractions" in part
 

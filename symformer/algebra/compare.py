@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -16,9 +16,10 @@ from ..components.base import Component
 from ..formulas.account import Line
 from ..formulas.formula import Formula, Leading, lowest
 from ..language.errors import OptionError
+from ..language.notation.cards import Card, Cell, Name, Shown, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import Fraction as Quotient
-from ..language.notation.tree import Tree, tree, value
+from ..language.notation.tree import Label, Minus, Sum, Tree, tree, value
 from ..language.sizes import Numbers, evaluate
 from ..language.symbols import RANK, letter, numbered
 from ..models.model import Model
@@ -40,7 +41,7 @@ class Side:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Shown):
     """Two models, one quantity.
 
     A letter that both use with different numbers is two sizes: ``E_1`` is the left one's, ``E_2`` the right one's.
@@ -155,6 +156,24 @@ class Comparison:
     def __repr__(self) -> str:
         left, right = (code(side.expr) if side.value is None else f"{side.value:,}" for side in self.totals)
         return f"<{self.formulas[0].measure.name} of {self.left.target}, {left}, and of {self.right.target}, {right}>"
+
+    @property
+    def card(self) -> Card:
+        """The rows side by side, the difference and the ratio."""
+        names = (self.left.target, self.right.target)
+        cells: list[list[Cell]] = []
+        for role, *sides in self.rows:
+            values = ["" if side.value is None else f"{side.value:,}" for side in sides]
+            cells.append([role, *(tree(side.expr) for side in sides), *values])
+        measure = self.formulas[0].measure
+        sides_of = [Label(measure.letter, str(number), side.expr) for number, side in enumerate(self.totals, 1)]
+        equations: list[tuple[Sequence[Tree], Sequence[Tree]]] = [
+            ((Sum((sides_of[0], Minus(sides_of[1]))),), (tree(self.difference),))
+        ]
+        if self.ratio is not None:
+            equations.append(((Quotient(*sides_of),), (self.ratio,)))
+        table = Table(("part", *2 * [Name(name) for name in names]), cells, "lllrr", total=True)
+        return Card(f"{measure.title} of {names[0]} (1) and of {names[1]} (2)", equations, table)
 
 
 def compare(a: Model | str, b: Model | str, quantity: str = "params", **conventions: str) -> Comparison:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from ..components.base import Component
 from ..formulas.formula import Formula
-from ..language.errors import QUOTED, UnknownNameError
+from ..language.errors import QUOTED, OptionError, UnknownNameError, listed
 from ..language.notation.latex import latex
+from ..language.notation.text import code
 from ..language.target import COMPONENT, Kind, parse
+from ..ledger.adapters import CHANGES
 from ..models.model import Model
-from ..papers import cited, escape, paper
+from ..papers import cited, escape, paper, papers
 from ..quantities import quantities, quantity
 from .targets import names, resolve
 
@@ -23,20 +27,25 @@ def papers_of(formula: Formula) -> list[str]:
     question = quantity(formula.measure.name)
     parts = [line.part for line in formula.root.parts() if line.each != 0]
     said = [part.under(formula.relations).about for part in parts if isinstance(part, Component)]
-    meant = [question.choices[name].meanings[value] for name, value in formula.conventions.items()]
-    return cited([*said, question.statement, *meant])
+    meant = [question.choices[name].meanings[value] for name, value in question.said(formula).items()]
+    return cited([*said, question.states(formula), *meant])
 
 
-def find(formula_id: str) -> tuple[Model, Formula, Formula]:
+def find(
+    formula_id: str, options: Mapping[str, str] | None = None, sets: Iterable[str] = ()
+) -> tuple[Model, Formula, Formula]:
     """The formula of an id such as ``gpt2.params.h.attn``, after its model; then that of the part that it stands in.
 
-    An operation stands in a part, and any other formula in itself. Raises UnknownNameError.
+    An operation stands in a part, and any other formula in itself. Raises UnknownNameError, and OptionError and
+    SizeError for options and sizes that it does not take.
     """
-    if target := _target(formula_id):
+    if target := target_of(formula_id):
         known = COMPONENT + target if COMPONENT + target in names() and target not in names() else target
         asked, _, part = formula_id[len(target) + 1 :].partition(".")
-        model, _ = resolve(known)
-        formula = model.formula(asked or "params")
+        asked = asked or "params"
+        model, conventions = resolve(known, options, sets, [asked])
+        formula = model.formula(asked, **conventions)
+        model.asked_by([formula])
         named = formula.part(part)
         return model, named, formula.part(part.rpartition(".")[0]) if named.root.entry else named
     examples = [f"{name}.{quantity}" for name in names() for quantity in quantities()]
@@ -44,7 +53,7 @@ def find(formula_id: str) -> tuple[Model, Formula, Formula]:
     raise UnknownNameError("formula", formula_id, get_close_matches(formula_id[:QUOTED], examples, n=3), form)
 
 
-def _target(formula_id: str) -> str:
+def target_of(formula_id: str) -> str:
     """The target that an id begins with: of those that have a name here the longest, or what is read; "" for none."""
     named = [*names(), *(name.removeprefix(COMPONENT) for name in names())]
     for target in sorted(named, key=len, reverse=True):
@@ -72,23 +81,75 @@ def continued(start: str) -> list[str]:
     return [each for each in found if each.startswith(start)]
 
 
-def bibtex(formula_id: str, version: str) -> str:
-    """The BibTeX entries for a formula: its derivation first, then its papers."""
-    model, formula, within = find(formula_id)
+def bibtex(ids: Sequence[str], version: str, options: Mapping[str, str] | None = None) -> str:
+    """The BibTeX entries for formulas and papers, each once: a formula's derivation first, then its papers.
+
+    An option is for every formula that takes it. Raises UnknownNameError, and OptionError for one that none takes.
+    """
+    given = dict(options or {})
+    own = [{} if id in papers() else _taken(id, given) if len(ids) > 1 else given for id in ids]
+    if lost := [name for name in given if not any(name in each for each in own)]:
+        raise OptionError(f"{lost[0]} is an option of none of {listed(ids)}")
+    entries: dict[str, str] = {}
+    for id, taken in zip(ids, own, strict=True):
+        if id in papers():
+            entries[id] = paper(id).bibtex()
+            continue
+        model, formula, within = find(id, taken)
+        entries[key(model, formula)] = _entry(model, formula, version)
+        for each in papers_of(within):
+            entries.setdefault(each, paper(each).bibtex())
+    return "\n\n".join(entries.values())
+
+
+def _taken(id: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Those of some options that the formula of an id takes."""
+    if not given:
+        return {}
+    model, formula, _ = find(id)
+    whole = {} if model.provenance.reading or model.component.role != "model" else CHANGES
+    known = {*model.component.choices(), *quantity(formula.measure.name).choices, *whole}
+    return {name: value for name, value in given.items() if name in known}
+
+
+def key(model: Model, formula: Formula) -> str:
+    """What the entry of a formula is cited by: its id, and what makes it another formula than the usual one of that id.
+
+    >>> from symformer.answers.targets import model
+    >>> small, large = model("llama-3.2-1b"), model("llama-3.1-8b")
+    >>> key(small, small.params), key(large, large.params)
+    ('llama.params:tied-true', 'llama.params')
+    """
+    usual = quantity(formula.measure.name).choose({})
+    counted = {name: value for name, value in formula.conventions.items() if usual.get(name) != value}
+    changed = [f"{name}-{value}" for name, value in {**model.component.chosen, **counted}.items()]
+    own = {name: value for name, value in formula.relations.items() if model.component.relations.get(name) != value}
+    changed += [f"{name}-{code(value)}" for name, value in own.items()]
+    changed += [f"{name}-free" for name in model.component.relations if name not in formula.relations]
+    return re.sub(r"[^A-Za-z0-9.:_+*/-]", "+", ":".join([formula.id, *changed]))
+
+
+def _spelt(options: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in options.items())
+
+
+def _entry(model: Model, formula: Formula, version: str) -> str:
+    """The entry of a formula's derivation."""
     part = f", {formula.root.path}" if formula.root.path else ""
     title = f"{model.title}{part}: {formula.measure.title} in closed form"
     note = f"symformer {version}, formula {escape(formula.id)}, digest {formula.digest}: ${formula.latex()}$"
     if formula.relations:
         note += f", where ${', '.join(f'{latex(size)} = {latex(value)}' for size, value in formula.relations.items())}$"
+    if chosen := model.component.chosen:
+        note += f", of the model with {escape(_spelt(chosen))}"
     if formula.conventions:
-        chosen = ", ".join(f"{name}={value}" for name, value in formula.conventions.items())
-        note += f", counted with {escape(chosen)}"
+        note += f", counted with {escape(_spelt(formula.conventions))}"
     if reading := model.provenance.of(formula.measure.name).reading:
         libraries = ", ".join(f"{name} {number}" for name, number in reading.versions.items())
         note += f", read off the code of its class, with {libraries}"
-    entry = "\n".join(
+    return "\n".join(
         (
-            f"@misc{{{formula.id},",
+            f"@misc{{{key(model, formula)},",
             "  author = {{The symformer authors}},",
             f"  title = {{{{{escape(title)}}}}},",
             f"  year = {{{RELEASED}}},",
@@ -96,4 +157,3 @@ def bibtex(formula_id: str, version: str) -> str:
             "}",
         )
     )
-    return "\n\n".join([entry, *(paper(key).bibtex() for key in papers_of(within))])

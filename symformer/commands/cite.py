@@ -1,21 +1,23 @@
-"""``symformer cite``: BibTeX for a formula and its papers."""
+"""``symformer cite``: BibTeX for formulas and their papers."""
 
 from __future__ import annotations
 
 import click
 
-from . import completing
+from . import arguments, completing
 from .shell import Command, version
 from .terminal import put
 
 
 @click.command("cite", cls=Command)
-@click.argument("formula_id", metavar="ID", shell_complete=completing.id)
-def command(formula_id: str) -> None:
-    """Print BibTeX for a formula and its papers.
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=completing.id)
+@arguments.option
+def command(ids: tuple[str, ...], options: tuple[str, ...]) -> None:
+    """Print BibTeX for formulas and their papers, each entry once.
 
-    An ID is a target, a quantity and a part: gpt2.params, gpt2.params.h.attn.
+    An ID is a target, a quantity and a part: gpt2.params, gpt2.params.h.attn; or the key of a paper: vaswani2017.
     """
     from ..answers.citations import bibtex
+    from ..answers.targets import pairs
 
-    put(bibtex(formula_id, version()) + "\n")
+    put(bibtex(ids, version(), pairs(options)) + "\n")

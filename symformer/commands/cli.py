@@ -23,6 +23,7 @@ COMMANDS = (
         "compare",
         "catalogue",
         "cite",
+        "audit",
         "papers",
         "gallery",
     ),

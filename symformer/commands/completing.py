@@ -57,6 +57,17 @@ def id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]
     return continued(incomplete)
 
 
+def part(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Parts of the target, and operations in them."""
+    from ..answers.targets import resolve
+
+    target = _named(ctx)
+    if not target:
+        return []
+    formula = resolve(target)[0].formula(ctx.params.get("quantity") or "params")
+    return [line.key for line in formula.root.walk() if line.key and line.key.startswith(incomplete)]
+
+
 def file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return _starting((), incomplete)
 

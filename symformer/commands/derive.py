@@ -9,6 +9,8 @@ from . import arguments, completing
 from .shell import Command, version
 from .terminal import put_bytes, tell
 
+ARCHIVE = "zip"
+
 
 @click.command("derive", cls=Command)
 @arguments.target
@@ -18,7 +20,7 @@ from .terminal import put_bytes, tell
     required=True,
     metavar="FILE",
     shell_complete=completing.file,
-    help=f"FILE.{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}; - for standard output.",
+    help=f"FILE.{', .'.join(FORMATS)}, or .zip, a bundle for arXiv; - for standard output.",
 )
 @click.option(
     "--quantity",
@@ -58,6 +60,8 @@ from .terminal import put_bytes, tell
     shell_complete=completing.file,
     help="A Jinja template of your own in place of ours, for .tex, .md, .typ or .html.",
 )
+@click.option("--fragment", is_flag=True, help="A .tex for \\input into a paper; it needs amsmath and booktabs.")
+@click.option("--macros", is_flag=True, help="A .tex of macros: every formula and number, such as \\GptTwoParams.")
 def command(
     target: str,
     output: str,
@@ -69,6 +73,8 @@ def command(
     engine: str,
     flavour: str | None,
     template: str | None,
+    fragment: bool,
+    macros: bool,
 ) -> None:
     """Write the derivation as a document.
 
@@ -76,12 +82,21 @@ def command(
     """
     from ..answers.targets import pairs, resolve
     from ..documents.derivation import document
-    from ..documents.files import check_output, write
+    from ..documents.files import check_output
     from ..documents.formats import render
     from ..documents.formats.own import fill, read
+    from ..documents.macros import formulas_of
     from ..language.errors import DocumentError
 
-    extension = check_output(output, chosen=form or "")
+    if fragment and macros:
+        raise click.UsageError("--fragment writes a text and --macros writes definitions; keep one of the two")
+    if fragment or macros:
+        what = "a fragment" if fragment else "a file of macros"
+        extension = check_output(output, what, ("tex",), "tex" if output == "-" and not form else form or "")
+        if extension != "tex":
+            raise click.UsageError(f"{what} is written as .tex, and --as asks for {extension}; leave --as out")
+    else:
+        extension = check_output(output, formats=(*FORMATS, ARCHIVE), chosen=form or "")
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
     if flavour and extension != "md":
         raise DocumentError(f"--flavour is one of Markdown, and {output} is .{extension}; leave it out, or write .md")
@@ -89,11 +104,29 @@ def command(
         raise DocumentError(f"--template makes text, and {output} is .pdf; write .tex or .typ, and typeset that")
     own = read(template) if template else ""
     model, conventions = resolve(target, pairs(options), sets, asked)
+    if macros:
+        from ..documents.macros import Asked, spelt
+
+        source = Asked.for_file(version(), model, asked, pairs(options), sets, output)
+        _put(output, spelt(model, formulas_of(model, asked, conventions), source))
+        return
     paper = document(model, asked, version(), form=length, **conventions)
+    if extension == ARCHIVE:
+        from ..documents.bundle import bundle
+
+        _put(output, bundle(model, formulas_of(model, asked, conventions), paper))
+        return
     if template:
-        content = fill(paper, extension, flavour or "github", own, template)
-    else:
-        content = render(paper, extension, engine, flavour or "github")  # type: ignore[arg-type]
+        _put(output, fill(paper, extension, flavour or "github", own, template))
+        return
+    made = "fragment" if fragment else extension
+    _put(output, render(paper, made, engine, flavour or "github"))  # type: ignore[arg-type]
+
+
+def _put(output: str, content: bytes) -> None:
+    """A file on the disk, or on standard output."""
+    from ..documents.files import write
+
     if output == "-":
         put_bytes(content)
         return

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import arguments
+from ..answers.notations import NOTATIONS
+from . import arguments, completing
 from .shell import Command
-from .terminal import put_json, say, spell, table
+from .terminal import put, put_json, say, spell, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,34 +26,66 @@ if TYPE_CHECKING:
 @arguments.sets
 @arguments.option
 @click.option(
+    "--part",
+    metavar="PATH",
+    shell_complete=completing.part,
+    help="One part alone, such as h.attn: the formula of one copy of it.",
+)
+@click.option(
+    "--as", "notation", type=click.Choice(list(NOTATIONS)), help="The equation alone, on one line, ready to paste."
+)
+@click.option(
     "--conventions", "every", is_flag=True, help="Every value of each convention, side by side, and who counts so."
 )
 @arguments.as_json
 def command(
-    target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], every: bool, as_json: bool
+    target: str,
+    quantity: str,
+    sets: tuple[str, ...],
+    options: tuple[str, ...],
+    part: str | None,
+    notation: str | None,
+    every: bool,
+    as_json: bool,
 ) -> None:
     """Show a formula, its value and its breakdown.
 
     What a TARGET can be, `symformer --help` says.
     """
+    from ..answers.equations import equation, label
+    from ..answers.parts import copies_line, part_json, path_of
     from ..answers.provenance import provenance_json, provenance_lines
     from ..answers.summary import amount, show_json, value_of
     from ..language.notation.text import text
     from ..quantities import quantity as find_quantity
 
+    if notation is not None and (as_json or every):
+        other = "--json" if as_json else "--conventions"
+        raise click.UsageError(f"--as {notation} prints one equation and {other} prints more; keep one of the two")
+    if part == "":
+        raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or leave --part out")
     if every:
+        if part is not None:
+            raise click.UsageError("--conventions is of the whole and --part of a part; keep one of the two")
         _conventions(target, quantity, sets, options, as_json)
         return
-    model, formula = arguments.formula(target, quantity, sets, options)
+    model, whole = arguments.formula(target, quantity, sets, options)
+    formula = whole if part is None else whole.part(part)
+    if notation is not None:
+        put(equation(formula, notation) + "\n")
+        return
     if as_json:
-        put_json({**show_json(model, formula), "provenance": provenance_json(model, formula)})
+        place = {} if part is None else {"part": part_json(model, formula)}
+        put_json({**show_json(model, formula), **place, "provenance": provenance_json(model, whole)})
         return
     value = value_of(formula, model)
-    say(f"{model.title} ({model.target}): {formula.measure.title}")
-    closed = f"{formula.measure.letter} = {spell(formula.written)}"
+    say(f"{model.title} ({model.target}): {formula.measure.title}" + (f" of one {path_of(formula)}" if part else ""))
+    closed = f"{spell(label(formula))} = {spell(formula.written)}"
     if value is not None and formula.symbols:
         closed += f" = {amount(value, formula.measure.unit)}"
     say(closed)
+    if part:
+        say(copies_line(model, formula, spell))
     missing = [name for name in formula.symbols if name not in model.known]
     if model.known:
         say("with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items()))
@@ -63,7 +96,7 @@ def command(
     concerned = find_quantity(quantity).said(formula)  # without what nothing here is counted by
     for name, choice in {**concerned, **model.component.chosen}.items():
         say(f"{name} = {choice}")
-    for line in provenance_lines(model, formula):
+    for line in provenance_lines(model, whole):
         say(line)
     say()
     _breakdown(model, formula, value)

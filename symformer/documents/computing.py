@@ -38,7 +38,7 @@ _ROLES = {  # what the inputs of an operation are called, where the field has a 
     Kind.COMBINE: ("", "w"),
 }
 _THROUGH = (Kind.ROTATE, Kind.DROPOUT, Kind.NORM, Kind.ACTIVATION, Kind.CONVOLUTION, Kind.JOIN)  # what keeps a role
-_FREE = ("h", "z", "g", "r", "f", "s", "m", "e", "l")  # for what has none
+_FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # for what has none
 _TABLES = {"tokens": "t", "positions": "i", "segments": "s", "distances": "d"}  # what a table is read at
 _NORMS = {  # by what a norm is called: whether the mean is taken off, and what is divided by
     **dict.fromkeys(("layer", "layer_cast"), (True, "std")),
@@ -48,17 +48,19 @@ _NORMS = {  # by what a norm is called: whether the mean is taken off, and what 
 }
 _THIS = Name("n")
 _BEFORE = Sum((_THIS, Minus(Number(1))))
-_STACKS = ("x", "z", "g")  # what layers give one another
+_STACKS = ("x", "z", "g", "j")  # what layers give one another
 _FUNCTIONS = {"gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ"}
 
 
-_APART = (
+_APART: tuple[tuple[Kind, ...], ...] = (  # whose results have lines of their own, where lines are long; at last all
     (),
     (Kind.MIX,),
     (Kind.MIX, Kind.SCAN, Kind.JOIN),
-    (Kind.MIX, Kind.JOIN, Kind.SCAN, Kind.MULTIPLY, Kind.LINEAR),
+    (Kind.MIX, Kind.SCAN, Kind.JOIN, Kind.MULTIPLY, Kind.LINEAR),
+    (Kind.MIX, Kind.SCAN, Kind.JOIN, Kind.MULTIPLY, Kind.LINEAR, Kind.OBSERVED),
+    tuple(Kind),
 )
-_LONG = 72  # characters of a line that is read at a glance
+_LONG = 68  # characters of a line that is read at a glance
 
 
 def computed(scope: Scope) -> list[Assignment]:
@@ -175,7 +177,9 @@ class _Computing:
         for x in _read(scope):
             if _root(x) is not _root(inner):
                 others.append(self._beside(x))
-        letter = next(each for each in _STACKS if all(each != name.letter for name in self.named.values()))
+        letter = next((each for each in _STACKS if all(each != name.letter for name in self.named.values())), "")
+        if not letter:
+            raise _UnknownError
         self.found.append(Assignment(Name(letter, index=Number(0)), self._shown(before), _shape(before)))
         layer = Applied(scope.name.removesuffix(".*"), (Name(letter, index=_BEFORE), *others))
         self.found.append(Assignment(Name(letter, index=_THIS), layer, _shape(after), scope.count))
@@ -197,7 +201,9 @@ class _Computing:
         uses = self.uses.get(id(x), [])
         if not uses or (isinstance(item, Entry) and item.kind in (Kind.PARAMETER, Kind.LOOKUP, Kind.POSITIONS)):
             return False
-        if len(uses) > 1 or self._pieces(x) or (isinstance(item, Entry) and item.kind in self.apart):
+        if len(uses) > 1 or self._pieces(x):
+            return True
+        if (item.kind if isinstance(item, Entry) else Kind.OBSERVED) in self.apart:  # of a part, where all have one
             return True
         reader = uses[0][0]
         if isinstance(reader, Entry) and reader.kind is Kind.NORM:  # which reads it twice
@@ -252,7 +258,8 @@ class _Computing:
         if wanted:
             free = [Name(wanted), *(Name(wanted, index=Number(number)) for number in range(1, 99))]
             return next(name for name in free[partly:] if (wanted, name.index) not in taken)
-        return next(Name(letter) for letter in _FREE if all(letter != other for other, _ in taken))
+        letters = (letter for letter in _FREE if all(letter != other for other, _ in taken))
+        return next((Name(letter) for letter in letters), None) or self._fresh(_FREE[0])
 
     # -- what an operation computes ----------------------------------------------------------------------------------
 

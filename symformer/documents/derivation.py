@@ -440,7 +440,10 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
         other = variant(model, options)
         if other.component == model.component:
             continue
-        sibling = other.formula(formula.measure.name, **formula.conventions)
+        try:
+            sibling = other.formula(formula.measure.name, **formula.conventions)
+        except RuleError:  # what this variant is refused for says nothing of the model asked about
+            continue
         spelt = ", ".join(f"{name}={value}" for name, value in other.component.chosen.items()) or "the usual form"
         example = _with_sizes(other, sibling, shown)
         amount = [f"{sibling.value(_asked(sibling, example.known)):,}"] if example else []

@@ -65,11 +65,14 @@ class Line:
 
     def leaves(self, count: Expr = ONE) -> Iterator[tuple[Expr, Line]]:
         """Each entry's line with its number of copies in the whole."""
+        return ((found, line) for found, line in self.counted(count) if line.entry is not None)
+
+    def counted(self, count: Expr = ONE) -> Iterator[tuple[Expr, Line]]:
+        """This line and all below it, each with its number of copies in the whole."""
         count = count * self.count
-        if self.entry is not None:
-            yield count, self
+        yield count, self
         for line in self.lines:
-            yield from line.leaves(count)
+            yield from line.counted(count)
 
     @property
     def name(self) -> str:

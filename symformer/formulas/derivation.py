@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from sympy import Expr, Symbol, expand
 
 from ..language.errors import DerivationError
+from ..language.notation.cards import Card, Shown
 from ..language.notation.text import text
 from ..language.notation.tree import (
     Call,
@@ -76,8 +77,8 @@ class Section:
         return tuple(line.path for line in self.lines)
 
 
-@dataclass(frozen=True)
-class Derivation:
+@dataclass(frozen=True, repr=False)
+class Derivation(Shown):
     """The sections, parts before what they are part of; the last one is the whole."""
 
     sections: tuple[Section, ...]
@@ -89,6 +90,22 @@ class Derivation:
 
     def __iter__(self) -> Iterator[Section]:
         return iter(self.sections)
+
+    def __repr__(self) -> str:
+        chains = self.chains
+        labels = f" of {text(chains[-1].labels[0])}" if chains else ""
+        steps = sum(len(chain.steps) for chain in chains)
+        return f"<derivation{labels}: {len(self.sections)} sections, {steps} steps, each proved>"
+
+    @property
+    def chains(self) -> list[Chain]:
+        """The chain of every section that adds something."""
+        return [section.chain for section in self.sections if section.chain is not None]
+
+    @property
+    def card(self) -> Card:
+        """Every chain, parts before what they are part of."""
+        return Card(equations=[(chain.labels, chain.steps) for chain in self.chains])
 
 
 def derive(root: Line, measure: Measure, relations: Relations, totals: Relations) -> Derivation:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from sympy import Add, Expr, Integer, Mul, Symbol, expand, fraction, igcd
+from sympy import Add, Expr, Integer, Mul, Rational, Symbol, expand, fraction, igcd
 
 from ..language.arithmetic import parse
 from ..language.errors import SizeError, UnknownNameError
 from ..language.limits import Bound
+from ..language.notation.cards import Card, Shown
 from ..language.notation.latex import latex
 from ..language.notation.text import code, text
-from ..language.notation.tree import growth
+from ..language.notation.tree import Label, Number, growth, tree
 from ..language.sizes import Condition, Numbers, Relations, at, close, evaluate, shown, sized, whole
 from ..language.symbols import RANK, letter, symbol
-from ..ledger.facts import sizes_of
+from ..ledger.facts import ONE, sizes_of
 from .account import Line, Measure
+from .breakdown import Breakdown, Row
 from .totals import gathered, given_by
 
 if TYPE_CHECKING:
@@ -68,21 +71,8 @@ class Leading:
         return code(self.expr)
 
 
-@dataclass(frozen=True)
-class Row:
-    """One entry of the breakdown."""
-
-    path: str
-    count: Expr  # copies in the whole
-    each: Expr  # what one copy comes to, expanded
-
-    @property
-    def total(self) -> Expr:
-        return expand(self.count * self.each)
-
-
 @dataclass(frozen=True, eq=False)
-class Formula:
+class Formula(Shown):
     """What one quantity comes to for one model, in closed form.
 
     ``expr`` is the truth as it adds up, ``expanded`` the polynomial. ``repr`` is plain arithmetic over the alphabet, or
@@ -174,7 +164,7 @@ class Formula:
         return derive(self.root, self.measure, self.simplified, given_by(self.relations, self.totals))
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> Breakdown:
         """One row for each entry that counts, or that is a module of its own in torch and counts nothing."""
         found: dict[str, Row] = {}
         for count, line in self.root.leaves():
@@ -184,7 +174,7 @@ class Formula:
             if line.path in found:  # a module used twice, such as one dropout for two residuals
                 each += found[line.path].each
             found[line.path] = Row(line.path, count.xreplace(self.simplified), each)
-        return list(found.values())
+        return Breakdown(found.values(), self)
 
     def of_row(self, row: Row, numbers: Numbers) -> int | Fraction:
         """What a row comes to in all its copies."""
@@ -289,12 +279,27 @@ class Formula:
         return bool(expand(expr - self.expanded) == 0)
 
     def part(self, path: str) -> Formula:
-        """The formula of one copy of a part or of an operation: ``part("h.attn")`` is ``gpt2.params.h.attn``."""
+        """The formula of one copy of a part or of an operation: ``part("h.attn")`` is ``gpt2.params.h.attn``.
+
+        It goes by its key in an id, or as torch names it: ``h.*.attn``.
+        """
+        path = path.replace(".*", "")
         parts = {line.key: line for line in (*self.root.walk(), *self.root.parts())}
         if path not in parts:
             raise UnknownNameError("part", path, filter(None, parts))
-        line = parts[path]
+        line = replace(parts[path], count=ONE)
         return replace(self, id=f"{self.id}.{path}" if path else self.id, root=line, within=self._whole)
+
+    @property
+    def copies(self) -> Expr:
+        """How many copies of it the model has that it is a part of.
+
+        >>> import symformer as sf
+        >>> sf.architecture("gpt2").params.part("h.attn").copies
+        L
+        """
+        found = next((count for count, line in self._whole.counted() if line.key == self.root.key), ONE)
+        return expand(found.xreplace(self.simplified))
 
     @property
     def digest(self) -> str:
@@ -331,6 +336,19 @@ class Formula:
 
     def _repr_latex_(self) -> str | None:
         return f"${self.latex()}$" if self._short else None
+
+    @property
+    def card(self) -> Card | None:
+        """The equation, with its number where its sizes have some; nothing of one that fills a screen."""
+        if not self._short:
+            return None
+        known = self.source.known if self.source is not None else {}
+        steps = [tree(self.written)]
+        if self.written.free_symbols and set(self.symbols) <= known.keys():
+            with suppress(SizeError):  # a ratio to nothing
+                value = self.value()
+                steps.append(Number(value) if value == int(value) else tree(Rational(value)))
+        return Card(self.id, [((Label(self.measure.letter, self.root.name, self.written),), steps)])
 
     @cached_property
     def _short(self) -> bool:
@@ -406,15 +424,15 @@ class Ratio(Formula):
         return replace(self, id=root.id, root=root.root, within=root.within, over=below)
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> Breakdown:
         """Each operation's own ratio, where it has a denominator."""
         below = {row.path: row for row in self.over.rows}
-        rows = super().rows
-        return [
+        rows = [
             replace(row, each=lowest(row.each, below[row.path].each))
-            for row in rows
+            for row in super().rows
             if row.path in below and below[row.path].each != 0
         ]
+        return Breakdown(rows, self)
 
     def _is(self, expr: Expr) -> bool:
         (above, below), (ours, over) = expr.as_numer_denom(), self.expr.as_numer_denom()

@@ -10,8 +10,10 @@ from sympy import Expr, Integer, Symbol
 
 from ..components.base import Component
 from ..formulas.formula import Formula
-from ..language.errors import SizeError, UnknownNameError
+from ..language.errors import SizeError, SymformerError, UnknownNameError
+from ..language.notation.cards import Card, Shown, Table
 from ..language.notation.text import text
+from ..language.notation.tree import tree
 from ..language.sizes import Condition, Equals, Numbers, Relations, at, close, put_in, shown, sized, whole
 from ..language.symbols import RANK, SYMBOLS, letter, symbol
 from ..ledger.facts import Ledger, sizes_of
@@ -20,7 +22,7 @@ from .provenance import Provenance
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Model:
+class Model(Shown):
     """A component with numbers: an architecture at a preset, at a config.json, or with no numbers at all."""
 
     target: str  # what the user named: "gpt2-xl"
@@ -178,4 +180,24 @@ class Model:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}={number}" for name, number in self.known.items())
-        return f"{self.title}({sizes}): {text(self.params.written)}"
+        return f"{self.title}({sizes}): {self._stored}"
+
+    @property
+    def _stored(self) -> str:
+        """Its number of parameters for people, or how long that is; why, where it has none."""
+        try:
+            params = self.params
+        except SymformerError as error:
+            return str(error)
+        return params.text() if params.card else repr(params)
+
+    @property
+    def card(self) -> Card:
+        """Its number of parameters, and its sizes."""
+        try:
+            stored = self.params.card
+        except SymformerError:
+            stored = None
+        rows = [(tree(size), letter(size).meaning, f"{number:,}") for size, number in self.known.items()]
+        table = Table(("symbol", "meaning", "value"), rows, "llr") if rows else None
+        return Card(self.title, stored.equations if stored else (), table)

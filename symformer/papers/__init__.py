@@ -67,6 +67,7 @@ class Paper:
             "year": str(self.year),
             "eprint": self.arxiv,
             "archiveprefix": "arXiv" if self.arxiv else "",
+            "url": f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else "",
         }
         body = ",\n".join(f"  {name} = {{{escape(value)}}}" for name, value in lines.items() if value)
         return f"@{self.type}{{{self.key},\n{body}\n}}"

@@ -108,15 +108,16 @@ class Language(Format):
     def computation(self, block: Computation, row_break: str = "") -> str:
         """The rows of what a part computes: each name at the alignment point, and each shape behind its row."""
         rows = []
+        roomy = self.page.roomy(block)
         for each in block.lines:
             shape = self.math(each.shape)
             if each.times is not None:
                 shape += self.ranging(self.math(tree(each.times)))
             rows.append(f"{self.math(each.name)} &= {self.math(each.shown)}")
-            if self.page.roomy(each):
+            if roomy:
                 rows[-1] += f" && {self.quad} {shape}"
             else:
-                rows.append(f"&&& {self.quad} {shape}")
+                rows.append(f"& {self.quad} {shape}")
         return f"{row_break or self.row_break}\n".join(rows)
 
     @abstractmethod

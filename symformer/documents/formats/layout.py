@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...language.notation.text import text
-from ...language.notation.tree import Minus, Sum, Tree, sizes_of, terms_tree
+from ...language.notation.tree import Minus, Sum, Tree, sizes_of, terms_tree, tree
 from ...language.symbols import letter
-from ..blocks import Assignment, Cited, Code, Equation, Line, Math, Piece, Ref, Strong, Table
+from ..blocks import Cited, Code, Computation, Equation, Line, Math, Piece, Ref, Strong, Table
 
 FEW = 12  # rows of a table that stand on one page whatever stands before
 WRAPPED = 40  # of a cell that wraps
@@ -57,18 +57,18 @@ class Page:
         """The labels, on lines of their own where they would crowd the first row out; else on one, with that row."""
         lines: list[list[Tree]] = [[]]
         for label in equation.chain.labels:
-            if lines[-1] and sum(map(_breadth, (*lines[-1], label))) > self.width:
+            if lines[-1] and sum(map(breadth, (*lines[-1], label))) > self.width:
                 lines.append([])
             lines[-1].append(label)
-        crowded = sum(map(_breadth, lines[-1])) + _breadth(self.rows(equation)[0].shown) > self.longest
-        long = len(equation.chain.labels) > 1 or any(_breadth(each) > self.longest // 4 for each in lines[-1])
+        crowded = sum(map(breadth, lines[-1])) + breadth(self.rows(equation)[0].shown) > self.longest
+        long = len(equation.chain.labels) > 1 or any(breadth(each) > self.longest // 4 for each in lines[-1])
         return [*lines, []] if long and crowded else lines
 
     def long(self, block: Equation | Table) -> bool:
         """Whether it may go on from one page to the next: many rows, or some that wrap into many lines."""
         if isinstance(block, Equation):
             return len(self.rows(block)) > self.lines
-        lines = sum(max(-(-_width(cell) // WRAPPED) for cell in row) for row in block.rows)
+        lines = sum(max(-(-extent(cell) // WRAPPED) for cell in row) for row in block.rows)
         return len(block.rows) > FEW or lines > self.lines
 
     def columns(self, table: Table) -> str:
@@ -86,25 +86,29 @@ class Page:
 
     def beside(self, equation: Equation, row: Row) -> bool:
         """Whether the reason of a row has room behind the longest of all rows."""
-        labels = max((sum(map(_breadth, line)) for line in self.labels(equation)), default=0)
-        longest = max(_breadth(each.shown) for each in self.rows(equation))
-        return labels + longest + _width(row.reason) <= self.width
+        labels = max((sum(map(breadth, line)) for line in self.labels(equation)), default=0)
+        longest = max(breadth(each.shown) for each in self.rows(equation))
+        return labels + longest + extent(row.reason) <= self.width
 
-    def roomy(self, line: Assignment) -> bool:
-        """Whether the shape of what is computed has room behind its line."""
-        return sum(map(_breadth, (line.name, line.shown, line.shape))) + 6 <= self.width
+    def roomy(self, block: Computation) -> bool:
+        """Whether the shapes of what is computed have room behind the lines."""
+        named = max(breadth(line.name) for line in block.lines)
+        shown = max(breadth(line.shown) for line in block.lines)
+        often = [10 + breadth(tree(line.times)) if line.times is not None else 0 for line in block.lines]
+        shapes = max(breadth(line.shape) + more for line, more in zip(block.lines, often, strict=True))
+        return named + shown + shapes + 6 <= self.width
 
     def _fits(self, step: Tree) -> bool:
-        return all(_breadth(piece) <= self.longest for piece in self._pieces(step))
+        return all(breadth(piece) <= self.longest for piece in self._pieces(step))
 
     def _pieces(self, shown: Tree) -> list[Tree]:
         """A long sum in pieces that each fit a line."""
-        if not isinstance(shown, Sum) or _breadth(shown) <= self.width:
+        if not isinstance(shown, Sum) or breadth(shown) <= self.width:
             return [shown]
         pieces: list[list[Tree]] = [[]]
         width = 0
         for term in shown.terms:
-            length = _breadth(term) + 3
+            length = breadth(term) + 3
             if pieces[-1] and width + length > self.width:
                 pieces.append([])
                 width = 0
@@ -123,7 +127,7 @@ def tall(table: Table) -> bool:
 
 
 def _longest(table: Table) -> list[int]:
-    return [max(map(_width, column)) for column in zip(*(table.rows or [table.head]), strict=True)]
+    return [max(map(extent, column)) for column in zip(*(table.rows or [table.head]), strict=True)]
 
 
 def _carried(piece: Tree) -> tuple[str, Tree]:
@@ -134,7 +138,7 @@ def _carried(piece: Tree) -> tuple[str, Tree]:
     return "-", terms_tree([first.operand, *others])
 
 
-def _breadth(shown: Tree) -> int:
+def breadth(shown: Tree) -> int:
     """The room of mathematics in characters of prose: capitals are wide, subscripts small, and no dot is printed but
     beside a size that goes by a whole name, which is as wide as it is long.
     """
@@ -150,7 +154,7 @@ def _breadth(shown: Tree) -> int:
     return len(spelt) - spelt.count("·") + dots + (3 * capitals - digits - 5 * small) // 10
 
 
-def _width(line: Sequence[Piece]) -> int:
+def extent(line: Sequence[Piece]) -> int:
     return sum(map(_length, line))
 
 
@@ -160,7 +164,7 @@ def _length(piece: Piece) -> int:
         case str():
             return len(piece)
         case Math(shown):
-            return _breadth(shown)
+            return breadth(shown)
         case Cited() | Ref():
             return len("[1]")
         case Code(words) | Strong(words):

@@ -1,0 +1,205 @@
+r"""A fragment of LaTeX: a derivation for \input into a paper, which has the preamble and the bibliography."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...language.errors import DocumentError
+from ...language.notation.tree import Tree, tree
+from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, References, Table, lines
+from .column import ROOM, TYPES, Fit, across, chunks, filled, fit, latex, pieces, runs, split
+from .language import printable
+from .tex import Latex
+
+_LETTERS = frozenset("ßæÆœŒøØåÅłŁıđ–—‘’“”…§¶©·×÷±°µ")  # of LaTeX's own, beside letters with an accent
+_ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327\u0328")
+_BREAK = r"\allowbreak{}"
+LABELS = 8  # of what stands before the sign of equality, beyond which it stands on a line of its own
+LONG = 15  # lines of an equation, beyond which it may go on in the next column
+NAMES = 18  # characters of names in a paragraph, from which on it is not justified
+ODD = 8  # characters that an error names
+
+
+class Fragment(Latex):
+    """LaTeX without a preamble, which needs amsmath and booktabs and fits a column of a two-column article."""
+
+    template = "fragment.tex.jinja"
+
+    _SPECIAL = {
+        **Latex._SPECIAL,
+        "`": r"\textasciigrave{}",
+        "×": r"$\times$",
+        "·": r"$\cdot$",
+        "÷": r"$\div$",
+        "±": r"$\pm$",
+    }
+
+    def spell(self, document: Document) -> str:
+        """Raises DocumentError for characters that LaTeX has no letters for."""
+        body = [block for block in document.blocks if not isinstance(block, References)]
+        while body and isinstance(body[-1], Heading):  # that of the references
+            body.pop()
+        spelt = super().spell(replace(document, blocks=body))
+        odd = sorted(
+            {character for line in spelt.splitlines() if line[:1] != "%" for character in line if _odd(character)}
+        )
+        if odd:
+            named = ", ".join(f"{each} (U+{ord(each):04X})" for each in odd[:ODD]) + (", …" if odd[ODD:] else "")
+            raise DocumentError(
+                f"LaTeX by itself has no letters for {named}; write .md or .typ, or keep such characters out of names"
+            )
+        return spelt
+
+    def remark(self, text: str) -> str:
+        """Text for a comment."""
+        return printable(text)
+
+    def prose(self, text: str) -> str:
+        words = re.split(r"(\s+)", text)
+        return "".join(_BREAK.join(map(super(Fragment, self).prose, pieces(word))) for word in words)
+
+    def code(self, text: str) -> str:
+        return rf"\texttt{{{_BREAK.join(map(self.prose, runs(text)))}}}"
+
+    def math(self, shown: Tree) -> str:
+        return latex(shown)
+
+    def cited(self, key: str, number: int) -> str:
+        return rf"\cite{{{key}}}"
+
+    def ref(self, id: str, number: int) -> str:
+        return rf"\eqref{{{label(id)}}}"
+
+    def label(self, id: str) -> str:
+        """What an equation is referred to by."""
+        return label(id)
+
+    def asked(self, document: Document) -> list[str]:
+        """What `symformer cite` is asked for: the formulas that a document is about, then the papers that it cites."""
+        ids = [block.id for block in document.blocks if isinstance(block, Equation) and block.key]
+        cited = [piece.key for line in lines(document.blocks) for piece in line if isinstance(piece, Cited)]
+        return [*ids, *dict.fromkeys(cited)]
+
+    def heading(self, heading: Heading) -> str:
+        """A heading that runs in, with a full stop, and has no number."""
+        return rf"\paragraph*{{{self.line(heading.line)}.}}"
+
+    def paragraph(self, line: Line) -> str:
+        """A paragraph; ragged where long names would tear its lines apart."""
+        ragged = sum(len(piece.text) for piece in line if isinstance(piece, Code)) > NAMES
+        return self.line(line) + r"{\raggedright\par}" * ragged
+
+    def display(self, equation: Equation) -> str:
+        """A displayed equation, in the largest type in which its widest line fits."""
+        rows, widest = self._rows(equation)
+        type_ = next((type_ for type_, scale in TYPES.items() if widest * scale <= ROOM), [*TYPES][-1])
+        star = "" if equation.number else "*"
+        mark = rf"\label{{{label(equation.id)}}}" if equation.number else ""
+        if len(rows) > LONG:
+            row_break = r" \notag \\" if equation.number else r" \\"
+            broken = f"{row_break}\n".join(rows)
+            shown = f"\\begin{{align{star}}}\n{broken} {mark}\n\\end{{align{star}}}"
+        else:
+            inner = "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+            inner = rf"\boxed{{{inner}}}" if equation.key and widest < ROOM else inner
+            shown = f"\\begin{{equation{star}}}{mark}\n{inner}\n\\end{{equation{star}}}"
+        return f"{{{type_}\n{shown}\n}}" if type_ else shown
+
+    def computed(self, block: Computation) -> str:
+        """What a part computes: each line, and below it the shape of what it gives."""
+        rows: list[str] = []
+        widest = 0
+        for each in block.lines:
+            name, before = latex(each.name), across(each.name)
+            lines = filled(chunks(each.shown, ROOM - before - 3), ROOM - before - 3)
+            rows += [f"& {spelt}" if place else f"{name} &= {spelt}" for place, (spelt, _) in enumerate(lines)]
+            often, last = ("", 0)
+            if each.times is not None:
+                count = tree(each.times)
+                often, last = self.ranging(latex(count)), len(", n = 1, …, ") + across(count)
+            rows.append(rf"&\qquad {latex(each.shape)}{often}")
+            wide = [width for _, width in lines]
+            widest = max(widest, before + 3 + max(wide), before + 9 + across(each.shape) + last)
+        type_ = next((type_ for type_, scale in TYPES.items() if widest * scale <= ROOM), [*TYPES][-1])
+        inner = "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+        shown = f"\\begin{{equation*}}\n{inner}\n\\end{{equation*}}"
+        return f"{{{type_}\n{shown}\n}}" if type_ else shown
+
+    def _rows(self, equation: Equation) -> tuple[list[str], int]:
+        """The lines of an equation, and how wide the widest of them is."""
+        labels: list[tuple[str, int]] = []
+        for each in equation.chain.labels:
+            spelt, width = latex(each), across(each)
+            if labels and labels[-1][1] + 3 + width <= ROOM:
+                labels[-1] = (f"{labels[-1][0]} = {spelt}", labels[-1][1] + 3 + width)
+            else:
+                labels.append((spelt, width))
+        alone = len(labels) > 1 or any(width > LABELS for _, width in labels)
+        before = 0 if alone or not labels else labels[0][1]
+        rows = [f"& {'= ' * bool(place)}{spelt}" for place, (spelt, _) in enumerate(labels)] if alone else []
+        widths = [width + 3 * bool(place) for place, (_, width) in enumerate(labels)] if alone else [0]
+        for step, why in zip(
+            equation.chain.steps, [*equation.reasons, *[()] * len(equation.chain.steps)], strict=False
+        ):
+            room = ROOM - before - 3
+            lines = filled(chunks(step, room), room)
+            rows += [f"&= {spelt}" if not place else f"&{spelt}" for place, (spelt, _) in enumerate(lines)]
+            widths += [before + 3 + width for _, width in lines]
+            if why:
+                rows.append(rf"&\quad \parbox{{.8\linewidth}}{{\raggedright\footnotesize {self.line(why)}}}")
+        if labels and not alone:
+            rows[0] = f"{labels[0][0]} {rows[0]}"
+        return rows, max(widths)
+
+    def table(self, table: Table) -> str:
+        """A table that has the width of the column at most, as several where it is long."""
+        found = fit(table)
+        if found is None:
+            return self._listed(table)
+        return "\n".join(self._tabular(each, found) for each in split(table, found))
+
+    def _tabular(self, table: Table, found: Fit) -> str:
+        kinds = zip(table.align.replace("w", "l"), found.shares, strict=True)
+        columns = "".join(rf"p{{{share:.3f}\linewidth}}" if share else kind for kind, share in kinds)
+        body = [self._row(row, found) for row in table.rows]
+        if table.total:
+            body.insert(len(body) - 1, r"\midrule")
+        head = [rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"\toprule", self._row(table.head, found), r"\midrule"]
+        end = [r"\bottomrule", r"\end{tabular}\par\medskip}"]
+        return "\n".join([rf"{{\medskip\centering{found.type}\setlength{{\tabcolsep}}{{2.5pt}}%", *head, *body, *end])
+
+    def _row(self, row: Sequence[Line], found: Fit) -> str:
+        cells = zip(map(self.line, row), found.shares, strict=True)
+        return " & ".join(rf"\raggedright {cell}" if share else cell for cell, share in cells) + r" \tabularnewline"
+
+    def _listed(self, table: Table) -> str:
+        """A table that no type is small enough for: each row as a paragraph, with what its columns are called."""
+        head = [self.line(cell) for cell in table.head]
+        rows = []
+        for first, *others in table.rows:
+            cells = [f"{name}: {self.line(cell)}" for name, cell in zip(head[1:], others, strict=True) if cell]
+            rows.append(rf"\noindent {self.line(first)}. " + "; ".join(cells) + r"\par")
+        return "\n".join([r"{\smallskip\footnotesize\raggedright", *rows, "}"])
+
+
+def label(id: str) -> str:
+    """What an equation is referred to by: ``eq:`` and its id, what LaTeX does not take in a label spelt by number.
+
+    >>> label("gpt2.params.h.ln_1"), label("a.params.x%y")
+    ('eq:gpt2.params.h.ln_1', 'eq:a.params.x+25y')
+    """
+    return "eq:" + "".join(
+        each if each.isascii() and (each.isalnum() or each in ".:_*/-") else f"+{ord(each):X}" for each in id
+    )
+
+
+def _odd(character: str) -> bool:
+    """Whether LaTeX by itself has no letter for a character."""
+    base, *marks = list(unicodedata.normalize("NFD", character))
+    return not (character in _LETTERS or (base.isascii() and len(marks) < 2 and _ACCENTS.issuperset(marks)))
+
+
+FORMAT = Fragment()

@@ -1,0 +1,194 @@
+r"""A model's formulas and numbers as LaTeX macros: \GptTwoParams, its value, and the same of every part."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Final
+
+from ..formulas.formula import Formula
+from ..language.errors import DocumentError
+from ..language.target import Kind, parse
+from ..models.model import Model
+from ..quantities import quantity as find_quantity
+from .formats.language import printable
+from .subject import name_of
+
+MARK: Final = "% symformer-macros "
+_WORDS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+_DIGITS = {str(digit): word for digit, word in enumerate(_WORDS)}
+_ENDS = ("Value", "Raw", "SI")  # what the numbers of a formula are called by, behind its own name
+_HELP = r"""% \NAME is a formula, \NAMEValue its number with digits grouped, \NAMERaw the bare digits, \NAMESI the same
+% through siunitx where that is loaded. \symformer[OPTION=VALUE,SIZE=VALUE]{ID}{NUMBER} prints NUMBER.
+% `symformer audit PAPER.tex` holds them all to what the formulas give.
+\providecommand{\symformer}[3][]{#3}"""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a file of macros is made from: enough to make it again."""
+
+    version: str
+    target: str
+    quantities: tuple[str, ...]
+    options: Mapping[str, str]
+    sizes: tuple[str, ...]
+
+    def line(self) -> str:
+        """As the first line of a file has it: a comment, in plain ASCII."""
+        return MARK + json.dumps(asdict(self))
+
+    @classmethod
+    def for_file(
+        cls,
+        version: str,
+        model: Model,
+        quantities: Sequence[str],
+        options: Mapping[str, str],
+        sizes: Sequence[str],
+        file: str,
+    ) -> Asked:
+        """What a file is made from: a config.json by its way from there, a model on the Hub at the commit read."""
+        target = parse(model.target)
+        text = target.text
+        if target.kind is Kind.CONFIG and text != "-":
+            folder = os.path.dirname(file) if file != "-" else ""
+            text = f"./{os.path.relpath(text, folder or os.curdir)}".replace(os.sep, "/").replace("./../", "../")
+        elif target.kind is Kind.HUB and model.provenance.commit:
+            text = f"{target.name}@{model.provenance.commit}"
+        return cls(version, text, tuple(quantities), dict(options), tuple(sizes))
+
+    @classmethod
+    def of(cls, line: str) -> Asked:
+        """What a first line says. Raises DocumentError for one that none of our files has."""
+        try:
+            said = json.loads(line.removeprefix(MARK))
+            found = cls(
+                said["version"], said["target"], tuple(said["quantities"]), dict(said["options"]), tuple(said["sizes"])
+            )
+        except (ValueError, KeyError, TypeError, RecursionError):
+            found = cls("", "", (), {}, ())
+        words = (found.version, found.target, *found.quantities, *found.options, *found.options.values(), *found.sizes)
+        if not found.target or not found.quantities or not all(isinstance(word, str) for word in words):
+            raise DocumentError("its line of symformer-macros is damaged; write the file again with derive --macros")
+        return found
+
+
+@dataclass(frozen=True)
+class Macro:
+    """One macro: its name without the backslash, what it stands for, and the id of its formula."""
+
+    name: str
+    body: str
+    id: str
+
+
+def formulas_of(model: Model, quantities: Sequence[str], conventions: Mapping[str, str]) -> list[Formula]:
+    """The formulas of some quantities, each under those of the conventions that it knows. Raises SymformerError."""
+    found = []
+    for name in quantities:
+        known = find_quantity(name).choices
+        found.append(model.formula(name, **{key: value for key, value in conventions.items() if key in known}))
+    model.asked_by(found)
+    return found
+
+
+def spelt(model: Model, formulas: Sequence[Formula], asked: Asked) -> bytes:
+    """The file: what it is made from, then every macro under the id that it has."""
+    lines = [asked.line(), f"% Written by symformer {asked.version}.", _HELP]
+    before = ""
+    for macro in macros(model, formulas):
+        if macro.id != before:
+            lines += ["", f"% {printable(macro.id)}"]
+            before = macro.id
+        lines.append(rf"\newcommand{{\{macro.name}}}{{{macro.body}}}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def macros(model: Model, formulas: Sequence[Formula]) -> Iterator[Macro]:
+    """Every macro of a model: the formulas, then of each those of one copy of its parts and operations."""
+    taken: set[str] = set()
+    for formula in formulas:
+        stem = named(_stem(model.target)) + named(formula.measure.name)
+        parts = {key: formula.part(key) for key in dict.fromkeys(line.key for line in formula.root.walk())}
+        for key, part in parts.items():
+            above = parts.get(key.rpartition(".")[0])
+            alone = part.root.entry is not None and above is not None and above.expr == part.expr
+            if key and (part.expr == 0 or alone):  # what an operation alone in its part comes to, that says
+                continue
+            name = _free(stem + named(key), taken)
+            id = ".".join(filter(None, (name_of(model.target), formula.measure.name, key)))
+            bodies = {"": rf"\ensuremath{{{part.latex()}}}", **numbers(part, model, name)}
+            taken |= {name + end for end in ("", *_ENDS)}
+            yield from (Macro(name + end, body, id) for end, body in bodies.items())
+
+
+def numbers(formula: Formula, model: Model, name: str) -> dict[str, str]:
+    """The number of a formula in each form, by the end of its macro; none where a size has no number."""
+    value = number(formula, model)
+    if value is None:
+        return {}
+    raw = str(value)
+    forms = {"Value": grouped(value), "Raw": raw}
+    if isinstance(value, int):
+        forms["SI"] = rf"\ifdefined\num\num{{{raw}}}\else\{name}Value\fi"
+    return forms
+
+
+def number(formula: Formula, model: Model) -> int | Fraction | None:
+    """What a formula comes to at the sizes of its model, exactly; None where one has no number."""
+    if not set(formula.symbols) <= model.known.keys():
+        return None
+    value: int | Fraction = formula.value()
+    return int(value) if value == int(value) else value
+
+
+def grouped(value: int | Fraction) -> str:
+    """A number with its digits grouped, as text and mathematics print it alike.
+
+    >>> grouped(124439808), grouped(Fraction(1000, 3))
+    ('124{,}439{,}808', '1{,}000/3')
+    """
+    shown = f"{value:,}" if isinstance(value, int) else f"{value.numerator:,}/{value.denominator:,}"
+    return shown.replace(",", "{,}")
+
+
+def named(text: str) -> str:
+    """A name in letters alone: digits, a point between them, and letters that LaTeX has not, are spelt.
+
+    >>> named("gpt2-xl"), named("llama-3.1-8b"), named("h.ln_1"), named("模")
+    ('GptTwoXl', 'LlamaThreePointOneEightB', 'HLnOne', 'USixATwoOne')
+    """
+    found, starts = "", True
+    for place, each in enumerate(text):
+        if each.isascii() and each.isalpha():
+            found += each.upper() if starts else each
+            starts = False
+            continue
+        starts = True
+        if each in _DIGITS:
+            found += _DIGITS[each]
+        elif each == "." and {text[place - 1 : place], text[place + 1 : place + 2]} <= _DIGITS.keys():
+            found += "Point"
+        elif not each.isascii():
+            found += "U" + "".join(_DIGITS.get(digit, digit) for digit in f"{ord(each):X}")
+    return found
+
+
+def _stem(target: str) -> str:
+    """What of a target's name the names of its macros begin with: of a config.json, the folder that it lies in."""
+    kind = parse(target)
+    if kind.kind is Kind.CONFIG:
+        return name_of(target).removesuffix(".json").removesuffix("/config") or "config"
+    return target if kind.kind is Kind.HF else kind.name if kind.kind is not Kind.FACTORY else target
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A name that none of those taken is, nor any of its numbers'; the same for the same model every time."""
+    name = name + "Part" if name.endswith(_ENDS) else name
+    while any(name + end in taken for end in ("", *_ENDS)):
+        name += "Alt"
+    return name

@@ -1,0 +1,67 @@
+"""A breakdown: the rows of a formula, as a list that shows itself as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sympy import Expr, expand
+
+from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.text import number, percent, text
+from ..language.notation.tree import tree
+
+if TYPE_CHECKING:
+    from .formula import Formula
+
+MOST = 40  # rows in plain text
+
+
+@dataclass(frozen=True)
+class Row:
+    """One entry of the breakdown."""
+
+    path: str
+    count: Expr  # copies in the whole
+    each: Expr  # what one copy comes to, expanded
+
+    @property
+    def total(self) -> Expr:
+        return expand(self.count * self.each)
+
+
+class Breakdown(list[Row], Shown):
+    """The rows of a formula, with the number and the share of each where its sizes have numbers."""
+
+    def __init__(self, rows: Iterable[Row], formula: Formula) -> None:
+        super().__init__(rows)
+        self.formula = formula
+
+    def __repr__(self) -> str:
+        lines = [f"{row.path}: {text(row.count)} x ({text(row.each)})" for row in self[:MOST]]
+        more = [f"and {len(self) - MOST} more rows"] if len(self) > MOST else []
+        return "\n".join([f"<{self.formula.id}, {len(self)} rows>", *lines, *more])
+
+    @property
+    def card(self) -> Card:
+        """A table of the rows."""
+        formula = self.formula
+        known = formula.source.known if formula.source is not None else {}
+        whole = formula.value() if known and set(formula.symbols) <= known.keys() else None
+        shares = whole is not None and formula.additive
+        head: list[Cell] = ["row", "copies", "each"]
+        head += [formula.measure.unit] * (whole is not None) + ["share"] * shares
+        rows: list[list[Cell]] = []
+        for row in self:
+            cells: list[Cell] = [Name(row.path), tree(row.count), tree(row.each)]
+            if whole is not None:
+                amount = formula.of_row(row, known)
+                cells.append(number(amount))
+                cells += [percent(Fraction(amount) / whole if whole else Fraction(0))] if shares else []
+            rows.append(cells)
+        if shares and whole is not None:
+            rows.append(["total", "", "", number(whole), percent(Fraction(1))])
+        align = "lrl" + "r" * (len(head) - 3)
+        return Card(f"{formula.id}, row by row", table=Table(head, rows, align, total=shares))

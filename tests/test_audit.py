@@ -1,0 +1,238 @@
+"""An audit finds what differs, where it stands, and passes nothing that it did not hold to a formula."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from symformer.commands.cli import cli
+from symformer.documents.macros import MARK, Asked
+from symformer.documents.manuscript import read
+from symformer.language.errors import DocumentError
+
+# 124,439,808 is what transformers prints of gpt2; 163,037,184 with a head of its own, 50,257 * 768 = 38,597,376 more.
+RIGHT, UNTIED = "124{,}439{,}808", r"163\,037\,184"
+PAPER = r"""\documentclass{article}
+\input{parts/macros}
+\begin{document}
+It has \GptTwoParamsValue{} parameters, \symformer{gpt2.params}{124{,}439{,}808};
+\symformer[tied=false]{gpt2.params}{163\,037\,184}, \symformer{gpt2.params.h.ln\_1}{1536}
+\end{document}
+"""
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments), prog_name="symformer")
+
+
+def audited(paper: str, *options: str) -> Result:
+    Path("paper.tex").write_text(paper, "utf-8")
+    return run("audit", "paper.tex", *options)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "paper").mkdir()
+    monkeypatch.chdir(tmp_path / "paper")
+    Path("parts").mkdir()
+    assert run("derive", "gpt2", "-o", "parts/macros.tex", "--macros").exit_code == 0
+    return tmp_path
+
+
+def test_a_paper_that_is_right_passes() -> None:
+    result = audited(PAPER)
+    assert (result.exit_code, result.stderr) == (0, "")
+    defined = Path("parts/macros.tex").read_text().count(r"\newcommand")
+    assert defined > 40
+    assert result.stdout == f"{defined + 3} checked in 2 files, all of them right\n"
+
+
+def test_one_wrong_digit_is_found_where_it_stands() -> None:
+    result = audited(PAPER.replace(RIGHT, "124{,}439{,}809").replace(UNTIED, "163037185"))
+    assert result.exit_code == 1
+    assert "paper.tex:4: gpt2.params is 124{,}439{,}809, and would be 124,439,808\n" in result.stdout
+    assert "paper.tex:5: gpt2.params is 163037185, and would be 163,037,184\n" in result.stdout
+    assert result.stdout.endswith("2 differ\n")
+    facts = json.loads(audited(PAPER.replace(RIGHT, "7"), "--json").stdout)
+    assert facts["differs"] == [
+        {"file": "paper.tex", "line": 4, "what": "gpt2.params", "found": "7", "right": "124,439,808"}
+    ]
+    assert facts["files"] == ["paper.tex", "parts/macros.tex"]
+    assert facts["unread"] == []
+
+
+def test_a_macro_that_was_changed_is_found() -> None:
+    macros = Path("parts/macros.tex")
+    text = macros.read_text()
+    line = 1 + text[: text.index(r"\newcommand{\GptTwoParamsHAttn}")].count("\n")
+    macros.write_text(text.replace("{4 E^{2} + 4 E}", "{4 E^{2} + 3 E}"))
+    result = audited(PAPER)
+    assert result.exit_code == 1
+    assert (
+        rf"parts/macros.tex:{line}: \GptTwoParamsHAttn is \ensuremath{{4 E^{{2}} + 3 E}}, and would be" in result.stdout
+    )
+    assert "(gpt2.params.h.attn)" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "redefined",
+    [
+        r"\renewcommand{\GptTwoParamsValue}{1}",
+        r"\renewcommand*\GptTwoParamsValue{1}",
+        r"\def\GptTwoParamsValue{1}",
+        r"\gdef\GptTwoParamsValue #1{1}",
+        r"\let\GptTwoParamsValue\relax",
+        r"\newcommand{\GptTwoParamsValue}%" + "\n" + "{124{,}439{,}80}",
+        r"\DeclareRobustCommand{\GptTwoParamsValue}[1]{124{,}439{,}808 #1}",
+    ],
+)
+def test_a_macro_that_is_defined_again_elsewhere_is_found(redefined: str) -> None:
+    result = audited(PAPER.replace(r"\begin{document}", redefined + "\n\\begin{document}"))
+    assert result.exit_code == 1
+    assert r"paper.tex:3: \GptTwoParamsValue is " in result.stdout
+    assert "1 differ\n" in result.stdout
+
+
+def test_macros_that_were_pasted_are_held_too() -> None:
+    text = Path("parts/macros.tex").read_text()
+    pasted = PAPER.replace(r"\input{parts/macros}", text)
+    assert audited(pasted).exit_code == 0
+    assert audited(pasted.replace("38{,}597{,}376", "38{,}597{,}375")).exit_code == 1
+    assert audited(pasted.replace("GptTwoParamsWte}", "GptTwoParamsWtf}")).exit_code == 1
+
+
+def test_comments_and_verbatim_are_no_part_of_a_paper() -> None:
+    beside = r"""
+% \symformer{gpt2.params}{1}
+\% \symformer{gpt2.params}{124439808} \\% \symformer{gpt2.params}{2}
+\begin{verbatim}
+\symformer{gpt2.params}{3}
+\end{verbatim}
+\verb|\symformer{gpt2.params}{4}| \begin{comment} \symformer{gpt2.params}{5} \end{comment}
+\begin{lstlisting}[language=TeX]
+\symformer{gpt2.params}{6} % \input{nowhere}
+\end{lstlisting}
+\end{document}
+\symformer{gpt2.params}{7}
+"""
+    result = audited(PAPER.replace(r"\end{document}", "") + beside)
+    assert (result.exit_code, result.stderr) == (0, "")
+    Path("paper.tex").write_text(r"\symformer{gpt2.params}{124439808}")
+    assert "1 checked in 1 file, all of them right" in run("audit", "paper.tex").stdout
+
+
+@pytest.mark.parametrize(
+    ("number", "right"),
+    [
+        (r"124{,}439{,}808", True),
+        (r"$124\,439\,808$", True),
+        (r"\num{124439808}", True),
+        ("124~439~808", True),
+        (r"\GptTwoParamsValue", True),
+        (r"\GptTwoParamsSI{}", True),
+        ("124.4M", False),
+        (r"1.24 \times 10^8", False),
+        ("", False),
+        ("124439808/0", False),
+        ("١٢٤٤٣٩٨٠٨", False),
+        (r"\GptTwoParamsWteValue", False),
+        ("9" * 5_000, False),
+    ],
+)
+def test_how_a_number_may_be_written(number: str, right: bool) -> None:
+    result = audited(PAPER.replace(RIGHT, number))
+    assert result.exit_code == (0 if right else 1), result.output[:300]
+
+
+def test_what_holds_nothing_does_not_pass() -> None:
+    for paper in ("", "A paper.", "% \\symformer{gpt2.params}{1}", "\\newcommand{\\GptTwoParamsValue}{1}"):
+        result = audited(paper)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "has nothing to check" in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("added", "words"),
+    [
+        (r"\input{../outside}", "leads out of the paper's folder"),
+        (r"\input /etc/hostname ", "leads out of the paper's folder"),
+        (r"\include{link}", "leads out of the paper's folder"),
+        (r"\input{nowhere}", "is not there in the paper's folder"),
+        (r"\input{\jobname-x}", "has a macro in its name"),
+        (r"\symformer{gpt3.params}{1}", "unknown formula 'gpt3.params'"),
+        (r"\symformer{gpt2.params.h.atn}{1}", "unknown part 'h.atn'"),
+        (r"\symformer{gpt2.parms}{1}", "unknown quantity 'parms'"),
+        (r"\symformer{llama.params}{1}", "no number for"),
+        (r"\symformer[attention]{gpt2.params}{1}", "not of the form KEY=VALUE"),
+        (r"\symformer{os:system.params}{1}", "unknown formula 'os:system.params'"),
+        (r"\symformer{gpt2.params.#1}{1}", "unknown part '#1'"),
+    ],
+)
+def test_what_cannot_be_read_is_said(folder: Path, added: str, words: str) -> None:
+    (folder / "outside.tex").write_text(r"\symformer{gpt2.params}{1}")
+    Path("link.tex").symlink_to(folder / "outside.tex")
+    result = audited(PAPER.replace(r"\end{document}", added + "\n\\end{document}"))
+    assert result.exit_code == 2
+    assert result.stderr.startswith("paper.tex:6: ")
+    assert words in result.stderr
+    assert "all of them right" in result.stdout
+
+
+def test_no_code_is_run_for_a_paper(folder: Path) -> None:
+    Path("evil.py").write_text("open('ran', 'w').close()\ndef build(E): pass\n")
+    header = Asked("1", "evil:build", ("params",), {}, ("E=3",)).line()
+    result = audited(f"{header}\n\\newcommand{{\\X}}{{1}}\n")
+    assert result.exit_code == 2
+    assert "whose code an audit does not run" in result.stderr
+    assert not Path("ran").exists()
+    for damaged in (MARK + "{", MARK + "[]", MARK + '{"target": 3}', MARK + "[" * 100_000):
+        result = audited(damaged + "\n")
+        assert result.exit_code == 2
+        assert "is damaged" in result.stderr
+
+
+def test_files_go_round_and_may_be_odd(folder: Path) -> None:
+    Path("a.tex").write_text(r"\input{b}\symformer{gpt2.params}{124439808}")
+    Path("b.tex").write_bytes(b"\xff\xfe\\input{a.tex}\r\n\\symformer{gpt2.params}{1}")
+    result = run("audit", "a.tex")
+    assert result.exit_code == 1
+    assert "b.tex:2: gpt2.params is 1," in result.stdout
+    assert "2 checked in 2 files" in result.stdout
+    os.mkfifo("pipe.tex")
+    for name in ("pipe.tex", "parts", "none.tex", "x" * 300, "a\0b"):
+        with pytest.raises(DocumentError):
+            read(name)
+    assert run("audit", "none.tex").exit_code == 2
+
+
+def test_options_are_those_of_the_macros() -> None:
+    given = ("--option", "attention=causal", "--set", "B=1", "--set", "S=4")
+    assert run("derive", "gpt2", "-q", "flops", *given, "-o", "f.tex", "--macros").exit_code == 0
+    # causal: of 4x4 pairs 10 count. 24BSLE^2 + 2B*2*10*LE + 2BSVE: 96*12*589,824 + 40*12*768 + 8*50,257*768
+    causal = 96 * 12 * 768**2 + 40 * 12 * 768 + 8 * 50_257 * 768
+    assert audited(rf"\input f \symformer{{gpt2.flops}}{{{causal}}}").exit_code == 0
+    full = causal + 24 * 12 * 768  # all 16 pairs
+    own = rf"\symformer[B=1,S=4]{{gpt2.flops}}{{{full}}}"
+    assert audited(rf"\input f {own} \symformer{{gpt2.flops}}{{{causal}}}").exit_code == 0
+    assert audited(rf"\input f \symformer{{gpt2.flops}}{{{full}}}").exit_code == 1
+
+
+def test_a_config_is_found_from_where_the_macros_lie(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = {"model_type": "gpt2", "n_embd": 8, "n_layer": 2, "n_head": 2, "vocab_size": 11, "n_positions": 7}
+    (folder / "tiny").mkdir()
+    (folder / "tiny/config.json").write_text(json.dumps(config))
+    monkeypatch.chdir(folder)
+    assert run("derive", "tiny/config.json", "-o", "paper/parts/tiny.tex", "--macros").exit_code == 0
+    text = Path("paper/parts/tiny.tex").read_text()
+    assert str(folder) not in text
+    assert r"\newcommand{\TinyParamsRaw}{1904}" in text  # 12*2*64 + 13*2*8 + 11*8 + 7*8 + 2*8
+    Path("paper/main.tex").write_text(r"\input{parts/tiny}\symformer{../tiny/config.json.params}{1904}")
+    result = run("audit", "paper/main.tex")
+    assert (result.exit_code, result.stderr) == (0, "")
+    (folder / "tiny/config.json").write_text(json.dumps({**config, "n_layer": 3}))
+    assert run("audit", "paper/main.tex").exit_code == 1
