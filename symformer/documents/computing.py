@@ -60,6 +60,7 @@ _APART: tuple[tuple[Kind, ...], ...] = (  # whose results have lines of their ow
     (Kind.MIX, Kind.SCAN, Kind.JOIN, Kind.MULTIPLY, Kind.LINEAR, Kind.OBSERVED),
     tuple(Kind),
 )
+_NAME = 32  # characters of a part's name
 _LONG = 68  # characters of a line that is read at a glance
 
 
@@ -181,7 +182,7 @@ class _Computing:
         if not letter:
             raise _UnknownError
         self.found.append(Assignment(Name(letter, index=Number(0)), self._shown(before), _shape(before)))
-        layer = Applied(scope.name.removesuffix(".*"), (Name(letter, index=_BEFORE), *others))
+        layer = Applied(self._name(scope), (Name(letter, index=_BEFORE), *others))
         self.found.append(Assignment(Name(letter, index=_THIS), layer, _shape(after), scope.count))
         self.named[id(_root(after))] = Name(letter, index=tree(scope.count))
 
@@ -295,11 +296,20 @@ class _Computing:
         return "x" if "x" not in taken else "m"
 
     def _part(self, scope: Scope) -> Tree:
-        called = scope.name.removesuffix(".*")
         read = _read(scope)
         if scope.loop:
             raise _UnknownError
-        return Applied(called, tuple(self._shown(x) for x in read))
+        return Applied(self._name(scope), tuple(self._shown(x) for x in read))
+
+    def _name(self, scope: Scope) -> str:
+        """What a part is called here: by its last word where no other has that; and no longer than a line can hold."""
+        name = scope.name.removesuffix(".*")
+        words = name.split(".")
+        first, last = words[0], words[-1]
+        others = [item.name.removesuffix(".*") for item in self.items if isinstance(item, Scope) and item is not scope]
+        if all(other.rpartition(".")[2] != last for other in others):
+            return last
+        return f"{first}…{last}" if len(name) > _NAME and len(words) > 2 else name
 
     def _entry(self, entry: Entry) -> Tree:
         kind = entry.kind

@@ -18,7 +18,7 @@ _LETTERS = {
 
 
 def _upright(word: str) -> str:
-    return word.replace("_", r"\_").replace(" ", r"\ ")
+    return word.replace("_", r"\_").replace(" ", r"\ ").replace("…", r"\ldots ")
 
 
 class LatexEmitter(Emitter):
