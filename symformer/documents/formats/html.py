@@ -25,7 +25,7 @@ from .tex import FORMAT as LATEX
 
 NARROW, WIDE = 24, 44  # characters of what is explained that stand beside a line, on any screen and on a wide one
 FEW = 14  # characters of a cell that need no room of their own
-PHONE = 34  # characters of mathematics that fit the narrowest screen
+PHONE = 26  # characters of mathematics that fit the narrowest screen
 
 
 class Screen(Page):
@@ -87,13 +87,18 @@ class HTML(Language):
 
     def room(self, equation: Equation) -> str:
         """Where what is explained stands: beside the lines on any screen, on a wide one, or above them."""
-        breadth = sum(len(text(label)) + 3 for label in equation.chain.labels)
+        breadth = self._breadth(equation)
         return "beside" if breadth <= NARROW else "near" if breadth <= WIDE else "above"
 
+    def _breadth(self, equation: Equation) -> int:
+        return sum(len(text(label)) + 3 for label in equation.chain.labels)
+
     def scrolls(self, equation: Equation) -> bool:
-        """Whether some piece is wider than the narrowest screen, so that a keyboard has to reach it."""
-        rows = self.page.rows(equation)
-        return any(len(piece.alternative) > PHONE for row in rows for piece in pieces(row.shown))
+        """Whether some line may be wider than the narrowest screen, so that a keyboard has to reach it."""
+        before = self._breadth(equation) if self.room(equation) == "beside" else 0
+        made = [pieces(label) for label in equation.chain.labels]
+        made += [pieces(row.shown) for row in self.page.rows(equation)]
+        return before + max(len(piece.alternative) for several in made for piece in several) > PHONE
 
     def latex(self, equation: Equation) -> Markup:
         """The same in LaTeX, to copy: what it says, and no reasons."""
