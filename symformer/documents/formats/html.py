@@ -20,7 +20,7 @@ from ...language.notation.text import text
 from ...language.notation.tree import Tree
 from ..blocks import Cited, Code, Document, Equation, Heading, Line, Math, Piece, Ref, Table
 from .language import Language, printable, templates
-from .layout import Page
+from .layout import Page, Row
 from .tex import FORMAT as LATEX
 
 NARROW, WIDE = 24, 44  # characters of what is explained that stand beside a line, on any screen and on a wide one
@@ -30,6 +30,12 @@ PHONE = 26  # characters of mathematics that fit the narrowest screen
 
 class Screen(Page):
     """No width of paper: a browser breaks lines, and a table scrolls within itself."""
+
+    def rows(self, equation: Equation) -> list[Row]:
+        """Every line, each whole."""
+        steps = equation.chain.steps
+        reasons = [*equation.reasons, *[()] * (len(steps) - len(equation.reasons))]
+        return [Row("=", step, reason) for step, reason in zip(steps, reasons, strict=True)]
 
     def columns(self, table: Table) -> str:
         """The alignment, with those columns told apart that would be squeezed into a word a line."""
@@ -43,7 +49,7 @@ class HTML(Language):
 
     template = "derivation.html.jinja"
     row_break = ""
-    page = Screen(width=10_000, longest=10_000)
+    page = Screen()
 
     of_blocks = {"equation": ("equation", "room", "scrolls", "latex"), "table": ("caption",)}
     of_texts = (*Language.of_texts, "anchor")
