@@ -69,7 +69,6 @@ def command(
     from ..documents.derivation import document
     from ..documents.files import check_output, write
     from ..documents.formats import render
-    from ..documents.formats.own import fill, read
     from ..language.errors import DocumentError
 
     extension = check_output(output, chosen=form or "")
@@ -78,7 +77,11 @@ def command(
         raise DocumentError(f"--flavour is one of Markdown, and {output} is .{extension}; leave it out, or write .md")
     if template and extension == "pdf":
         raise DocumentError(f"--template makes text, and {output} is .pdf; write .tex or .typ, and typeset that")
-    own = read(template) if template else ""
+    own = ""
+    if template:
+        from ..documents.formats.own import fill, read
+
+        own = read(template)
     model, conventions = resolve(target, pairs(options), sets, asked)
     paper = document(model, asked, version(), **conventions)
     if template:
