@@ -147,7 +147,7 @@ REFUSED = [
     (["show", "missing/config.json"], ["missing/config.json does not exist"]),
     (["show", "package:factory"], ["package:factory is a factory, and takes a size"]),
     (["derive", "gpt2", "-o", "nowhere/gpt2.pdf"], ["the folder nowhere does not exist"]),
-    (["derive", "gpt2", "-o", "gpt2.doc"], ["written as .pdf, .tex, .md, .typ, .zip, not as .doc"]),
+    (["derive", "gpt2", "-o", "gpt2.doc"], ["written as .pdf, .tex, .md, .typ, .html, .zip, not as .doc"]),
     (["derive", "gpt2", "-o", "gpt2"], ["ends in none of these"]),
     (["derive", "gpt2", "-o", "."], ["is a folder"]),
     (["derive", "gpt2", "-o", ""], ["the name of the file is empty"]),

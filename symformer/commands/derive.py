@@ -84,7 +84,6 @@ def command(
     from ..documents.derivation import document
     from ..documents.files import check_output
     from ..documents.formats import render
-    from ..documents.formats.own import fill, read
     from ..documents.macros import formulas_of
     from ..language.errors import DocumentError
 
@@ -100,9 +99,19 @@ def command(
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
     if flavour and extension != "md":
         raise DocumentError(f"--flavour is one of Markdown, and {output} is .{extension}; leave it out, or write .md")
-    if template and extension == "pdf":
-        raise DocumentError(f"--template makes text, and {output} is .pdf; write .tex or .typ, and typeset that")
-    own = read(template) if template else ""
+    if template and (fragment or macros):
+        raise DocumentError("--template stands in place of our own, and --fragment and --macros are ours; keep one")
+    if template and extension in ("pdf", ARCHIVE):
+        raise DocumentError(
+            f"--template makes text, and {output} is .{extension}; write .tex or .typ, and typeset that"
+        )
+    if macros and length == "short":
+        raise DocumentError("--macros writes every formula, and --form short is of a derivation; leave one out")
+    own = ""
+    if template:
+        from ..documents.formats.own import fill, read
+
+        own = read(template)
     model, conventions = resolve(target, pairs(options), sets, asked)
     if macros:
         from ..documents.macros import Asked, spelt

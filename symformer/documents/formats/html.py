@@ -20,16 +20,22 @@ from ...language.notation.text import text
 from ...language.notation.tree import Name, Tree, tree
 from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, Math, Piece, Ref, Table
 from .language import Language, printable, templates
-from .layout import Page
+from .layout import Page, Row
 from .tex import FORMAT as LATEX
 
 NARROW, WIDE = 24, 44  # characters of what is explained that stand beside a line, on any screen and on a wide one
 FEW = 14  # characters of a cell that need no room of their own
-PHONE = 34  # characters of mathematics that fit the narrowest screen
+PHONE = 26  # characters of mathematics that fit the narrowest screen
 
 
 class Screen(Page):
     """No width of paper: a browser breaks lines, and a table scrolls within itself."""
+
+    def rows(self, equation: Equation) -> list[Row]:
+        """Every line, each whole."""
+        steps = equation.chain.steps
+        reasons = [*equation.reasons, *[()] * (len(steps) - len(equation.reasons))]
+        return [Row("=", step, reason) for step, reason in zip(steps, reasons, strict=True)]
 
     def columns(self, table: Table) -> str:
         """The alignment, with those columns told apart that would be squeezed into a word a line."""
@@ -43,7 +49,7 @@ class HTML(Language):
 
     template = "derivation.html.jinja"
     row_break = ""
-    page = Screen(width=10_000, longest=10_000)
+    page = Screen()
 
     of_blocks = {
         "equation": ("equation", "room", "scrolls", "latex"),
@@ -107,13 +113,18 @@ class HTML(Language):
 
     def room(self, equation: Equation) -> str:
         """Where what is explained stands: beside the lines on any screen, on a wide one, or above them."""
-        breadth = sum(len(text(label)) + 3 for label in equation.chain.labels)
+        breadth = self._breadth(equation)
         return "beside" if breadth <= NARROW else "near" if breadth <= WIDE else "above"
 
+    def _breadth(self, equation: Equation) -> int:
+        return sum(len(text(label)) + 3 for label in equation.chain.labels)
+
     def scrolls(self, equation: Equation) -> bool:
-        """Whether some piece is wider than the narrowest screen, so that a keyboard has to reach it."""
-        rows = self.page.rows(equation)
-        return any(len(piece.alternative) > PHONE for row in rows for piece in pieces(row.shown))
+        """Whether some line may be wider than the narrowest screen, so that a keyboard has to reach it."""
+        before = self._breadth(equation) if self.room(equation) == "beside" else 0
+        made = [pieces(label) for label in equation.chain.labels]
+        made += [pieces(row.shown) for row in self.page.rows(equation)]
+        return before + max(len(piece.alternative) for several in made for piece in several) > PHONE
 
     def latex(self, equation: Equation) -> Markup:
         """The same in LaTeX, to copy: what it says, and no reasons."""
