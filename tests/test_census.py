@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from symformer.catalogue import shelf
 from symformer.catalogue.shelf import COMMON, FOLDER, TYPES, filed_types
 from symformer.commands.cli import cli
-from symformer.documents.census import page
+from symformer.documents.census import pages
 from symformer.documents.gallery import CENSUS
 from symformer.witness import filling
 from symformer.witness.classes import first_heads, of_config, of_head
@@ -129,7 +129,9 @@ def forget() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_the_page_counts_and_names_every_model_type() -> None:
-    shown = page("language models", ("causal", "masked")).splitlines()
+    made = pages("census", "language models", ("causal", "masked"))
+    assert [*made] == ["census.md", "census-1.md"]
+    shown = made["census.md"].splitlines()
     # of three types of these heads two build, and one has a formula
     assert shown[4].startswith("**1 of the 2 types that build, 50.0 %, have a formula in which every usual size is")
     for row in (
@@ -140,15 +142,20 @@ def test_the_page_counts_and_names_every_model_type() -> None:
         "| with their operations too | 1 | 0 | 1 |",
         "| `wild` | x is odd |",
         "| `broken` | no \\* width |",
-        "### biogpt, BioGptForCausalLM",
-        # an embedding for each token and each position and two more, two norms a layer and one at the end; four square
-        # matrices and two of the MLP, each with a bias
-        "N = 4LE² + 2LEH + 9LE + LH + VE + PE + 4E",
-        "F = 4BS²LE + 8BSLE² + 4BSLEH + 2BSVE",
-        "| `tie_word_embeddings=false` | VE |",
+        "- [biogpt to biogpt](census-1.md)",
     ):
         assert row in shown, row
-    assert "it has no words" not in " ".join(shown)
+    formulas = made["census-1.md"].splitlines()
+    for row in (
+        "## biogpt, BioGptForCausalLM",
+        # an embedding for each token and each position and two more, two norms a layer and one at the end; four square
+        # matrices and two of the MLP, each with a bias
+        "N &= 4 L E^{2} + 2 L E H + 9 L E + L H + V E + P E + 4 E",
+        "F &= 4 B S^{2} L E + 8 B S L E^{2} + 4 B S L E H + 2 B S V E",
+        "| `tie_word_embeddings=false` | VE |",
+    ):
+        assert row in formulas, row
+    assert "it has no words" not in " ".join(made.values())
 
 
 def test_every_model_type_is_on_file() -> None:

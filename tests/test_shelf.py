@@ -476,7 +476,8 @@ def test_what_a_formula_holds_for_is_said_beside_it() -> None:
         "run without pixel_values, pixel_values_videos: what the class does with these is not counted",
     ):
         assert line in found.splitlines()
-    page = (Path(__file__).parent.parent / "reports" / "census-image-text.md").read_text("utf-8")
+    pages = (Path(__file__).parent.parent / "reports").glob("census-image-text-*.md")
+    page = "".join(each.read_text("utf-8") for each in pages)
     assert "- in F, `text_config.hidden_size` is always 128\\*text\\_config.num\\_attention\\_heads: the code" in page
     (data,) = json.loads(CliRunner().invoke(cli, ["catalogue", "Qwen2VLForConditionalGeneration", "--json"]).stdout)
     assert len(data["held"]) == 2

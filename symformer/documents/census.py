@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from textwrap import wrap
 
 from ..answers.shelved import Known, held, known
 from ..catalogue.record import OPERATIONS
 from ..catalogue.shelf import Filed, Kept, filed_types, on_shelf
+from ..formulas.derivation import Chain
 from ..formulas.formula import Formula
 from ..language.notation.text import text
-from .formats.md import Markdown
+from ..language.notation.tree import Label, tree
+from .blocks import Equation
+from .formats.md import FORMAT
 
-_code, _prose = Markdown().code, Markdown().prose
+_code, _prose = FORMAT.code, FORMAT.prose
 
 
-def page(title: str, heads: Sequence[str]) -> str:
-    """The whole page, in Markdown, of the model types whose first head is one of these."""
+def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
+    """The pages of the model types whose first head is one of these, in Markdown, by the names of their files: one that
+    counts them, and the formulas on as many as it takes.
+    """
     filed = {model_type: each for model_type, each in filed_types().items() if each.head in heads}
     read = {model_type: kept for model_type, each in filed.items() if (kept := on_shelf(each.name, model_type))}
     built = [model_type for model_type, each in filed.items() if each.builds]
+    pieces = [list(read)[start : start + MOST] for start in range(0, len(read), MOST)]
+    places = {f"{name}-{number}.md": types for number, types in enumerate(pieces, 1)}
+    on = {model_type: file for file, types in places.items() for model_type in types}
     whole = [model_type for model_type, kept in read.items() if not kept.entry.still]
     lifted = [model_type for model_type, kept in read.items() if OPERATIONS in kept.records]
     columns = [[name for name in filed if filed[name].head == head] for head in heads]
@@ -45,25 +52,33 @@ def page(title: str, heads: Sequence[str]) -> str:
         "layers and the heads.",
         _table("|".join(["", *(f"{head}:" for head in heads), *["all:"] * (len(heads) > 1)]), rows),
     ]
-    if odd := [[_link(name, filed[name]), _codes(read[name].entry.still)] for name in read if name not in whole]:
+    still = {model_type: kept.entry.still for model_type, kept in read.items() if model_type not in whole}
+    if odd := [[_link(each, filed[each], on[each]), _codes(names)] for each, names in still.items()]:
         blocks += ["## A usual size that stays a number", _table("Type|Stays a number", odd)]
-    missing = {name: each for name, each in filed.items() if name not in read}
+    missing = {model_type: each for model_type, each in filed.items() if model_type not in read}
     for heading, builds in (("## No formula", True), ("## Those that do not build from their default config", False)):
-        if table := [[_code(name), _prose(each.why)] for name, each in missing.items() if each.builds is builds]:
+        if table := [[_code(kind), _prose(each.why)] for kind, each in missing.items() if each.builds is builds]:
             blocks += [heading, _table("Type|Why", table)]
     blocks += [
         "## Formulas",
-        "A name that is no letter is the config's own.",
-        *(section(name, filed[name], kept) for name, kept in read.items()),
+        "\n".join(f"- [{_prose(types[0])} to {_prose(types[-1])}]({file})" for file, types in places.items()),
     ]
-    return "\n\n".join(blocks) + "\n"
+    made = {f"{name}.md": "\n\n".join(blocks) + "\n"}
+    for file, types in places.items():
+        head = [f"# Formulas of {title}: {_prose(types[0])} to {_prose(types[-1])}", HEAD.format(name=name)]
+        sections = (section(model_type, filed[model_type], read[model_type]) for model_type in types)
+        made[file] = "\n\n".join([*head, *sections]) + "\n"
+    return made
+
+
+MOST = 32  # types on a page, so that a browser shows all of its mathematics
+HEAD = "A name that is no letter is the config's own. What the formulas were held to, [the census]({name}.md) says."
 
 
 def section(model_type: str, filed: Filed, kept: Kept) -> str:
     """The formulas of one class, what their letters stand for, what its switches add, and what they do not say."""
     found = known(kept)
-    formulas = "\n".join(_formula(each) for each in found.formulas.values())
-    blocks = [f"### {_title(model_type, filed)}", f"```text\n{formulas}\n```"]
+    blocks = [f"## {_title(model_type, filed)}", *map(_formula, found.formulas.values())]
     if letters := [f"{_prose(name)} is {_code(place)}" for name, place in found.fields.items() if name != place]:
         blocks.append(", ".join(letters) + ".")
     if notes := "\n".join(f"- {note}" for note in _notes(kept, found)):
@@ -77,9 +92,8 @@ def section(model_type: str, filed: Filed, kept: Kept) -> str:
 
 
 def _formula(formula: Formula) -> str:
-    kept_together = formula.text().replace("+ ", "+\0").replace("- ", "-\0")  # a sign stays with the term after it
-    lines = wrap(kept_together, 100, break_long_words=False)
-    return f"{formula.measure.letter} = " + "\n    ".join(lines).replace("\0", " ")
+    chain = Chain((Label(formula.measure.letter, "", formula.written),), (tree(formula.written),))
+    return FORMAT.display(Equation(chain))
 
 
 def _notes(kept: Kept, found: Known) -> Iterable[str]:
@@ -111,9 +125,9 @@ def _title(model_type: str, filed: Filed) -> str:
     return f"{model_type}, {filed.name}"
 
 
-def _link(model_type: str, filed: Filed) -> str:
+def _link(model_type: str, filed: Filed, file: str) -> str:
     anchor = _title(model_type, filed).lower().replace(",", "").replace(" ", "-")
-    return f"[{_prose(model_type)}](#{anchor})"
+    return f"[{_prose(model_type)}]({file}#{anchor})"
 
 
 def _table(head: str, rows: Sequence[Sequence[str]]) -> str:

@@ -15,17 +15,17 @@ from ..language.symbols import RANK as rank_of
 from ..language.symbols import B, C, N_dp, N_new, N_pp, N_tp, P, R, S, S_enc, letter
 from ..models.model import Model
 from .blocks import Document
-from .census import page
+from .census import pages as census
 from .derivation import document, with_numbers
 from .formats import render
 from .formats.pdf import picture
 
 # The catalogue as pages: in words, and by the first head that a model type has.
 CENSUS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "census.md": ("language models", ("causal", "seq2seq", "masked")),
-    "census-image.md": ("image classifiers", ("image",)),
-    "census-image-text.md": ("models that answer images and text with text", ("image-text",)),
-    "census-base.md": ("models without a head", ("base",)),
+    "census": ("language models", ("causal", "seq2seq", "masked")),
+    "census-image": ("image classifiers", ("image",)),
+    "census-image-text": ("models that answer images and text with text", ("image-text",)),
+    "census-base": ("models without a head", ("base",)),
 }
 COVER = "gpt2"  # whose first page is the picture in the README
 # One of each family: derived to PDF too, and with every cost. Of the others the page of their parameters says enough.
@@ -97,14 +97,15 @@ def pages(version: str) -> dict[str, bytes]:
     also = [
         "[Published formulas](published.md), and how far each is from the one derived here.",
         "A census of the model types of transformers, each read off its own code: "
-        + ", ".join(f"[{words}]({name})" for name, (words, _) in CENSUS.items())
+        + ", ".join(f"[{words}]({name}.md)" for name, (words, _) in CENSUS.items())
         + ".",
         f"[One rank of many]({OF_RANK}.md): what the first of four stages of {RANK} holds and sends.",
         f"[A model with adapters]({OF_ADAPTED}.md): what {ADAPTED} with updates of low rank stores, trains and needs.",
     ]
     made["README.md"] = "\n\n".join(["\n".join([title, *index(".", names())]), *also, ""]).encode()
     made["published.md"] = _published().encode()
-    made |= {name: page(words, heads).encode() for name, (words, heads) in CENSUS.items()}
+    for name, (words, heads) in CENSUS.items():
+        made |= {file: text.encode() for file, text in census(name, words, heads).items()}
     return made
 
 
