@@ -372,9 +372,10 @@ def references_are_cited_and_citations_listed(document: Document) -> None:
 
 
 def letters_are_one_thing_and_stand_in_the_table(document: Document) -> None:
-    for blocks in chapters(document):
-        table = next(block for block in blocks if isinstance(block, Table) and block.head[0] == ["Symbol"])
-        rows = [row[0][0].shown.symbol for row in table.rows]  # type: ignore[union-attr]
+    tables = [block for block in document.blocks if isinstance(block, Table) and block.head[0] == ["Symbol"]]
+    assert len(tables) == 1  # symbols stand once, whatever the number of chapters
+    for blocks in [document.blocks]:
+        rows = [row[0][0].shown.symbol for row in tables[0].rows]  # type: ignore[union-attr]
         used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
         assert used == set(rows)
         assert len(rows) == len(used)

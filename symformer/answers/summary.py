@@ -10,8 +10,7 @@ from typing import Any
 
 from sympy import Expr, Integer, expand
 
-from ..catalogue.lifted import Lifted
-from ..catalogue.traced import Traced
+from ..components.base import Component
 from ..formulas.account import Line
 from ..formulas.formula import Formula
 from ..language.errors import OptionError
@@ -87,7 +86,8 @@ def _nothing(spell: Callable[[Expr], str]) -> str:
 
 def _class_of(part: Part) -> Label:
     """Its class; that of the code, where it was read off some."""
-    read = part.title.partition(" ")[0] if isinstance(part, Traced | Lifted) else ""
+    own = vars(part).get("title", "") if isinstance(part, Component) else ""  # one composed here shares its class's
+    read = own.partition(" ")[0]
     return lambda spell: read or type(part).__name__
 
 

@@ -146,7 +146,14 @@ class References:
     kind: Literal["references"] = "references"
 
 
-Block = Heading | Paragraph | Equation | Computation | Table | References
+@dataclass(frozen=True)
+class Contents:
+    """Where the chapters of a document are listed."""
+
+    kind: Literal["contents"] = "contents"
+
+
+Block = Contents | Heading | Paragraph | Equation | Computation | Table | References
 
 
 @dataclass(frozen=True)

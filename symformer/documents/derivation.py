@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 
@@ -31,6 +31,7 @@ from ..quantities.elementwise import stated
 from .blocks import (
     Block,
     Code,
+    Contents,
     Document,
     Equation,
     Heading,
@@ -77,13 +78,19 @@ def document(
             refused.append((name, str(error)))
     if not together:
         model.asked_by(formulas)
+    chapters = [_chapter(model, formula, form, first=place == 0) for place, formula in enumerate(formulas)]
     blocks: list[Block] = []
-    for place, formula in enumerate(formulas):
-        chapter = _chapter(model, formula, form, first=place == 0)
-        if len(formulas) > 1:
-            blocks.append(Heading(1, [capital(formula.measure.title)]))
-            chapter = [_lowered(block) for block in chapter]
-        blocks += chapter
+    if len(chapters) == 1:
+        (one,) = chapters
+        blocks += [*one.before, *_alphabet([one.subject], [*one.before, *one.after]), *one.after]
+    else:
+        shown = [block for each in chapters for block in (*each.before, *each.after)]
+        letters = _alphabet([each.subject for each in chapters], shown)
+        blocks += [Contents(), *([Heading(1, ["Symbols"], "symbols"), *letters] if letters else [])]
+        for each in chapters:
+            measure = each.subject.formula.measure
+            blocks.append(Heading(1, [capital(measure.title)], measure.name))
+            blocks += [_lowered(block) for block in (*each.before, *each.after)]
     if refused:
         blocks.append(Heading(1, ["What has no formula here"]))
         blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in refused]
@@ -139,7 +146,16 @@ def _lowered(block: Block) -> Block:
     return replace(block, level=block.level + 1) if isinstance(block, Heading) else block
 
 
-def _chapter(model: Model, formula: Formula, form: str, first: bool) -> list[Block]:
+@dataclass(frozen=True)
+class _Chapter:
+    """What a document says of one quantity: what stands before its symbols, and what follows them."""
+
+    subject: Subject
+    before: list[Block]
+    after: list[Block]
+
+
+def _chapter(model: Model, formula: Formula, form: str, first: bool) -> _Chapter:
     shown = with_numbers(model)
     numbered_ = bool(shown.known) and set(formula.symbols) <= shown.known.keys()
     subject = Subject(shown, formula)
@@ -150,7 +166,7 @@ def _chapter(model: Model, formula: Formula, form: str, first: bool) -> list[Blo
         numbers = shown.known if numbered_ else None
         result += message(model, formula, numbers)
         if form == "short":
-            return _page(model, formula, subject, result, numbers)
+            return _Chapter(subject, result, _page(model, formula, numbers))
         rest = parts(model, formula, first)
         rest += _leading(formula, subject, numbered_)
         if numbered_:
@@ -158,14 +174,10 @@ def _chapter(model: Model, formula: Formula, form: str, first: bool) -> list[Blo
         rest += _breakdown(formula, shown, numbered_)
         rest += _presets(model, formula, subject)
         rest += check(model, formula)
-    counted, notes = _counted(model, formula), _conditions(model, formula)
-    letters = _alphabet(subject, [*result, *counted, *notes, *rest])
-    return [*result, *counted, *letters, *notes, *rest]
+    return _Chapter(subject, [*result, *_counted(model, formula, first)], [*_conditions(model, formula), *rest])
 
 
-def _page(
-    model: Model, formula: Formula, subject: Subject, result: list[Block], numbers: Numbers | None
-) -> list[Block]:
+def _page(model: Model, formula: Formula, numbers: Numbers | None) -> list[Block]:
     """The short form of a chapter, after its result."""
     rows: list[Sequence[Line]] = []
     total = formula.value(dict(numbers)) if numbers else 0
@@ -178,10 +190,7 @@ def _page(
         rows.append(cells)
     head: list[Line] = [["Part"], ["Copies"], ["Each"], *([["Total"], ["Share"]] if numbers else [])]
     table = Table(head, rows, "lrlrr" if numbers else "lrl")
-    notes = _conditions(model, formula)
-    said = short_check(model, formula)
-    letters = _alphabet(subject, [*result, table, *notes])
-    return [*result, *letters, *notes, table, Paragraph(said)]
+    return [*_conditions(model, formula), table, Paragraph(short_check(model, formula))]
 
 
 def _pieces(line: AccountLine, count: Expr) -> Iterator[tuple[Expr, AccountLine]]:
@@ -261,11 +270,11 @@ def _result(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]:
     return blocks
 
 
-def _counted(model: Model, formula: Formula) -> list[Block]:
+def _counted(model: Model, formula: Formula, first: bool) -> list[Block]:
     question = find_quantity(formula.measure.name)
     blocks: list[Block] = [
         Heading(1, ["What is counted"]),
-        Paragraph([*about_part(formula.root, formula), " ", *sentence(question.states(formula))]),
+        Paragraph([*maybe(first, *about_part(formula.root, formula), " "), *sentence(question.states(formula))]),
     ]
     for name, value in question.said(formula).items():
         meaning = question.choices[name].meanings[value]
@@ -280,20 +289,22 @@ def _counted(model: Model, formula: Formula) -> list[Block]:
     return blocks
 
 
-def _alphabet(subject: Subject, blocks: Sequence[Block]) -> list[Block]:
-    """The letters that stand in a chapter, every one of them and no other."""
+def _alphabet(subjects: Sequence[Subject], blocks: Sequence[Block]) -> list[Block]:
+    """The letters that stand in these blocks, every one of them and no other."""
     used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
-    known = subject.model.known
-    places = subject.model.provenance.of(subject.formula.measure.name).places
+    known = subjects[0].model.known
+    places: dict[str, Place] = {}
+    for each in subjects:
+        places = {**each.model.provenance.of(each.formula.measure.name).places, **places}
     rows: list[Sequence[Line]] = [
         [[Math.of(size)], [letter(size).meaning], _place(size, places.get(size.name)), _integer(known.get(size))]
         for size in sorted(used, key=RANK.__getitem__)
     ]
-    head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [subject.column]]
+    head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [subjects[0].column]]
     cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
     table = Table([head[i] for i in cols], [[row[i] for i in cols] for row in rows], "".join("cllr"[i] for i in cols))
-    read: list[Block] = [Paragraph(line) for line in (subject.read_at, subject.assumed) if 3 in cols and line]
-    return [table, *read] if rows else []
+    said = dict.fromkeys(tuple(line) for each in subjects for line in (each.read_at, each.assumed) if line)
+    return [table, *(Paragraph(line) for line in said if 3 in cols)] if rows else []
 
 
 def _place(size: Symbol, place: Place | None) -> Line:

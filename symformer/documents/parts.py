@@ -43,7 +43,7 @@ def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
 
 
 def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
-    """The chapter's parts; of the ``first`` chapter, with what each computes."""
+    """The chapter's parts; of the ``first`` chapter, with what each is and computes, which is not said again."""
     computes = _Computes(model, formula) if first else None
     question = find_quantity(formula.measure.name)
     sections = list(formula.derivation)
@@ -61,7 +61,7 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
         title = _title(section)
         shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) else title
         blocks.append(Heading(1, ["The ", shown], f"{formula.id}.{section.line.key}"))
-        blocks += [*_places(section, formula), *_computed(computes, section)]
+        blocks += [*_places(section, formula, computes), *_computed(computes, section)]
         if section.terms:
             blocks.append(_table_of_parts(section, question.columns, formula, places))
             blocks += _ideas(computes, section, formula)
@@ -95,7 +95,7 @@ def _part(
     places: Mapping[str, str],
 ) -> list[Block]:
     blocks: list[Block] = [Heading(2, [_title(section)], f"{formula.id}.{section.line.key}")]
-    blocks += [*_places(section, formula), *_computed(computes, section)]
+    blocks += [*_places(section, formula, computes), *_computed(computes, section)]
     blocks.append(_term_table(section, columns, formula))
     if section.chain:
         blocks.append(_equation(section, section.chain, formula, places))
@@ -154,11 +154,11 @@ def id_of(line: AccountLine, formula: Formula) -> str:
     return f"{formula.id}.sum" if line is formula.root else f"{formula.id}.{line.key}"
 
 
-def _places(section: Section, formula: Formula) -> list[Block]:
+def _places(section: Section, formula: Formula, computes: _Computes | None) -> list[Block]:
     """Every place where a part stands and what it is there: one paragraph for those of which the same is true."""
     said: list[tuple[list[Piece], list[AccountLine]]] = []
     for line in section.lines:
-        about = about_part(line, formula)
+        about = about_part(line, formula) if computes else []
         same = next((lines for other, lines in said if other == about), None)
         if same is None:
             said.append((about, [line]))

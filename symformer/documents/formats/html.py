@@ -151,18 +151,6 @@ class HTML(Language):
         """An id as an attribute: no space may stand in one."""
         return _made(escape(re.sub(r"[\s%]", lambda found: quote(found[0]), printable(id))))
 
-    def contents(self, document: Document) -> list[tuple[Heading, list[Heading]]]:
-        """The chapters of a document with their sections; nothing for a document of one chapter."""
-        if sum(isinstance(block, Equation) and block.key for block in document.blocks) < 2:
-            return []
-        found: list[tuple[Heading, list[Heading]]] = []
-        for block in document.blocks:
-            if isinstance(block, Heading) and block.level == 1:
-                found.append((block, []))
-            elif isinstance(block, Heading) and block.level == 2 and found:
-                found[-1][1].append(block)
-        return found
-
     def caption(self, table: Table) -> Line:
         """What stands over a table, where it has that."""
         return getattr(table, "caption", ())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...language.errors import DocumentError
 from ...language.notation.tree import Tree, tree
-from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, Math, Piece, Ref, Strong
+from ..blocks import Cited, Code, Computation, Contents, Document, Equation, Heading, Line, Math, Piece, Ref, Strong
 from .layout import A4, Page, tall
 
 if TYPE_CHECKING:
@@ -64,9 +64,17 @@ class Language(Format):
         """A document as this language's template takes it."""
         return document
 
-    def contents(self, document: Document) -> Sequence[tuple[Heading, Sequence[Heading]]]:
-        """The chapters of a document with their sections, where a language lists them by itself."""
-        return []
+    def contents(self, document: Document) -> list[tuple[Heading, list[Heading]]]:
+        """The chapters of a document with their sections; nothing for a document of one chapter."""
+        found: list[tuple[Heading, list[Heading]]] = []
+        if not any(isinstance(block, Contents) for block in document.blocks):
+            return found
+        for block in document.blocks:
+            if isinstance(block, Heading) and block.level == 1:
+                found.append((block, []))
+            elif isinstance(block, Heading) and block.level == 2 and found:
+                found[-1][1].append(block)
+        return found
 
     def line(self, line: Line) -> str:
         """A line of prose, names and mathematics."""

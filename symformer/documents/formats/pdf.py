@@ -82,7 +82,9 @@ def _latex_pdf(source: str) -> bytes:
         raise DocumentError("pdflatex is not on PATH; install a TeX distribution or leave --engine at typst")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         (Path(folder) / "derivation.tex").write_text(source, "utf-8")
-        for _ in range(2):  # the second run sets the columns of long tables
+        for _ in range(
+            3
+        ):  # the second run sets the columns of long tables, the third the pages in the table of contents
             status, said = _run_latex(command, folder)
             if status:
                 how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
