@@ -38,7 +38,7 @@ class Language(Format):
     def spell(self, document: Document) -> str:
         """A document in this language."""
         return (
-            _environment()
+            environment()
             .get_template(self.template)
             .render(document=document, language=self, page=self.page, tall=tall)
         )
@@ -122,7 +122,7 @@ def printable(text: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     """What reads the templates, each once."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

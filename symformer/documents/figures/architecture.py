@@ -1,0 +1,22 @@
+"""The figures that a model has: the whole of it, one part, or two models side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...formulas.formula import Formula
+from ...language.errors import OptionError
+from ...models.model import Model
+from .drawing import drawing
+from .reading import Reader
+from .shapes import Drawing
+
+Counted = tuple[Model, Formula]
+
+
+def drawn(models: Sequence[Counted], part: str | None = None) -> Drawing:
+    """One model or two, drawn. Raises OptionError for more."""
+    if len(models) > 2:
+        raise OptionError(f"{len(models)} targets are given; one is drawn, or two side by side")
+    (model, formula), *_ = models
+    return drawing(Reader(model, formula).architecture())

@@ -1,0 +1,70 @@
+"""A drawing as the bytes of a file: by Typst as SVG, PDF and PNG, and as TikZ."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Any, Final
+
+from ...language.errors import DocumentError
+from ..formats import language, pdf, tex, typ
+from .shapes import Drawing
+
+FORMATS: Final = ("svg", "pdf", "png", "tex")  # the first is the usual one
+RESOLUTION = 300  # points to an inch, of a PNG
+
+
+def emit(drawing: Drawing, extension: str) -> bytes:
+    """A drawing as a file. Raises DocumentError for characters that no font has."""
+    if extension == "tex":
+        return tikz(drawing).encode()
+    source = _page(drawing)
+    options: dict[str, Any] = {"format": extension}
+    options |= {"ppi": RESOLUTION} if extension == "png" else {}
+    options |= {"pdf_standards": pdf.ARCHIVED} if extension == "pdf" else {}
+    if odd := pdf.unprinted(source):
+        raise DocumentError(odd)
+    made = pdf.typst_bytes(source, **options)
+    content: bytes = made[0] if isinstance(made, list) else made
+    return _described(content, drawing) if extension == "svg" else content
+
+
+def _page(drawing: Drawing) -> str:
+    body = _environment().get_template("figure.typ.jinja").module.place(drawing, typ.FORMAT)
+    title = typ.FORMAT.prose(language.printable(drawing.title))
+    return (
+        f"#set document(title: [{title}])\n"
+        f"#set page(width: {_points(drawing.width)}, height: {_points(drawing.height)}, margin: 0pt, fill: white)\n{body}"
+    )
+
+
+def tikz(drawing: Drawing) -> str:
+    """A ``tikzpicture`` for \\input."""
+    return _environment().get_template("figure.tex.jinja").render(drawing=drawing, language=tex.FORMAT)
+
+
+def _described(svg: bytes, drawing: Drawing) -> bytes:
+    """An SVG that says what it shows to who does not see it."""
+    said = escape(language.printable(drawing.alt or drawing.title))
+    opened = re.sub(rb"<svg ", b'<svg role="img" ', svg, count=1)
+    return re.sub(rb"(<svg [^>]*>)", lambda m: m[1] + f"<title>{said}</title>".encode(), opened, count=1)
+
+
+def _environment() -> Any:
+    environment = language.environment()
+    environment.filters |= {"pt": _points, "n": _number, "rgb": _rgb}
+    return environment
+
+
+def _number(length: float) -> str:
+    """A length without a tail of digits, and without a minus before nothing."""
+    return f"{length:.2f}".rstrip("0").rstrip(".").replace("-0", "0") if abs(length) < 0.005 else f"{length:.2f}".rstrip("0").rstrip(".")
+
+
+def _points(length: float) -> str:
+    return f"{_number(length)}pt"
+
+
+def _rgb(ink: str) -> str:
+    red, green, blue = (int(ink[place : place + 2], 16) for place in (1, 3, 5))
+    return f"{{rgb,255:red,{red};green,{green};blue,{blue}}}"
