@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...formulas.formula import Formula
 from ...language.errors import OptionError
 from ...models.model import Model
+from .beside import compared
 from .drawing import drawing
 from .reading import Reader
 from .shapes import Drawing
@@ -18,5 +19,11 @@ def drawn(models: Sequence[Counted], part: str | None = None) -> Drawing:
     """One model or two, drawn. Raises OptionError for more."""
     if len(models) > 2:
         raise OptionError(f"{len(models)} targets are given; one is drawn, or two side by side")
-    (model, formula), *_ = models
-    return drawing(Reader(model, formula).architecture())
+    reader, *others = [Reader(model, formula) for model, formula in models]
+    if part is not None:
+        if others:
+            raise OptionError("a part is drawn of one target; give one")
+        return drawing(reader.part(part))
+    if others:
+        return drawing(*compared(reader.architecture(), others[0].architecture()))
+    return drawing(reader.architecture())

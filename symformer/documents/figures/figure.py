@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from sympy import Expr
 
+from ...language.notation.text import percent, text
 from ...language.notation.tree import Tree
 from ...language.shapes import Shape
 from ...ledger.facts import ONE
@@ -120,3 +121,22 @@ class Figure:
     def repeats(self) -> bool:
         """Whether something stands in it more than once."""
         return any(box.copies != 1 for box in self.graph.boxes())
+
+    @property
+    def alt(self) -> str:
+        """What it shows, in words, for who does not see it."""
+        total = "" if self.amount.value is None else f" = {self.amount.value:,}"
+        said = f"{self.title} ({self.target}): {text(self.letter)} = {text(self.amount.shown)}{total} {self.unit}."
+        return f"{said} {'; '.join(_said(self.graph))}."
+
+
+def _said(graph: Graph) -> Iterator[str]:
+    """The things of a graph, each with what it comes to."""
+    for node in graph.nodes:
+        if isinstance(node, Box):
+            words = " ".join(filter(None, (node.title, node.name)))
+            share = "" if node.amount.share is None else f" ({percent(node.amount.share)})"
+            yield f"{words}: {text(node.amount.shown)}{share}" if node.amount.shown != 0 else words
+        elif isinstance(node, Frame):
+            times = f"{text(node.times)} times " if node.times != 1 else ""
+            yield f"{times}{node.title or node.name} ({'; '.join(_said(node.graph))})"

@@ -64,6 +64,8 @@ class Flow:
     def __init__(self, ledger: Ledger, drafts: Sequence[Draft], inputs: Sequence[str] | None) -> None:
         self._inputs = inputs  # what the whole is given, by name; None where it is a part, which may be given anything
         self._made = {id(root_of(entry.output)): entry for _, entry in ledger}
+        stored = (entry for _, entry in ledger if entry.kind is Kind.PARAMETER)
+        self._stored = {weight.path: entry.output for entry in stored for weight in entry.weights}
         self._chains: dict[int, Chain] = {}  # where an operation stands
         self._inside: dict[int, tuple[Draft | None, Tensor]] = {}  # what a repeated layer reads: its frame, what that is
         self.arrows: dict[int, list[Arrow]] = {}  # by the frame that they stand in
@@ -97,7 +99,8 @@ class Flow:
             elif not (draft.passes or draft.hidden):
                 own = {id(entry) for entry in draft.entries}
                 for entry in draft.entries:
-                    for tensor in entry.inputs:
+                    weights = [self._stored[each.path] for each in entry.shared if each.path in self._stored]
+                    for tensor in (*entry.inputs, *weights):
                         if id(self._made.get(id(root_of(tensor)))) not in own:
                             self._link(tensor, here)
 

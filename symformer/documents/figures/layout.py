@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...language.notation.text import text
 from ..blocks import Code, Line, Math, Piece, Strong
@@ -20,6 +20,7 @@ BESIDE = 6.0  # between two boxes of a row
 SIGN = 4.6  # radius of a plus
 EDGE = 6.0  # around what stands in a frame
 BRACKET = 5.0
+STUB = 11.0  # more, where what is given is written below a box
 PORT = 8.0  # what comes in keeps from the corners of a box
 LABEL = 8.4  # of a shape beside an arrow
 WORDLESS = 46.0  # the least width of a box
@@ -49,7 +50,7 @@ class Item:
     look: Look | None = None
     placed: Placed | None = None
     exits: float = 0.0
-    entries: dict[tuple[str, int, int], float] = field(default_factory=dict)
+    slot: tuple[float, float] = (0.0, 0.0)  # the part of its row that it has: where that begins, how wide it is
 
     @property
     def middle(self) -> float:
@@ -95,7 +96,16 @@ def rows_of(graph: Graph) -> list[list[Node]]:
     rows: list[list[Node]] = [[] for _ in range(max(found.values(), default=0))]
     for node in graph.nodes:
         rows[found[node.key] - 1].append(node)
-    return [row for row in rows if row]
+    apart: list[list[Node]] = []
+    for row in rows:  # a frame stands beside frames alone, and what else is in its row above it
+        frames = [node for node in row if isinstance(node, Frame)]
+        apart += [frames, [node for node in row if node not in frames]]
+    return [row for row in apart if row]
+
+
+def breadth(graph: Graph) -> int:
+    """How many frames stand side by side, or rows of how many threes of boxes."""
+    return max((max(sum(isinstance(node, Frame) for node in row), len(row) // 4 + 1) for row in rows_of(graph)), default=1)
 
 
 @dataclass(frozen=True)
@@ -144,6 +154,10 @@ class Layout:
         out = self.outs[0].exits if self.outs else self.width / 2
         return Placed(self.width, height, self.shapes, [port.exits for port in self.ports], out)
 
+    def below(self, edge: Arrow) -> bool:
+        """Whether what comes from outside is written below the whole."""
+        return edge.leaves == 0 or self.items[edge.target].rank == 1
+
     # -- across ----------------------------------------------------------------------------------------------------
 
     def _edges(self) -> list[tuple[Arrow, Item, Item]]:
@@ -157,7 +171,7 @@ class Layout:
 
     def _stub(self, source: Item, target: Item) -> bool:
         """Whether what comes from outside the whole is written right below what reads it."""
-        return self.whole and source.node is None and target.rank > 1
+        return self.whole and source.node is None and target.rank > 1 and source is not self.ports[0]
 
     def _lanes(self) -> dict[tuple[Net, str], tuple[str, int]]:
         """The lane of each tensor that passes a row by: on the right to a sum, else on the left."""
@@ -188,8 +202,7 @@ class Layout:
         for row in self.rows:
             items = [self.items[node.key] for node in row]
             signs = [isinstance(node, Plus) for node in row]
-            room = end - foot - BESIDE * (len(row) - 1) - 2 * SIGN * sum(signs)
-            each = room / max(1, len(row) - sum(signs))
+            each = (end - foot - BESIDE * (len(row) - 1)) / len(row)
             for item, sign in zip(items, signs, strict=True):
                 item.w = 2 * SIGN if sign else each
                 if isinstance(item.node, Box):
@@ -202,11 +215,9 @@ class Layout:
                 else:
                     item.h = 2 * SIGN
             self._level(items)
-            slots = [2 * SIGN if sign else each for sign in signs]
-            x = foot + (end - foot - sum(slots) - BESIDE * (len(row) - 1)) / 2
-            for item, slot in zip(items, slots, strict=True):
-                item.x = x + (slot - item.w) / 2
-                x += slot + BESIDE
+            for place, item in enumerate(items):
+                item.slot = (foot + place * (each + BESIDE), each)
+                item.x = item.slot[0] + (each - item.w) / 2
         spines = [item.x + item.placed.ports[0] for item in self.items.values() if item.placed and item.placed.ports]
         self.spine = spines[0] if spines else (foot + end) / 2
         for row in self.rows:
@@ -238,12 +249,18 @@ class Layout:
     # -- which way -------------------------------------------------------------------------------------------------
 
     def _ways(self, lanes: Mapping[tuple[Net, str], tuple[str, int]], foot: float, end: float) -> list[Way]:
-        first = [target for edge, source, target in self._edges() if self.ports and source is self.ports[0]]
-        one = len(first) == 1 and first[0].node is not None and first[0].placed is None
-        middle = first[0].middle if one and len(self.rows[first[0].rank - 1]) > 1 else self.spine
         for number, port in enumerate(self.ports):
+            read = [(edge, target) for edge, source, target in self._edges() if source is port]
+            (edge, target), *more = read or [(None, None)]
             lane = lanes.get((("", number), "left")) if number else None
-            port.exits = middle if number == 0 else foot - (lane[1] + 0.6) * LANE if lane else foot + 10.0 * number
+            if lane is not None:
+                port.exits = foot - (lane[1] + 0.6) * LANE
+            elif edge is None or target is None or more or not (self.whole and target.rank == 1):
+                port.exits = self.spine if number == 0 else foot + 10.0 * number
+            elif target.placed is not None:
+                port.exits = target.x + target.placed.ports[edge.enters]
+            else:
+                port.exits = target.exits
         ways: list[Way] = []
         for edge, source, target in self._edges():
             lane = None
@@ -277,17 +294,16 @@ class Layout:
             least = [(a + b) / 2 + 5 for a, b in zip(labels, labels[1:], strict=False)]
             for place, need in enumerate(least):
                 xs[place + 1] = max(xs[place + 1], xs[place] + need)
-            over = max(0.0, xs[-1] - (item.x + item.w - 5))
-            xs = [x - over for x in xs]
+            xs = [x - max(0.0, xs[-1] - min(item.x + item.w - 5, self.width - labels[-1] / 2)) for x in xs]
             if xs[0] < item.x + 5:
-                step = item.w / (len(xs) + 1)
-                xs = [item.x + step * (place + 1) for place in range(len(xs))]
+                xs = [item.x + item.w / (len(xs) + 1) * (place + 1) for place in range(len(xs))]
         return [Way(way.edge, way.source, item, way.lane, "below", x) for way, x in zip(ways, xs, strict=True)]
 
     def _summands(self, item: Item, ways: list[Way]) -> list[Way]:
+        start, room = item.slot
         alone = len(self.rows[item.rank - 1]) == 1
         sides = ["below"] * len(ways)
-        if alone and len(ways) > 1:
+        if len(ways) > 1 and (alone or all(start <= way.comes <= start + room for way in ways)):
             away = [abs(way.comes - item.middle) > SIGN for way in ways]
             if away[-1] and ways[-1].comes > item.middle:
                 sides[-1] = "right"
@@ -301,7 +317,7 @@ class Layout:
         ]
 
     def _shape(self, way: Way) -> Line:
-        if way.edge.shape is None or not self.named or not way.edge.target:
+        if not (self.named and way.edge.shape and way.edge.target) or self._stub(way.source, way.target):
             return []
         dims: list[Piece] = []
         for dim in way.edge.shape:
@@ -325,7 +341,7 @@ class Layout:
                 head = GAP if entering or gap == self.ends - 1 else GAP / 2
                 step = (GAP / 2 if lines else 0) + TRACK * max(0, len(lines) - 1) + head
                 step += LABEL * (1 + max(floors.values())) if floors else 0
-                step += LEADING if stubs else 0
+                step += STUB if stubs else 0
             for place, key in enumerate(lines):
                 self.tracks[gap, key] = y + GAP / 2 + TRACK * place
             y += step
@@ -413,7 +429,7 @@ class Layout:
         end = target.y if target.node is not None else height
         if self._stub(source, target):
             line = self.graph.ports[way.edge.leaves]
-            foot = end - GAP - LEADING + 8
+            foot = end - GAP - 2
             self._put([(way.x, foot), (way.x, end)], height, head=True)
             self.shapes.append(Words(way.x, height - foot + 7, line, self.ruler.width(line, SMALL), SMALL, "center"))
             return

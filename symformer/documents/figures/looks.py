@@ -178,9 +178,11 @@ def amount_lines(amount: Amount, inner: float, ruler: Ruler, said: str | None = 
         return []
     rows: Rows = []
     for line in broken(amount.shown, inner, inner, ruler):
-        width = ruler.width(line, FORMULA)
+        width, size = ruler.width(line, FORMULA), FORMULA
+        if width > inner:  # one term that no line has room for
+            width, size = inner, FORMULA * inner / width * 0.99
         tall = any(isinstance(piece, Math) and "/" in text(piece.shown) for piece in line)
-        rows.append(([Words(0, 0, line, width, FORMULA)], LEADING + TALL * tall))
+        rows.append(([Words(0, 0, line, width, size)], LEADING + TALL * tall))
     value: Line = [counted(amount) if said is None else said]
     if value[0]:
         width = ruler.width(value, SMALL)

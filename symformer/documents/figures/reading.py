@@ -13,7 +13,7 @@ from ...catalogue.lifted import Lifted
 from ...catalogue.traced import Module, Traced
 from ...formulas.account import Line
 from ...formulas.formula import Formula
-from ...language.errors import DerivationError, OptionError
+from ...language.errors import DerivationError, OptionError, UnknownNameError
 from ...language.notation.tree import Label
 from ...language.shapes import Shape, shape_line
 from ...language.sizes import evaluate
@@ -52,6 +52,7 @@ TABLES = {
     "segments": "Segment embedding",
     "distances": "Distance embedding",
 }
+FUNCTIONS = {"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"}
 ROLES = {
     **dict.fromkeys((Kind.LOOKUP, Kind.POSITIONS), "embeddings"),
     **dict.fromkeys((Kind.SCORES, Kind.SOFTMAX, Kind.MIX), "attention"),
@@ -59,7 +60,7 @@ ROLES = {
 }
 
 
-def accounted(model: Model, formula: Formula) -> tuple[Ledger, Line]:
+def accounted(model: Model, formula: Formula) -> tuple[Ledger, Ledger, Line]:
     """The ledger in which kinds of layers are apart, and the account of this formula over it.
 
     Raises OptionError for a ratio, and DerivationError where the two accounts are not the same.
@@ -71,11 +72,12 @@ def accounted(model: Model, formula: Formula) -> tuple[Ledger, Line]:
     question = find_quantity(formula.measure.name)
     part = model.component.answering(question, formula.conventions)
     placement = Placement.of(formula.conventions)
-    ledger = (place(part, placement) if placement != WHOLE else part.ledger).apart
+    together = place(part, placement) if placement != WHOLE else part.ledger
+    ledger = together.apart
     root = question.account(ledger, formula.conventions)
     if expand(root.each.xreplace(formula.relations) - formula.expanded) != 0:
         raise DerivationError(f"{formula.id}: the kinds of layers apart do not come to what they come to together")
-    return ledger, root
+    return together, ledger, root
 
 
 class Reader:
@@ -83,9 +85,11 @@ class Reader:
 
     def __init__(self, model: Model, formula: Formula) -> None:
         self.model, self.formula = model, formula
-        self.ledger, self.root = accounted(model, formula)
+        self.together, self.ledger, self.root = accounted(model, formula)
         self.whole = value_of(formula, model)
         self.seen = isinstance(model.component, Lifted | Traced)  # read off code: what reads what is not known
+        alone = (entry for _, entry in self.ledger if entry.kind is Kind.PARAMETER)
+        self.alone = {weight.path for entry in alone for weight in entry.weights}  # by themselves: arrows lead from them
         self.layers = [line.path for line in self.root.walk() if line.path.endswith("*")]
 
     def architecture(self) -> Figure:
@@ -115,6 +119,45 @@ class Reader:
             graph,
             notes,
         )
+
+    def part(self, path: str) -> Figure:
+        """One part with the shapes of what its operations read and give. Raises UnknownNameError and OptionError."""
+        if self.seen:
+            raise OptionError(f"{self.formula.id} is read off code: what its operations read from which is not known")
+        scope, line, ledger = self._find(path)
+        if self.whole is not None:  # shares are of the part
+            self.whole = int(evaluate(expand(line.each.xreplace(self.formula.relations)), self.model.known, path))
+        drafts = [
+            Draft(below.key, below, None if isinstance(item, Entry) else item, count=below.count)
+            for item, below in zip(scope.items, line.lines, strict=True)
+        ]
+        flow = Flow(ledger, drafts, None)
+        graph = self._graph(drafts, flow, None, line.path)
+        read = {each.source for each in graph.arrows}
+        gives = [node.key for node in graph.nodes if node.key not in read]
+        outputs = {draft.key: draft.entries[-1].output for draft in drafts if draft.entries}
+        names = [axes.name for axes in shape_line(scope.part.shapes).inputs]
+        tensors = flow.ports.get(0, [])
+        ports = [_tensor(names[n] if n < len(names) else "", each.shape) for n, each in enumerate(tensors)]
+        results = [_tensor("", outputs[key].shape) for key in gives]
+        graph = replace(graph, ports=ports, gives=gives, results=results)
+        amount = self._amount(line.each, ONE)
+        measure = self.formula.measure
+        label = Label(measure.letter, line.name, amount.shown)
+        target = f"{name_of(self.model.target)} {path}".strip()
+        return Figure(self._title(line) or line.name, target, label, measure.title, amount, graph, shapes=True)
+
+    def _find(self, path: str) -> tuple[Scope, Line, Ledger]:
+        """A part by its id: of one kind of layers where the kinds are apart, else of all together."""
+        keys: list[str] = []
+        for ledger, root in ((self.ledger, self.root), (self.together, self.formula.root)):
+            for scope, line in _both(ledger.root, root):
+                if line.key == path and scope is not None:
+                    return scope, line, ledger
+                if line.key == path:
+                    raise OptionError(f"{path} is one operation; give the part that it stands in")
+                keys.append(line.key)
+        raise UnknownNameError("part", path, dict.fromkeys(filter(None, keys)))
 
     # -- which things there are ------------------------------------------------------------------------------------
 
@@ -164,18 +207,26 @@ class Reader:
         if draft.adds:
             return Plus(draft.key, (line.path,))
         name = line.path.removeprefix(path).strip(".*")
+        if not name and line.entry is not None:
+            name = ", ".join(weight.path.rpartition(".")[2] for weight in line.entry.weights)
         amount = self._amount(line.each, draft.count)
         if draft.frame:
             graph = self._graph(draft.items, flow, draft, line.path)
             if draft.mixed:
                 title, notes = "Layers of several kinds", [["in an order that the config gives"]]
                 return Frame(draft.key, title, name, graph, amount, notes=notes)
-            return Frame(draft.key, self._title(line), name, graph, amount, line.count, self._number(line.count))
+            notes = list(self._runs(draft))
+            return Frame(draft.key, self._title(line), name, graph, amount, line.count, self._number(line.count), notes)
         notes = list(self._notes(draft))
         paths = [entry.path for entry in draft.entries]
         return Box(
             draft.key, self._title(line), name, _role(line), amount, draft.count, line.count, notes, paths
         )
+
+    def _runs(self, draft: Draft) -> Iterator[Words]:
+        scope = draft.scope
+        if scope is not None and scope.distinct is not None:
+            yield [Math.of(scope.count), " layers, of which ", Math.of(scope.distinct), " have weights of their own"]
 
     def _title(self, line: Line) -> str:
         if line.entry is not None:
@@ -198,7 +249,7 @@ class Reader:
 
     def _notes(self, draft: Draft) -> Iterator[Words]:
         entries = draft.entries
-        own = {weight.path for entry in entries for weight in entry.weights}
+        own = {weight.path for entry in entries for weight in entry.weights} | self.alone
         shared = dict.fromkeys(weight.path for entry in entries for weight in entry.shared if weight.path not in own)
         if shared:
             yield ["reads ", Code(", ".join(shared))]
@@ -210,12 +261,22 @@ class Reader:
             yield ["window of ", Math.of(window.xreplace(self.formula.simplified)), " tokens"]
 
 
+def _both(scope: Scope, line: Line) -> Iterator[tuple[Scope | None, Line]]:
+    """Every part with its account, and every operation's account."""
+    yield scope, line
+    for item, below in zip(scope.items, line.lines, strict=True):
+        if isinstance(item, Scope):
+            yield from _both(item, below)
+        else:
+            yield None, below
+
+
 def _tensor(name: str, shape: Shape) -> Words:
     """A name with a shape: ``tokens [B, S]``."""
     dims: list[Piece] = []
     for dim in shape:
         dims += [", " if dims else "", Math.of(dim)]
-    return [name, " [", *dims, "]"] if dims else [name]
+    return [*([f"{name} "] if name else []), "[", *dims, "]"] if dims else [name]
 
 
 def _mixture(pair: tuple[Entry | Scope, Line]) -> Mixture | None:
@@ -232,7 +293,7 @@ def _operation(entry: Entry) -> str:
     if entry.kind is Kind.NORM:
         return "Layer normalisation" if entry.function == "layer" else f"Normalisation ({entry.function})"
     if entry.kind is Kind.ACTIVATION:
-        return entry.function
+        return FUNCTIONS.get(entry.function, entry.function)
     if entry.kind is Kind.MULTIPLY and len(entry.inputs) == 1:
         return "Scaled"
     return OPERATIONS.get(entry.kind, entry.kind.value)
