@@ -107,7 +107,7 @@ class Flow:
     def _link(self, tensor: Tensor, reader: Chain) -> None:
         """The arrows from where a tensor comes from to what reads it, through every frame on the way."""
         found = self._origin(tensor, reader)
-        if found is None:
+        if found is None or found[1] == reader:
             return
         origin, chain = found
         level = 0
@@ -137,6 +137,8 @@ class Flow:
                 return self._origin(outside, reader)
             return root, reader[: reader.index(frame) + 1]
         made = self._made.get(id(root))
+        if made is None and root.name in self._stored:  # a weight, read as it stands
+            return self._origin(self._stored[root.name], reader)
         if made is None:
             return (root, ()) if self._inputs is None or root.name in self._inputs else None
         chain = self._chains.get(id(made))

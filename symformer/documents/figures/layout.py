@@ -20,7 +20,7 @@ BESIDE = 6.0  # between two boxes of a row
 SIGN = 4.6  # radius of a plus
 EDGE = 6.0  # around what stands in a frame
 BRACKET = 5.0
-STUB = 11.0  # more, where what is given is written below a box
+STUB = 15.0  # more, where what is given is written below a box
 PORT = 8.0  # what comes in keeps from the corners of a box
 LABEL = 8.4  # of a shape beside an arrow
 WORDLESS = 46.0  # the least width of a box
@@ -261,6 +261,8 @@ class Layout:
                 port.exits = target.x + target.placed.ports[edge.enters]
             else:
                 port.exits = target.exits
+        if self.whole:
+            self._spread()
         ways: list[Way] = []
         for edge, source, target in self._edges():
             lane = None
@@ -273,6 +275,24 @@ class Layout:
         for item in [*self.items.values(), *self.outs]:
             found += self._arrivals(item, [way for way in ways if way.target is item])
         return found
+
+    def _spread(self) -> None:
+        """Names of what is given, side by side below the whole."""
+        below = [self.ports[n] for n in sorted({each.leaves for each in self.graph.arrows if not each.source})]
+        below = [port for n, port in enumerate(self.ports) if port in below and self._named_below(n)]
+        wide = {id(port): self.ruler.width(self.graph.ports[n], SMALL) / 2 for n, port in enumerate(self.ports)}
+        below.sort(key=lambda port: port.exits)
+        for n, port in enumerate(below):
+            before = below[n - 1] if n else None
+            start = 0.0 if before is None else before.exits + wide[id(before)] + BESIDE
+            port.exits = max(port.exits, start + wide[id(port)])
+        for n, port in reversed([*enumerate(below)]):
+            after = below[n + 1] if n + 1 < len(below) else None
+            end = self.width if after is None else after.exits - wide[id(after)] - BESIDE
+            port.exits = min(port.exits, end - wide[id(port)])
+
+    def _named_below(self, number: int) -> bool:
+        return any(each.leaves == number and not each.source and self.below(each) for each in self.graph.arrows)
 
     def _arrivals(self, item: Item, ways: list[Way]) -> list[Way]:
         ways = sorted(ways, key=lambda way: way.comes)
@@ -288,7 +308,7 @@ class Layout:
         if isinstance(item.node, Plus):
             return self._summands(item, ways)
         margin = min(item.w / 4, 24.0)
-        labels = [self.ruler.width(self._shape(way), SMALL) if self.named else 6.0 for way in ways]
+        labels = [self._wide(way) for way in ways]
         xs = [min(max(way.comes, item.x + margin), item.x + item.w - margin) for way in ways]
         if len(xs) > 1:
             least = [(a + b) / 2 + 5 for a, b in zip(labels, labels[1:], strict=False)]
@@ -315,6 +335,12 @@ class Layout:
             Way(way.edge, way.source, item, way.lane, sides[place], xs.get(place, 0.0))
             for place, way in enumerate(ways)
         ]
+
+    def _wide(self, way: Way) -> float:
+        """The room of what is written at an arrow's end."""
+        stub = self._stub(way.source, way.target)
+        line = self.graph.ports[way.edge.leaves] if stub else self._shape(way)
+        return max(6.0, self.ruler.width(line, SMALL) if line else 0.0)
 
     def _shape(self, way: Way) -> Line:
         if not (self.named and way.edge.shape and way.edge.target) or self._stub(way.source, way.target):
@@ -347,6 +373,7 @@ class Layout:
             y += step
             for item, floor in floors.items():
                 self.tracks[gap, ("label", item)] = y - GAP + 1 - LABEL * floor - LABEL / 2
+            self.tracks[gap, "stub"] = y - GAP - 5 - LABEL * max(floors.values(), default=0)
             row = [self.items[node.key] for node in self.rows[gap]] if gap < len(self.rows) else self.outs
             high = max((item.h for item in row), default=0.0)
             for item in row:
@@ -395,8 +422,9 @@ class Layout:
         for way in sorted(entering, key=lambda way: way.x):
             half = self.ruler.width(line, SMALL) / 2 + 1 if (line := self._shape(way)) else 0
             if half:
-                floor = next((n for n, end in enumerate(ends) if end < way.x - half), len(ends))
-                ends[floor : floor + 1] = [way.x + half]
+                x = min(max(way.x, half), self.width - half)
+                floor = next((n for n, end in enumerate(ends) if end < x - half), len(ends))
+                ends[floor : floor + 1] = [x + half]
                 found[id(way)] = floor
         return found
 
@@ -410,8 +438,9 @@ class Layout:
             if line and way.side == "below":
                 wide = self.ruler.width(line, SMALL)
                 y = self.tracks[way.target.rank - 1, ("label", id(way))]
-                self.shapes.append(Rect(way.x - wide / 2 - 1, height - y - 4, wide + 2, 7.6, fill="#FFFFFF", stroke=0))
-                self.shapes.append(Words(way.x, height - y + 2, line, wide, SMALL, "center"))
+                x = min(max(way.x, wide / 2 + 1), self.width - wide / 2 - 1)
+                self.shapes.append(Rect(x - wide / 2 - 1, height - y - 4, wide + 2, 7.6, fill="#FFFFFF", stroke=0))
+                self.shapes.append(Words(x, height - y + 2, line, wide, SMALL, "center"))
         for item in self.items.values():
             top = height - item.y - item.h
             if item.look is not None:
@@ -429,9 +458,11 @@ class Layout:
         end = target.y if target.node is not None else height
         if self._stub(source, target):
             line = self.graph.ports[way.edge.leaves]
-            foot = end - GAP - 2
+            foot = self.tracks[target.rank - 1, "stub"]
             self._put([(way.x, foot), (way.x, end)], height, head=True)
-            self.shapes.append(Words(way.x, height - foot + 7, line, self.ruler.width(line, SMALL), SMALL, "center"))
+            wide = self.ruler.width(line, SMALL)
+            x = min(max(way.x, wide / 2), self.width - wide / 2)
+            self.shapes.append(Words(x, height - foot + 7, line, wide, SMALL, "center"))
             return
         points: list[tuple[float, float]] = [(source.exits, start)]
         middle = target.y + target.h / 2

@@ -177,7 +177,7 @@ class Reader:
         copies = count * line.count
         if isinstance(item, Entry) or not self._opens(item, line, inside):
             return [Draft(line.key, line, None if isinstance(item, Entry) else item, count=copies)]
-        items = self._drafts(item, line, copies, inside or item.repeated)
+        items = self._drafts(item, line, copies, inside or item.repeated or getattr(item.part, "role", "") == "block")
         if self.seen and not item.repeated:
             return items
         return [Draft(line.key, line, item, frame=True, items=items, count=copies)]
@@ -188,6 +188,8 @@ class Reader:
             return not inside or any(isinstance(item, Scope) for item in scope.items)
         if inside:
             return False
+        if getattr(scope.part, "role", "") == "block":
+            return True
         beside = self.seen and any(path.startswith(f"{line.path}.") for path in self.layers)
         return beside or any(each.repeated for each in scope.walk())
 
