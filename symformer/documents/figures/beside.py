@@ -24,11 +24,11 @@ def compared(left: Figure, right: Figure) -> tuple[Figure, Figure]:
 
 def _graphs(left: Graph, right: Graph) -> tuple[Graph, Graph]:
     """Two graphs in which what stands at the same place is told apart."""
-    names = [[_kind(node) for node in graph.nodes] for graph in (left, right)]
+    names, others = ([_kind(node) for node in graph.nodes] for graph in (left, right))
     ours, theirs = list(left.nodes), list(right.nodes)
     pairs = {
         block.a + n: block.b + n
-        for block in SequenceMatcher(None, *names, autojunk=False).get_matching_blocks()
+        for block in SequenceMatcher(None, names, others, autojunk=False).get_matching_blocks()
         for n in range(block.size)
     }
     for place, node in enumerate(ours):

@@ -20,7 +20,7 @@ NUMBERS = "Formulas and numbers are of one copy, shares of all copies."
 
 
 def drawing(*figures: Figure) -> Drawing:
-    """A figure drawn as wide as a column, or as two where towers stand side by side; or two figures beside each other."""
+    """A figure as wide as a column, or as two where towers stand side by side; or two figures beside each other."""
     ruler = Ruler()
     crowd = max(breadth(graph) for figure in figures for graph in figure.graph.graphs())
     width = 2 * COLUMN + BETWEEN if crowd > 1 else COLUMN
@@ -81,7 +81,9 @@ class Side:
         self.graph += [shape.moved(0, y) for shape in placed.shapes]
         y += placed.height
         read = {each.leaves for each in graph.arrows if not each.source and laid.below(each)}
-        ports = [(port.exits, line) for n, (port, line) in enumerate(zip(laid.ports, graph.ports, strict=True)) if n in read]
+        ports = [
+            (port.exits, line) for n, (port, line) in enumerate(zip(laid.ports, graph.ports, strict=True)) if n in read
+        ]
         return y + self._ends(ports, y + 7)
 
     def _foot(self) -> float:
@@ -98,8 +100,8 @@ class Side:
         said = [(x, line) for x, line in ends if any(line)]
         for x, line in said:
             wide = self.ruler.width(line, SMALL)
-            x = min(max(x, wide / 2), self.room - wide / 2)
-            self.graph.append(Words(x, y, line, wide, SMALL, "center"))
+            middle = min(max(x, wide / 2), self.room - wide / 2)
+            self.graph.append(Words(middle, y, line, wide, SMALL, "center"))
         return 10.0 if said else 2.0
 
 

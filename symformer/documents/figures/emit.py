@@ -11,19 +11,20 @@ from ..formats import language, pdf, tex, typ
 from .shapes import Drawing
 
 FORMATS: Final = ("svg", "pdf", "png", "tex")  # the first is the usual one
+OURS: Final = frozenset("·×≠…")  # signs that a figure has by itself
 RESOLUTION = 300  # points to an inch, of a PNG
 
 
 def emit(drawing: Drawing, extension: str) -> bytes:
-    """A drawing as a file. Raises DocumentError for characters that no font has."""
+    """A drawing as a file. Raises DocumentError for characters that no font has, which nobody can measure either."""
+    source = _page(drawing)
+    if odd := pdf.missing("".join(sorted(set(source) - OURS))):
+        raise DocumentError(f"the fonts of figures have no {odd}; keep such characters out of names")
     if extension == "tex":
         return tikz(drawing).encode()
-    source = _page(drawing)
     options: dict[str, Any] = {"format": extension}
     options |= {"ppi": RESOLUTION} if extension == "png" else {}
     options |= {"pdf_standards": pdf.ARCHIVED} if extension == "pdf" else {}
-    if odd := pdf.unprinted(source):
-        raise DocumentError(odd)
     made = pdf.typst_bytes(source, **options)
     content: bytes = made[0] if isinstance(made, list) else made
     return _described(content, drawing) if extension == "svg" else content
@@ -34,13 +35,15 @@ def _page(drawing: Drawing) -> str:
     title = typ.FORMAT.prose(language.printable(drawing.title))
     return (
         f"#set document(title: [{title}])\n"
-        f"#set page(width: {_points(drawing.width)}, height: {_points(drawing.height)}, margin: 0pt, fill: white)\n{body}"
+        f"#set page(width: {_points(drawing.width)}, height: {_points(drawing.height)}, margin: 0pt, fill: white)\n"
+        f"{body}"
     )
 
 
 def tikz(drawing: Drawing) -> str:
     """A ``tikzpicture`` for \\input."""
-    return _environment().get_template("figure.tex.jinja").render(drawing=drawing, language=tex.FORMAT)
+    made: str = _environment().get_template("figure.tex.jinja").render(drawing=drawing, language=tex.FORMAT)
+    return made
 
 
 def _described(svg: bytes, drawing: Drawing) -> bytes:
@@ -58,7 +61,7 @@ def _environment() -> Any:
 
 def _number(length: float) -> str:
     """A length without a tail of digits, and without a minus before nothing."""
-    return f"{length:.2f}".rstrip("0").rstrip(".").replace("-0", "0") if abs(length) < 0.005 else f"{length:.2f}".rstrip("0").rstrip(".")
+    return f"{round(length, 2) + 0.0:.2f}".rstrip("0").rstrip(".")
 
 
 def _points(length: float) -> str:

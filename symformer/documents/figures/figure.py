@@ -21,7 +21,7 @@ class Amount:
 
     each: Expr
     shown: Expr  # the same, as it is printed
-    value: int | None = None
+    value: int | Fraction | None = None
     share: Fraction | None = None
 
 

@@ -67,7 +67,9 @@ class Flow:
         stored = (entry for _, entry in ledger if entry.kind is Kind.PARAMETER)
         self._stored = {weight.path: entry.output for entry in stored for weight in entry.weights}
         self._chains: dict[int, Chain] = {}  # where an operation stands
-        self._inside: dict[int, tuple[Draft | None, Tensor]] = {}  # what a repeated layer reads: its frame, what that is
+        self._inside: dict[
+            int, tuple[Draft | None, Tensor]
+        ] = {}  # what a repeated layer reads: its frame, what that is
         self.arrows: dict[int, list[Arrow]] = {}  # by the frame that they stand in
         self.ports: dict[int, list[Tensor]] = {}
         self.gives: dict[int, list[str]] = {}  # what a frame's result comes from
@@ -179,7 +181,7 @@ def summed(nodes: Sequence[Node], arrows: Sequence[Arrow]) -> tuple[list[Node], 
     kept, edges = list(nodes), list(arrows)
     while True:
         signs = {node.key: node for node in kept if isinstance(node, Plus)}
-        for key, sign in signs.items():
+        for key in signs:
             out = [edge for edge in edges if edge.source == key]
             if len(out) == 1 and out[0].target in signs:
                 other = signs[out[0].target]
@@ -188,7 +190,9 @@ def summed(nodes: Sequence[Node], arrows: Sequence[Arrow]) -> tuple[list[Node], 
                     break
         else:
             return kept, edges
-        whole = Plus(other.key, (*sign.paths, *other.paths))
-        kept = [whole if node is other else node for node in kept if node is not sign]
-        moved = [replace(edge, target=other.key) if edge.target == key else edge for edge in edges if edge is not out[0]]
+        whole = Plus(other.key, (*signs[key].paths, *other.paths))
+        kept = [whole if node is other else node for node in kept if node is not signs[key]]
+        moved = [
+            replace(edge, target=other.key) if edge.target == key else edge for edge in edges if edge is not out[0]
+        ]
         edges = list(dict.fromkeys(moved))

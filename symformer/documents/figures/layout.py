@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ...language.notation.text import text
 from ..blocks import Code, Line, Math, Piece, Strong
@@ -83,7 +84,11 @@ def ranks(graph: Graph) -> dict[str, int]:
     given = {each.target for each in graph.arrows if not each.source and each.leaves == 0}
     free = {key for key in keys if key not in given and not any(into[key])}  # not even by way of others
     for key in keys:
-        free |= {key} if into[key] and key not in given and all(not source or source in free for source in into[key]) else set()
+        free |= (
+            {key}
+            if into[key] and key not in given and all(not source or source in free for source in into[key])
+            else set()
+        )
     for key in reversed(keys):  # what nothing that comes in leads to
         if key in free and out[key]:
             found[key] = max(1, min(found[target] for target in out[key]) - 1)
@@ -98,14 +103,16 @@ def rows_of(graph: Graph) -> list[list[Node]]:
         rows[found[node.key] - 1].append(node)
     apart: list[list[Node]] = []
     for row in rows:  # a frame stands beside frames alone, and what else is in its row above it
-        frames = [node for node in row if isinstance(node, Frame)]
+        frames: list[Node] = [node for node in row if isinstance(node, Frame)]
         apart += [frames, [node for node in row if node not in frames]]
     return [row for row in apart if row]
 
 
 def breadth(graph: Graph) -> int:
     """How many frames stand side by side, or rows of how many threes of boxes."""
-    return max((max(sum(isinstance(node, Frame) for node in row), len(row) // 4 + 1) for row in rows_of(graph)), default=1)
+    return max(
+        (max(sum(isinstance(node, Frame) for node in row), len(row) // 4 + 1) for row in rows_of(graph)), default=1
+    )
 
 
 @dataclass(frozen=True)
@@ -144,7 +151,9 @@ class Layout:
     def placed(self) -> Placed:
         """Everything at its place."""
         lanes = self._lanes()
-        left = sum(side == "left" for side, _ in lanes.values()) and 1 + max(n for s, n in lanes.values() if s == "left")
+        left = sum(side == "left" for side, _ in lanes.values()) and 1 + max(
+            n for s, n in lanes.values() if s == "left"
+        )
         right = sum(s == "right" for s, _ in lanes.values()) and 1 + max(n for s, n in lanes.values() if s == "right")
         foot, end = left * LANE, self.width - right * LANE
         self._across(foot, end)
@@ -195,7 +204,7 @@ class Layout:
 
     def _across(self, foot: float, end: float) -> None:
         """The width of each thing and where it stands in its row."""
-        entered = defaultdict(int)
+        entered: dict[str, int] = defaultdict(int)
         for edge in self.graph.arrows:
             entered[edge.target] += 1
         brackets = max((bracket(node, self.ruler) for node in self.graph.nodes if isinstance(node, Frame)), default=0.0)
@@ -251,11 +260,11 @@ class Layout:
     def _ways(self, lanes: Mapping[tuple[Net, str], tuple[str, int]], foot: float, end: float) -> list[Way]:
         for number, port in enumerate(self.ports):
             read = [(edge, target) for edge, source, target in self._edges() if source is port]
-            (edge, target), *more = read or [(None, None)]
+            (edge, target), *more = read or [(Arrow("", ""), self.outs[0] if self.outs else port)]
             lane = lanes.get((("", number), "left")) if number else None
             if lane is not None:
                 port.exits = foot - (lane[1] + 0.6) * LANE
-            elif edge is None or target is None or more or not (self.whole and target.rank == 1):
+            elif more or not (self.whole and target.rank == 1):
                 port.exits = self.spine if number == 0 else foot + 10.0 * number
             elif target.placed is not None:
                 port.exits = target.x + target.placed.ports[edge.enters]
@@ -265,12 +274,12 @@ class Layout:
             self._spread()
         ways: list[Way] = []
         for edge, source, target in self._edges():
-            lane = None
+            taken: float | None = None
             if target.rank - source.rank > 1 and not self._stub(source, target):
                 side = "left" if isinstance(target.node, Box | Frame) else "right"
                 where, number = lanes[(edge.source, edge.leaves), side]
-                lane = end + (number + 0.6) * LANE if where == "right" else foot - (number + 0.6) * LANE
-            ways.append(Way(edge, source, target, lane))
+                taken = end + (number + 0.6) * LANE if where == "right" else foot - (number + 0.6) * LANE
+            ways.append(Way(edge, source, target, taken))
         found: list[Way] = []
         for item in [*self.items.values(), *self.outs]:
             found += self._arrivals(item, [way for way in ways if way.target is item])
@@ -311,7 +320,7 @@ class Layout:
         labels = [self._wide(way) for way in ways]
         xs = [min(max(way.comes, item.x + margin), item.x + item.w - margin) for way in ways]
         if len(xs) > 1:
-            least = [(a + b) / 2 + 5 for a, b in zip(labels, labels[1:], strict=False)]
+            least = [(a + b) / 2 + 5 for a, b in pairwise(labels)]
             for place, need in enumerate(least):
                 xs[place + 1] = max(xs[place + 1], xs[place] + need)
             xs = [x - max(0.0, xs[-1] - min(item.x + item.w - 5, self.width - labels[-1] / 2)) for x in xs]
@@ -371,8 +380,8 @@ class Layout:
             for place, key in enumerate(lines):
                 self.tracks[gap, key] = y + GAP / 2 + TRACK * place
             y += step
-            for item, floor in floors.items():
-                self.tracks[gap, ("label", item)] = y - GAP + 1 - LABEL * floor - LABEL / 2
+            for arriving, floor in floors.items():
+                self.tracks[gap, ("label", arriving)] = y - GAP + 1 - LABEL * floor - LABEL / 2
             self.tracks[gap, "stub"] = y - GAP - 5 - LABEL * max(floors.values(), default=0)
             row = [self.items[node.key] for node in self.rows[gap]] if gap < len(self.rows) else self.outs
             high = max((item.h for item in row), default=0.0)
@@ -393,10 +402,8 @@ class Layout:
             if self._stub(way.source, way.target):
                 continue
             if way.source.rank == gap:
-                if way.lane is not None:
-                    there = [way.lane]
-                else:
-                    there = [way.x] if way.side == "below" else []
+                below = [way.x] if way.side == "below" else []
+                there = below if way.lane is None else [way.lane]
                 if any(abs(x - way.source.exits) > 0.1 for x in there):
                     leaving.setdefault(way.net, []).extend(there)
                     starts[way.net] = way.source.exits
@@ -511,13 +518,22 @@ def framed(frame: Frame, width: float, ruler: Ruler, shapes: bool, margin: float
     height = foot + inner.height + head.height
     drawn: list[Shape] = [
         Rect(
-            margin, 0, width - margin, height, fill="#FBFBFB", ink="#444444", radius=3,
-            stroke=1.5 if frame.differs else 0.7, dashed=frame.differs,
+            margin,
+            0,
+            width - margin,
+            height,
+            fill="#FBFBFB",
+            ink="#444444",
+            radius=3,
+            stroke=1.5 if frame.differs else 0.7,
+            dashed=frame.differs,
         )
     ]
     if says:
         x = margin - BRACKET
-        drawn.append(Path(((x + BRACKET - 1.5, 2), (x, 2), (x, height - 2), (x + BRACKET - 1.5, height - 2)), stroke=0.8))
+        drawn.append(
+            Path(((x + BRACKET - 1.5, 2), (x, 2), (x, height - 2), (x + BRACKET - 1.5, height - 2)), stroke=0.8)
+        )
         for place, line in enumerate(says):
             y = height / 2 + LEADING * (place - (len(says) - 1) / 2) + 2.4
             drawn.append(Words(x - 3, y, line, ruler.width(line, FORMULA), FORMULA, "right"))
@@ -546,7 +562,12 @@ def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> Look:
     if said and ruler.width([said], SMALL) <= right and out is not None:
         beside.append(([said], SMALL))
     formula: Line = [Math.of(frame.amount.shown)]
-    if frame.amount.shown != 0 and ruler.width(formula, FORMULA) <= right and out is not None and "/" not in text(frame.amount.shown):
+    if (
+        frame.amount.shown != 0
+        and ruler.width(formula, FORMULA) <= right
+        and out is not None
+        and "/" not in text(frame.amount.shown)
+    ):
         beside.insert(0, (formula, FORMULA))
     high = 3.0
     for line, size in beside:

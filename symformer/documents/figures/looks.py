@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from ...language.notation.text import number, percent, text
-from ...language.notation.tree import Minus, Sum, Tree, growth, ordered_terms, terms_tree, tree
+from ...language.notation.tree import Minus, Tree, growth, ordered_terms, terms_tree, tree
 from ..blocks import Code, Line, Math, Strong
 from .figure import Amount, Box, Frame
 from .measure import Ruler
@@ -168,7 +168,9 @@ def _lines(box: Box, inner: float, ruler: Ruler) -> Rows:
             rows.append(([Words(0, 0, name, ruler.width(name, SMALL), SMALL, "left", GREY)], LEADING - 1))
     rows += amount_lines(box.amount, inner, ruler)
     for note in box.notes:
-        rows += [([Words(0, 0, line, ruler.width(line, SMALL), SMALL)], LEADING - 1) for line in fitted(note, inner, ruler)]
+        rows += [
+            ([Words(0, 0, line, ruler.width(line, SMALL), SMALL)], LEADING - 1) for line in fitted(note, inner, ruler)
+        ]
     return rows
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 
 from ...language.errors import DocumentError
 from ..blocks import Line
@@ -43,5 +42,3 @@ class Ruler:
         self._known |= dict(zip(self._asked, json.loads(said), strict=True))
         self._asked.clear()
         return True
-
-

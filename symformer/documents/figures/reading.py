@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import groupby
 
-from sympy import Expr, expand
+from sympy import Expr, Integer, Rational, expand
 
 from ...answers.summary import share, value_of
 from ...catalogue.lifted import Lifted
 from ...catalogue.traced import Module, Traced
 from ...formulas.account import Line
 from ...formulas.formula import Formula
-from ...language.errors import DerivationError, OptionError, UnknownNameError
+from ...language.errors import DerivationError, OptionError, SizeError, UnknownNameError
 from ...language.notation.tree import Label
 from ...language.shapes import Shape, shape_line
-from ...language.sizes import evaluate
+from ...language.sizes import evaluate, put_in
 from ...ledger.facts import ONE, Entry, Kind, Ledger, Mixture, Scope
 from ...ledger.placement import WHOLE, Placement, place
 from ...models.model import Model
@@ -89,7 +90,9 @@ class Reader:
         self.whole = value_of(formula, model)
         self.seen = isinstance(model.component, Lifted | Traced)  # read off code: what reads what is not known
         alone = (entry for _, entry in self.ledger if entry.kind is Kind.PARAMETER)
-        self.alone = {weight.path for entry in alone for weight in entry.weights}  # by themselves: arrows lead from them
+        self.alone = {
+            weight.path for entry in alone for weight in entry.weights
+        }  # by themselves: arrows lead from them
         self.layers = [line.path for line in self.root.walk() if line.path.endswith("*")]
 
     def architecture(self) -> Figure:
@@ -169,7 +172,9 @@ class Reader:
             if mixture is None or mixture.order == "kind by kind":
                 found += drafts
             else:
-                both = Line(mixture.path, f"{line.key}.kinds".lstrip("."), ONE, lines=tuple(each.line for each in drafts))
+                both = Line(
+                    mixture.path, f"{line.key}.kinds".lstrip("."), ONE, lines=tuple(each.line for each in drafts)
+                )
                 found.append(Draft(both.key, both, frame=True, items=drafts, count=count, mixed=True))
         return found
 
@@ -215,15 +220,13 @@ class Reader:
         if draft.frame:
             graph = self._graph(draft.items, flow, draft, line.path)
             if draft.mixed:
-                title, notes = "Layers of several kinds", [["in an order that the config gives"]]
-                return Frame(draft.key, title, name, graph, amount, notes=notes)
-            notes = list(self._runs(draft))
+                said: Words = ["in an order that the config gives"]
+                return Frame(draft.key, "Layers of several kinds", name, graph, amount, notes=[said])
+            notes: list[Words] = list(self._runs(draft))
             return Frame(draft.key, self._title(line), name, graph, amount, line.count, self._number(line.count), notes)
         notes = list(self._notes(draft))
         paths = [entry.path for entry in draft.entries]
-        return Box(
-            draft.key, self._title(line), name, _role(line), amount, draft.count, line.count, notes, paths
-        )
+        return Box(draft.key, self._title(line), name, _role(line), amount, draft.count, line.count, notes, paths)
 
     def _runs(self, draft: Draft) -> Iterator[Words]:
         scope = draft.scope
@@ -239,10 +242,15 @@ class Reader:
         shown = self.formula.gathered(expand(each.xreplace(self.formula.simplified)))
         if self.whole is None:
             return Amount(each, shown)
-        put = self.formula.relations
-        value = evaluate(expand(each.xreplace(put)), self.model.known, self.formula.id)
-        total = evaluate(expand((count * each).xreplace(put)), self.model.known, self.formula.id)
+        value, total = (self._value(expr) for expr in (each, count * each))
         return Amount(each, shown, value, share(total, self.whole))
+
+    def _value(self, expr: Expr) -> int | Fraction:
+        """A number, exactly: of one copy it may be no whole one, where some layers need what others do not."""
+        found = put_in(expand(expr.xreplace(self.formula.relations)), self.model.known)
+        if not isinstance(found, Rational):
+            raise SizeError(f"{self.formula.id} has no number at these sizes")
+        return int(found) if isinstance(found, Integer) else Fraction(int(found.p), int(found.q))
 
     def _number(self, count: Expr) -> int | None:
         put = expand(count.xreplace(self.formula.relations))

@@ -57,7 +57,15 @@ def typst_bytes(source: str, **arguments: Any) -> Any:
 
 
 def unprinted(source: str) -> str:
-    """What a document has that no font has; empty where every character of it can be printed."""
+    """Why a document cannot be printed; empty where every character of it can be."""
+    named = missing(source)
+    return named and (
+        f"the fonts for PDFs have no {named}; write .md, .tex or .typ, or keep such characters out of names"
+    )
+
+
+def missing(source: str) -> str:
+    """The characters of a text that no font has, named; empty where there are none."""
     import typst
 
     odd = []
@@ -68,10 +76,7 @@ def unprinted(source: str) -> str:
             )
         except RuntimeError:
             odd.append(f"{each} (U+{ord(each):04X})")
-    named = ", ".join(odd[:ODD]) + (", …" if len(odd) > ODD else "")
-    return named and (
-        f"the fonts for PDFs have no {named}; write .md, .tex or .typ, or keep such characters out of names"
-    )
+    return ", ".join(odd[:ODD]) + (", …" if len(odd) > ODD else "")
 
 
 def _latex_pdf(source: str) -> bytes:
