@@ -333,7 +333,7 @@ HOSTILE = r"""_%&#${}\^~<>|`'" ]]> \input{x} #read("x") <script>"""
 
 def config(folder: Path, name: str) -> str:
     place = folder / name[:80]
-    place.mkdir()
+    place.mkdir(parents=True)
     sizes = {"model_type": "gpt2", "vocab_size": 97, "n_positions": 31, "n_embd": 24, "n_layer": 3, "n_head": 4}
     (place / "config.json").write_text(json.dumps(sizes))
     return str(place / "config.json")
@@ -515,3 +515,27 @@ main()
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 2
     assert "pip install matplotlib" in run.stderr
+
+
+# -- in a derivation ---------------------------------------------------------------------------------------------------
+
+
+def test_a_derivation_has_its_figure_where_it_is_drawn(folder: Path) -> None:
+    made = {}
+    for extension in ("typ", "md", "tex"):
+        arguments = ["derive", config(folder / extension, HOSTILE), "-q", "params", "-q", "flops", "--set", "S=7"]
+        (folder / f"a.{extension}").touch()
+        result = CliRunner().invoke(cli, [*arguments, "-o", f"a.{extension}"], prog_name="symformer")
+        assert result.exit_code == 0, result.output
+        made[extension] = (folder / f"a.{extension}").read_text("utf-8")
+    assert made["typ"].count("#figure(") == 1  # of the first chapter
+    assert "Self-attention attn: 4E" in made["typ"]  # its alternative text
+    assert "tikzpicture" not in made["tex"]  # Debian's texlive-latex-recommended has no tikz
+    assert "!" + "[" not in made["md"]
+
+
+def test_a_ratio_has_no_figure(folder: Path) -> None:
+    arguments = ["derive", "gpt2", "-q", "intensity", "-o", "a.typ"]
+    result = CliRunner().invoke(cli, arguments, prog_name="symformer")
+    assert result.exit_code == 0, result.output
+    assert "#figure(" not in (folder / "a.typ").read_text("utf-8")

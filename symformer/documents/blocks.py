@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sympy import Expr
 
 from ..formulas.derivation import Chain
 from ..language.notation.tree import Cross, Tree, tree
 from ..ledger.facts import ONE
+
+if TYPE_CHECKING:
+    from .figures.shapes import Drawing
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,15 @@ class References:
     kind: Literal["references"] = "references"
 
 
-Block = Heading | Paragraph | Equation | Table | References
+@dataclass(frozen=True)
+class Picture:
+    """A figure, drawn when it is asked for; what it draws says in words what it shows."""
+
+    draw: Callable[[], Drawing]
+    kind: Literal["picture"] = "picture"
+
+
+Block = Heading | Paragraph | Equation | Table | References | Picture
 
 
 @dataclass(frozen=True)

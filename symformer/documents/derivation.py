@@ -41,6 +41,7 @@ from .blocks import (
     numbered,
 )
 from .checks import LISTED, certificate_of, check
+from .figures.inset import illustrated
 from .parts import about_part, named, parts
 from .sentences import capital, listed, maybe, sentence
 from .subject import Subject, in_title, placed
@@ -66,6 +67,7 @@ def document(model: Model, quantities: Sequence[str], version: str, together: st
     blocks: list[Block] = []
     for formula in formulas:
         chapter = _chapter(model, formula)
+        chapter = illustrated(chapter, model, formula) if formula is formulas[0] else chapter
         if len(formulas) > 1:
             blocks.append(Heading(1, [capital(formula.measure.title)]))
             chapter = [_lowered(block) for block in chapter]

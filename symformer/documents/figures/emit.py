@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ...language.errors import DocumentError
 from ..formats import language, pdf, tex, typ
+from ..formats.lengths import points
 from .shapes import Drawing
 
 FORMATS: Final = ("svg", "pdf", "png", "tex")  # the first is the usual one
@@ -31,18 +32,19 @@ def emit(drawing: Drawing, extension: str) -> bytes:
 
 
 def _page(drawing: Drawing) -> str:
-    body = _environment().get_template("figure.typ.jinja").module.place(drawing, typ.FORMAT)
+    module: Any = language.environment().get_template("figure.typ.jinja").module
+    body = module.place(drawing, typ.FORMAT)
     title = typ.FORMAT.prose(language.printable(drawing.title))
     return (
         f"#set document(title: [{title}])\n"
-        f"#set page(width: {_points(drawing.width)}, height: {_points(drawing.height)}, margin: 0pt, fill: white)\n"
+        f"#set page(width: {points(drawing.width)}, height: {points(drawing.height)}, margin: 0pt, fill: white)\n"
         f"{body}"
     )
 
 
 def tikz(drawing: Drawing) -> str:
     """A ``tikzpicture`` for \\input."""
-    made: str = _environment().get_template("figure.tex.jinja").render(drawing=drawing, language=tex.FORMAT)
+    made: str = language.environment().get_template("figure.tex.jinja").render(drawing=drawing, language=tex.FORMAT)
     return made
 
 
@@ -51,23 +53,3 @@ def _described(svg: bytes, drawing: Drawing) -> bytes:
     said = escape(language.printable(drawing.alt or drawing.title))
     opened = re.sub(rb"<svg ", b'<svg role="img" ', svg, count=1)
     return re.sub(rb"(<svg [^>]*>)", lambda m: m[1] + f"<title>{said}</title>".encode(), opened, count=1)
-
-
-def _environment() -> Any:
-    environment = language.environment()
-    environment.filters |= {"pt": _points, "n": _number, "rgb": _rgb}
-    return environment
-
-
-def _number(length: float) -> str:
-    """A length without a tail of digits, and without a minus before nothing."""
-    return f"{round(length, 2) + 0.0:.2f}".rstrip("0").rstrip(".")
-
-
-def _points(length: float) -> str:
-    return f"{_number(length)}pt"
-
-
-def _rgb(ink: str) -> str:
-    red, green, blue = (int(ink[place : place + 2], 16) for place in (1, 3, 5))
-    return f"{{rgb,255:red,{red};green,{green};blue,{blue}}}"

@@ -6,11 +6,15 @@ import json
 
 from ...language.errors import DocumentError
 from ..blocks import Line
+from ..formats.language import templates
 from ..formats.typ import FORMAT as TYPST
 
 _PAGE = """#set text(font: "New Computer Modern")
-#show raw: set text(font: "DejaVu Sans Mono", size: 0.97em)
-#let m(size, body) = context [#metadata(measure(text(size: size, body)).width.pt())<m>]
+#let words(size, body) = {
+  show raw: it => text(font: "DejaVu Sans Mono", size: 0.776 * size, it.text)
+  text(size: size, body)
+}
+#let m(size, body) = context [#metadata(measure(words(size, body)).width.pt())<m>]
 """
 
 
@@ -36,7 +40,8 @@ class Ruler:
             return False
         lines = [f"#m({size}pt, [{spelt}])" for spelt, size in self._asked]
         try:
-            said = typst.query((_PAGE + "\n".join(lines)).encode(), "<m>", field="value", ignore_system_fonts=True)
+            source = (_PAGE + "\n".join(lines)).encode()
+            said = typst.query(source, "<m>", field="value", root=templates(), ignore_system_fonts=True)
         except RuntimeError as error:
             raise DocumentError(f"Typst refused the figure: {str(error).partition(chr(10))[0]}") from None
         self._known |= dict(zip(self._asked, json.loads(said), strict=True))

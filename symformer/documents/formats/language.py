@@ -11,6 +11,7 @@ from ...language.errors import DocumentError
 from ...language.notation.tree import Tree
 from ..blocks import Cited, Code, Document, Equation, Line, Math, Piece, Ref, Strong
 from .layout import A4, Page, tall
+from .lengths import FILTERS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -127,7 +128,7 @@ def environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     # The delimiters are ones that none of the languages uses; every value is escaped by the language itself.
-    return Environment(  # noqa: S701
+    found = Environment(  # noqa: S701
         loader=FileSystemLoader(templates()),
         block_start_string="<%",
         block_end_string="%>",
@@ -140,6 +141,8 @@ def environment() -> Environment:
         keep_trailing_newline=True,
         undefined=StrictUndefined,
     )
+    found.filters |= FILTERS
+    return found
 
 
 def templates() -> Path:
