@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from ..blocks import Code, Line, Math, Strong
 from .figure import Figure
-from .layout import Layout, breadth
+from .frames import framed
+from .layout import Layout
 from .looks import FORMULA, LEADING, SMALL, amount_lines, cut, wrapped
 from .measure import Ruler
+from .rows import breadth
 from .shapes import GREY, Drawing, Shape, Words
 
 COLUMN = 226.0  # points: a column of 8 cm
@@ -75,7 +77,7 @@ class Side:
 
     def _body(self) -> float:
         graph = self.figure.graph
-        laid = Layout(graph, self.room, self.ruler, self.figure.shapes, whole=True)
+        laid = Layout(graph, self.room, self.ruler, framed, self.figure.shapes, whole=True)
         placed = laid.placed()
         y = self._ends([(out.exits, line) for out, line in zip(laid.outs, graph.results, strict=False)], 6)
         self.graph += [shape.moved(0, y) for shape in placed.shapes]

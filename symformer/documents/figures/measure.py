@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from ...language.errors import DocumentError
 from ..blocks import Line
@@ -40,7 +41,7 @@ class Ruler:
             return False
         lines = [f"#m({size}pt, [{spelt}])" for spelt, size in self._asked]
         try:
-            source = (_PAGE + "\n".join(lines)).encode()
+            source: Any = (_PAGE + "\n".join(lines)).encode()
             said = typst.query(source, "<m>", field="value", root=templates(), ignore_system_fonts=True)
         except RuntimeError as error:
             raise DocumentError(f"Typst refused the figure: {str(error).partition(chr(10))[0]}") from None

@@ -27,38 +27,7 @@ from ..blocks import Line as Words
 from ..subject import name_of
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .flow import Draft, Flow, summed
-
-OPERATIONS = {
-    Kind.LINEAR: "Linear",
-    Kind.CONVOLUTION: "Convolution",
-    Kind.SCORES: "Scores",
-    Kind.SOFTMAX: "Softmax",
-    Kind.MIX: "Weighted values",
-    Kind.MULTIPLY: "Product",
-    Kind.ADD: "Sum",
-    Kind.ROTATE: "Rotary positions",
-    Kind.JOIN: "Joined",
-    Kind.SELECT: "One position",
-    Kind.ROUTE: "Best experts",
-    Kind.EXPERTS: "Experts",
-    Kind.COMBINE: "Weighted sum",
-    Kind.MATCH: "Match",
-    Kind.SCAN: "Scan",
-    Kind.PRODUCT: "Product",
-    Kind.DROPOUT: "Dropout",
-}
-TABLES = {
-    "tokens": "Token embedding",
-    "positions": "Position embedding",
-    "segments": "Segment embedding",
-    "distances": "Distance embedding",
-}
-FUNCTIONS = {"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"}
-ROLES = {
-    **dict.fromkeys((Kind.LOOKUP, Kind.POSITIONS), "embeddings"),
-    **dict.fromkeys((Kind.SCORES, Kind.SOFTMAX, Kind.MIX), "attention"),
-    Kind.NORM: "norms",
-}
+from .names import operation, role
 
 
 def accounted(model: Model, formula: Formula) -> tuple[Ledger, Ledger, Line]:
@@ -226,7 +195,7 @@ class Reader:
             return Frame(draft.key, self._title(line), name, graph, amount, line.count, self._number(line.count), notes)
         notes = list(self._notes(draft))
         paths = [entry.path for entry in draft.entries]
-        return Box(draft.key, self._title(line), name, _role(line), amount, draft.count, line.count, notes, paths)
+        return Box(draft.key, self._title(line), name, role(line), amount, draft.count, line.count, notes, paths)
 
     def _runs(self, draft: Draft) -> Iterator[Words]:
         scope = draft.scope
@@ -235,7 +204,7 @@ class Reader:
 
     def _title(self, line: Line) -> str:
         if line.entry is not None:
-            return _operation(line.entry)
+            return operation(line.entry)
         return "" if line.part is None or isinstance(line.part, Module) else line.part.title
 
     def _amount(self, each: Expr, count: Expr) -> Amount:
@@ -291,26 +260,3 @@ def _tensor(name: str, shape: Shape) -> Words:
 
 def _mixture(pair: tuple[Entry | Scope, Line]) -> Mixture | None:
     return pair[0].mixture if isinstance(pair[0], Scope) else None
-
-
-def _operation(entry: Entry) -> str:
-    if entry.kind is Kind.LOOKUP:
-        return TABLES.get(entry.function, "Embedding")
-    if entry.kind in (Kind.PARAMETER, Kind.OBSERVED):
-        return ""
-    if entry.kind is Kind.POSITIONS:
-        return "Fixed positions"
-    if entry.kind is Kind.NORM:
-        return "Layer normalisation" if entry.function == "layer" else f"Normalisation ({entry.function})"
-    if entry.kind is Kind.ACTIVATION:
-        return FUNCTIONS.get(entry.function, entry.function)
-    if entry.kind is Kind.MULTIPLY and len(entry.inputs) == 1:
-        return "Scaled"
-    return OPERATIONS.get(entry.kind, entry.kind.value)
-
-
-def _role(line: Line) -> str:
-    if line.entry is not None:
-        return ROLES.get(line.entry.kind, "other")
-    role = getattr(line.part, "role", "")
-    return role if role in ("embeddings", "attention", "MLP", "norms", "head") else "other"
