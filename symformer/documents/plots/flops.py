@@ -15,7 +15,7 @@ from ...language.notation.tree import Fraction as Quotient
 from ...language.notation.tree import tree
 from ...language.sizes import Numbers, evaluate
 from ...language.symbols import B, S
-from ...ledger.facts import ATTENDING
+from ...ledger.facts import ATTENDING, Kind
 from ...models.model import Model
 from ..subject import name_of
 from .style import INKS, MARKS, MOST, STROKES, grid, literal, plotted
@@ -31,7 +31,10 @@ MARK: dict[str, Any] = {"color": "#555555", "linewidth": 0.6, "linestyle": (0, (
 
 
 def halves(formula: Formula) -> tuple[Expr, Expr]:
-    """What attention comes to, queries with keys and weights with values; and all the rest."""
+    """What attention comes to, queries with keys and weights with values; and all the rest. Raises OptionError."""
+    for _, line in formula.root.leaves():
+        if line.each != 0 and line.entry is not None and line.entry.kind in (Kind.OBSERVED, Kind.PRODUCT):
+            raise OptionError(f"{line.path} was read off code: whether it is attention is not known")
     attends = [
         (count * line.each).xreplace(formula.relations)
         for count, line in formula.root.leaves()
