@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ...formulas.formula import Formula
 from ...models.model import Model
 from ..blocks import Block, Heading, Picture
-from .drawing import drawing
-from .reading import Reader
-from .shapes import Drawing
+
+if TYPE_CHECKING:
+    from .shapes import Drawing
 
 
 def illustrated(blocks: Sequence[Block], model: Model, formula: Formula) -> list[Block]:
@@ -22,4 +23,7 @@ def illustrated(blocks: Sequence[Block], model: Model, formula: Formula) -> list
 
 
 def _drawn(model: Model, formula: Formula) -> Drawing:
+    from .drawing import drawing  # which most languages never ask for
+    from .reading import Reader
+
     return drawing(Reader(model, formula).architecture())
