@@ -17,6 +17,7 @@ COMMANDS = (
         "show",
         "derive",
         "tree",
+        "plot",
         "verify",
         "trace",
         "census",

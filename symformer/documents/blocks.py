@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sympy import Expr
 
@@ -12,6 +12,9 @@ from ..formulas.derivation import Chain
 from ..language.notation.text import text
 from ..language.notation.tree import Cross, Tree, tree
 from ..ledger.facts import ONE
+
+if TYPE_CHECKING:
+    from .figures.shapes import Drawing
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,15 @@ class Contents:
     kind: Literal["contents"] = "contents"
 
 
-Block = Contents | Heading | Paragraph | Equation | Computation | Table | References
+@dataclass(frozen=True)
+class Picture:
+    """A figure, drawn when it is asked for; what it draws says in words what it shows."""
+
+    draw: Callable[[], Drawing]
+    kind: Literal["picture"] = "picture"
+
+
+Block = Contents | Heading | Paragraph | Equation | Computation | Table | References | Picture
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ from .blocks import (
     numbered,
 )
 from .checks import LISTED, certificate_of, check, short_check
+from .figures.inset import illustration
 from .message import message
 from .parts import about_part, named, parts
 from .sentences import capital, listed, maybe, sentence
@@ -79,14 +80,16 @@ def document(
     if not together:
         model.asked_by(formulas)
     chapters = [_chapter(model, formula, form, first=place == 0) for place, formula in enumerate(formulas)]
+    drawn = illustration(model, formulas[0]) if form == "full" and formulas else []
     blocks: list[Block] = []
     if len(chapters) == 1:
         (one,) = chapters
-        blocks += [*one.before, *_alphabet([one.subject], [*one.before, *one.after]), *one.after]
+        letters = _alphabet([one.subject], [*one.before, *one.after])
+        blocks += [*one.before, *letters, *drawn, *one.after]
     else:
         shown = [block for each in chapters for block in (*each.before, *each.after)]
         letters = _alphabet([each.subject for each in chapters], shown)
-        blocks += [Contents(), *([Heading(1, ["Symbols"], "symbols"), *letters] if letters else [])]
+        blocks += [Contents(), *([Heading(1, ["Symbols"], "symbols"), *letters] if letters else []), *drawn]
         for each in chapters:
             measure = each.subject.formula.measure
             blocks.append(Heading(1, [capital(measure.title)], measure.name))

@@ -12,6 +12,7 @@ from ...language.errors import DocumentError
 from ...language.notation.tree import Tree, tree
 from ..blocks import Cited, Code, Computation, Contents, Document, Equation, Heading, Line, Math, Piece, Ref, Strong
 from .layout import A4, Page, tall
+from .lengths import FILTERS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -57,7 +58,7 @@ class Language(Format):
 
     def spell(self, document: Document) -> str:
         """A document in this language."""
-        template = _environment().get_template(self.template)
+        template = environment().get_template(self.template)
         return template.render(document=self.prepared(document), language=self, page=self.page, tall=tall)
 
     def prepared(self, document: Document) -> Document:
@@ -175,13 +176,13 @@ def printable(text: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     """What reads the templates, each once."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     # The delimiters are ones that none of the languages uses; every value is escaped by the language itself, and once
     # more where an attribute or the head of a page is told.
-    return Environment(
+    found = Environment(
         loader=FileSystemLoader(templates()),
         block_start_string="<%",
         block_end_string="%>",
@@ -195,6 +196,8 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         autoescape=lambda name: name is not None and name.endswith(".html.jinja"),  # noqa: S701
     )
+    found.filters |= FILTERS
+    return found
 
 
 def templates() -> Path:

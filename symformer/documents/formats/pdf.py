@@ -34,30 +34,38 @@ class PDF(Format):
 
 def _typst_pdf(source: str) -> bytes:
     """PDF/UA, for which Typst refuses a character that none of its fonts has, and prints no box in its place."""
-    pdf: bytes = _typst(source, format="pdf", pdf_standards=STANDARD)
+    pdf: bytes = typst_bytes(source, format="pdf", pdf_standards=STANDARD)
     return pdf
 
 
 def picture(document: Document) -> bytes:
     """The first page of a document as a PNG."""
-    drawn = _typst(TYPST.spell(document), format="png", ppi=100)
+    drawn = typst_bytes(TYPST.spell(document), format="png", ppi=100)
     first: bytes = drawn[0] if isinstance(drawn, list) else drawn
     return first
 
 
-def _typst(source: str, **arguments: Any) -> Any:
+def typst_bytes(source: str, **arguments: Any) -> Any:
     """What Typst makes of a document, the same bytes every time, with no file of the machine's in reach."""
     import typst
 
     try:
         return typst.compile(source.encode(), root=templates(), ignore_system_fonts=True, timestamp=0, **arguments)
     except RuntimeError as error:
-        said = _unprinted(source) or f"Typst refused the document: {str(error).partition(chr(10))[0]}"
+        said = unprinted(source) or f"Typst refused the document: {str(error).partition(chr(10))[0]}"
         raise DocumentError(said) from None
 
 
-def _unprinted(source: str) -> str:
-    """What a document has that no font has; empty where every character of it can be printed."""
+def unprinted(source: str) -> str:
+    """Why a document cannot be printed; empty where every character of it can be."""
+    named = missing(source)
+    return named and (
+        f"the fonts for PDFs have no {named}; write .md, .tex or .typ, or keep such characters out of names"
+    )
+
+
+def missing(source: str) -> str:
+    """The characters of a text that no font has, named; empty where there are none."""
     import typst
 
     odd = []
@@ -70,10 +78,7 @@ def _unprinted(source: str) -> str:
             )
         except RuntimeError:
             odd.append(f"{each} (U+{ord(each):04X})")
-    named = ", ".join(odd[:ODD]) + (", …" if len(odd) > ODD else "")
-    return named and (
-        f"the fonts for PDFs have no {named}; write .md, .tex or .typ, or keep such characters out of names"
-    )
+    return ", ".join(odd[:ODD]) + (", …" if len(odd) > ODD else "")
 
 
 def _latex_pdf(source: str) -> bytes:

@@ -7,7 +7,10 @@ import json
 from ...language.notation.text import text
 from ...language.notation.tree import Tree
 from ...language.notation.typst import typst
-from .language import Language
+from ..blocks import Picture
+from .language import Language, environment
+
+HIGH, BROAD = 660, 450  # points of a page that a figure may take
 
 
 class Typst(Language):
@@ -16,6 +19,7 @@ class Typst(Language):
     template = "derivation.typ.jinja"
     quad = "quad"
     row_break = " \\"
+    of_blocks = {**Language.of_blocks, "picture": ("picture",)}
     of_texts = (*Language.of_texts, "alignment", "string")
 
     def prose(self, text: str) -> str:
@@ -32,6 +36,14 @@ class Typst(Language):
 
     def inline(self, mathematics: str, shown: Tree) -> str:
         return f"#m({_string(text(shown))})[${mathematics}$];"
+
+    def picture(self, block: Picture) -> str:
+        """A figure, no larger than two thirds of a page, with what it shows in words."""
+        drawing = block.draw()
+        body = str(environment().get_template("figure.typ.jinja").module.place(drawing, self))  # type: ignore[attr-defined]
+        scale = min(100, int(HIGH * 100 / drawing.height), int(BROAD * 100 / drawing.width))
+        scaled = f"scale({scale}%, reflow: true, {body.strip().removeprefix('#')})"
+        return f"#figure(placement: bottom, alt: {_string(drawing.alt)}, {scaled})"
 
     def string(self, words: str) -> str:
         """A string of the language."""

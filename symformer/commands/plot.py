@@ -1,0 +1,123 @@
+"""``symformer plot``: a model as a figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from . import arguments, completing
+from .shell import Command
+from .terminal import put_bytes, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..formulas.formula import Formula
+    from ..models.model import Model
+
+FORMATS = ("svg", "pdf", "png", "tex")
+TAKES = {"part": ("part",), "memory": ("device",), "roofline": ("peak", "bandwidth")}  # options of one kind alone
+USUAL = {"flops": "flops", "memory": "train-memory", "roofline": "intensity"}  # what a kind counts
+KINDS = ("architecture", "part", "shares", "flops", "memory", "roofline")
+
+
+@click.command("plot", cls=Command)
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...", shell_complete=completing.target)
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    metavar="FILE",
+    shell_complete=completing.file,
+    help=f"FILE.{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}; - for standard output.",
+)
+@click.option("--kind", type=click.Choice(KINDS), default="architecture", show_default=True, help="What is drawn.")
+@click.option("--part", metavar="PATH", help="The part that --kind part draws, such as h.attn.")
+@click.option(
+    "--quantity", "-q", metavar="Q", shell_complete=completing.quantity, help="What to count. [default: the kind's]"
+)
+@arguments.sets
+@arguments.option
+@click.option("--device", metavar="SIZE", help="The memory of a device, such as 80GB, for --kind memory.")
+@click.option("--peak", metavar="SPEED", help="What a device computes, such as 989TFLOPS, for --kind roofline.")
+@click.option("--bandwidth", metavar="SPEED", help="What it reads and writes, such as 3.35TB/s, for --kind roofline.")
+@click.option("--as", "form", type=click.Choice(FORMATS), help="The format, where -o is -.")
+def command(
+    targets: tuple[str, ...],
+    output: str,
+    kind: str,
+    part: str | None,
+    quantity: str | None,
+    sets: tuple[str, ...],
+    options: tuple[str, ...],
+    device: str | None,
+    peak: str | None,
+    bandwidth: str | None,
+    form: str | None,
+) -> None:
+    """Draw a model, or two side by side; with matplotlib, what models take against what they are given.
+
+    What a TARGET can be, `symformer --help` says.
+    """
+    from ..documents.files import check_output, write
+    from ..language.errors import OptionError
+
+    extension = check_output(output, "a figure", FORMATS, form or "")
+    given = {"part": part, "device": device, "peak": peak, "bandwidth": bandwidth}
+    for name, value in given.items():
+        if value is not None and name not in TAKES.get(kind, ()):
+            whose = next(each for each, names in TAKES.items() if name in names)
+            raise OptionError(f"--{name} is for --kind {whose}, and this is --kind {kind}")
+    if kind == "part" and part is None:
+        raise OptionError("--kind part needs --part, such as --part h.attn; `symformer tree` names the parts")
+    counts = quantity or USUAL.get(kind, "params")
+    if kind == "roofline" and quantity not in (None, "intensity"):
+        raise OptionError(f"a roofline is of intensity, not of {quantity}; leave -q out")
+    if kind == "roofline":
+        content = _roofline(targets, sets, options, extension, peak, bandwidth)
+    else:
+        models = [arguments.formula(target, counts, sets, options) for target in targets]
+        content = _drawn(kind, models, extension, part, device)
+    if output == "-":
+        put_bytes(content)
+        return
+    write(output, content)
+    tell(f"wrote {output}")
+
+
+def _drawn(
+    kind: str, models: Sequence[tuple[Model, Formula]], extension: str, part: str | None, device: str | None
+) -> bytes:
+    if kind == "shares":
+        from ..documents.plots.shares import models_of, shares
+
+        _, formula = models[0]
+        return shares(models_of(models, formula.measure.name, dict(formula.conventions)), extension)
+    if kind == "flops":
+        from ..documents.plots.flops import flops
+
+        return flops(models, extension)
+    if kind == "memory":
+        from ..documents.plots.memory import memory
+
+        return memory(models, extension, device)
+    from ..documents.figures.architecture import drawn
+    from ..documents.figures.emit import emit
+
+    return emit(drawn(models, part), extension)
+
+
+def _roofline(
+    targets: tuple[str, ...],
+    sets: tuple[str, ...],
+    options: tuple[str, ...],
+    extension: str,
+    peak: str | None,
+    bandwidth: str | None,
+) -> bytes:
+    from ..answers.targets import pairs, resolve
+    from ..documents.plots.roofline import roofline
+
+    found = [resolve(target, pairs(options), sets, ["intensity"]) for target in targets]
+    return roofline([model for model, _ in found], found[0][1], extension, peak, bandwidth)

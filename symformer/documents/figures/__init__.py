@@ -1,0 +1,1 @@
+"""Figures: what stands in one, where each thing stands, and what draws it."""

@@ -1,0 +1,29 @@
+"""The figures that a model has: the whole of it, one part, or two models side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...formulas.formula import Formula
+from ...language.errors import OptionError
+from ...models.model import Model
+from .beside import compared
+from .drawing import drawing
+from .reading import Reader
+from .shapes import Drawing
+
+Counted = tuple[Model, Formula]
+
+
+def drawn(models: Sequence[Counted], part: str | None = None) -> Drawing:
+    """One model or two, drawn. Raises OptionError for more."""
+    if len(models) > 2:
+        raise OptionError(f"{len(models)} targets are given; one is drawn, or two side by side")
+    reader, *others = [Reader(model, formula) for model, formula in models]
+    if part is not None:
+        if others:
+            raise OptionError("a part is drawn of one target; give one")
+        return drawing(reader.part(part))
+    if others:
+        return drawing(*compared(reader.architecture(), others[0].architecture()))
+    return drawing(reader.architecture())

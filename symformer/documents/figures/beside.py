@@ -1,0 +1,76 @@
+"""Two figures side by side: what one has and the other has not, or has with another formula, is marked in both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+
+from ...language.notation.text import text
+from ..blocks import Line, Math
+from .figure import Box, Figure, Frame, Graph, Node, Plus
+
+MARKED = "≠ and a dashed border: not in the other one, or with another formula there."
+
+
+def compared(left: Figure, right: Figure) -> tuple[Figure, Figure]:
+    """Both, with what differs marked."""
+    first, second = _graphs(left.graph, right.graph)
+    return tuple(  # type: ignore[return-value]
+        replace(figure, graph=graph, notes=[*figure.notes, *([MARKED] if _marked(first) or _marked(second) else [])])
+        for figure, graph in ((left, first), (right, second))
+    )
+
+
+def _graphs(left: Graph, right: Graph) -> tuple[Graph, Graph]:
+    """Two graphs in which what stands at the same place is told apart."""
+    names, others = ([_kind(node) for node in graph.nodes] for graph in (left, right))
+    ours, theirs = list(left.nodes), list(right.nodes)
+    pairs = {
+        block.a + n: block.b + n
+        for block in SequenceMatcher(None, names, others, autojunk=False).get_matching_blocks()
+        for n in range(block.size)
+    }
+    for place, node in enumerate(ours):
+        if place not in pairs:
+            ours[place] = _mark(node)
+    for place, node in enumerate(theirs):
+        if place not in pairs.values():
+            theirs[place] = _mark(node)
+    for place, other in pairs.items():
+        ours[place], theirs[other] = _pair(ours[place], theirs[other])
+    return replace(left, nodes=ours), replace(right, nodes=theirs)
+
+
+def _pair(one: Node, other: Node) -> tuple[Node, Node]:
+    if isinstance(one, Frame) and isinstance(other, Frame):
+        first, second = _graphs(one.graph, other.graph)
+        differ = one.times != other.times or (one.title, _said(one.notes)) != (other.title, _said(other.notes))
+        return replace(one, graph=first, differs=differ), replace(other, graph=second, differs=differ)
+    if isinstance(one, Box) and isinstance(other, Box):
+        facts = [(each.title, each.amount.shown, each.times, _said(each.notes)) for each in (one, other)]
+        return (one, other) if facts[0] == facts[1] else (_mark(one), _mark(other))
+    return one, other
+
+
+def _said(notes: Sequence[Line]) -> list[str]:
+    """What notes say, without the names of weights, which each library has its own of."""
+    return ["".join(text(piece.shown) for piece in note if isinstance(piece, Math)) + str(note[0]) for note in notes]
+
+
+def _kind(node: Node) -> str:
+    """What can stand at the same place: parts of a role, sums, frames."""
+    if isinstance(node, Plus):
+        return "+"
+    return "frame" if isinstance(node, Frame) else f"{node.role} {node.title if node.role == 'other' else ''}"
+
+
+def _mark(node: Node) -> Node:
+    if isinstance(node, Frame):
+        return replace(node, differs=True, graph=replace(node.graph, nodes=[_mark(each) for each in node.graph.nodes]))
+    return node if isinstance(node, Plus) else replace(node, differs=True)
+
+
+def _marked(graph: Graph) -> bool:
+    frames = [node for each in graph.graphs() for node in each.nodes if isinstance(node, Frame)]
+    return any(box.differs for box in graph.boxes()) or any(frame.differs for frame in frames)

@@ -1,0 +1,198 @@
+"""What reads what: the tensors of a ledger followed from thing to thing, at the depth that a figure draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sympy import Expr
+
+from ...formulas.account import Line
+from ...ledger.facts import ONE, ROTARY, Entry, Kind, Ledger, Scope, Tensor
+from .figure import Arrow, Node, Plus
+
+HIDDEN = (*ROTARY, "slopes")  # tables that every layer is handed: what reads them says so
+SUMMANDS = 3  # that one sign takes in
+
+
+@dataclass(eq=False)
+class Draft:
+    """Something to be drawn: an operation, a part as one box, or a frame with more inside."""
+
+    key: str
+    line: Line
+    scope: Scope | None = None
+    frame: bool = False
+    items: list[Draft] = field(default_factory=list)  # of a frame
+    mixed: bool = False  # whether these are kinds of layers, in an order that is not known
+    count: Expr = ONE  # in the whole
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Every operation in it."""
+        return [line.entry for line in self.line.walk() if line.entry is not None]
+
+    @property
+    def adds(self) -> bool:
+        """Whether it is a sum of two tensors that nothing is counted for."""
+        entry = self.line.entry
+        return entry is not None and entry.kind is Kind.ADD and self.line.each == 0
+
+    @property
+    def passes(self) -> bool:
+        """Whether what goes in comes out as far as a figure shows: dropout, or a part that is left out."""
+        return self.line.each == 0 and {entry.kind for entry in self.entries} <= {Kind.DROPOUT}
+
+    @property
+    def hidden(self) -> bool:
+        """Whether it is a table that every layer is handed."""
+        tables = [entry.kind is Kind.POSITIONS and entry.function in HIDDEN for entry in self.entries]
+        return self.line.each == 0 and bool(tables) and all(tables)
+
+
+Chain = tuple[Draft, ...]  # the frames that something stands in, the outermost first, and the thing itself
+
+
+def root_of(tensor: Tensor) -> Tensor:
+    """The tensor whose storage a view looks into."""
+    return tensor if tensor.base is None else root_of(tensor.base)
+
+
+class Flow:
+    """The arrows of every graph of a figure, and the ports that they come in by."""
+
+    def __init__(self, ledger: Ledger, drafts: Sequence[Draft], inputs: Sequence[str] | None) -> None:
+        self._inputs = inputs  # what the whole is given, by name; None where it is a part, which may be given anything
+        self._made = {id(root_of(entry.output)): entry for _, entry in ledger}
+        stored = (entry for _, entry in ledger if entry.kind is Kind.PARAMETER)
+        self._stored = {weight.path: entry.output for entry in stored for weight in entry.weights}
+        self._chains: dict[int, Chain] = {}  # where an operation stands
+        self._inside: dict[
+            int, tuple[Draft | None, Tensor]
+        ] = {}  # what a repeated layer reads: its frame, what that is
+        self.arrows: dict[int, list[Arrow]] = {}  # by the frame that they stand in
+        self.ports: dict[int, list[Tensor]] = {}
+        self.gives: dict[int, list[str]] = {}  # what a frame's result comes from
+        for scope in ledger.root.walk():
+            if scope.loop is not None:
+                self._inside[id(scope.loop[1])] = (None, scope.loop[0])
+        self._stand(drafts, ())
+        self._read(drafts, ())
+
+    def _stand(self, drafts: Sequence[Draft], above: Chain) -> None:
+        for draft in drafts:
+            if draft.frame:
+                if draft.scope is not None and draft.scope.loop is not None:
+                    outside, inside, _ = draft.scope.loop
+                    self._inside[id(inside)] = (draft, outside)
+                    self.ports[id(draft)] = [inside]
+                self._stand(draft.items, (*above, draft))
+            else:
+                self._chains |= {id(entry): (*above, draft) for entry in draft.entries}
+
+    def _read(self, drafts: Sequence[Draft], above: Chain) -> None:
+        for draft in drafts:
+            here = (*above, draft)
+            if draft.frame:
+                if draft.scope is not None and draft.scope.loop is not None:
+                    self._link(draft.scope.loop[0], here)
+                    self._leave(draft.scope.loop[2], above)
+                self._read(draft.items, here)
+            elif not (draft.passes or draft.hidden):
+                own = {id(entry) for entry in draft.entries}
+                for entry in draft.entries:
+                    weights = [self._stored[each.path] for each in entry.shared if each.path in self._stored]
+                    for tensor in (*entry.inputs, *weights):
+                        if id(self._made.get(id(root_of(tensor)))) not in own:
+                            self._link(tensor, here)
+
+    def _link(self, tensor: Tensor, reader: Chain) -> None:
+        """The arrows from where a tensor comes from to what reads it, through every frame on the way."""
+        found = self._origin(tensor, reader)
+        if found is None or found[1] == reader:
+            return
+        origin, chain = found
+        level = 0
+        while level < min(len(chain), len(reader) - 1) and chain[level] is reader[level]:
+            level += 1
+        self._leave(tensor, reader[:level])
+        source = chain[level].key if level < len(chain) else ""
+        leaves = 0 if source else self._port(reader[level - 1] if level else None, origin)
+        for depth in range(level, len(reader)):
+            target, last = reader[depth], depth == len(reader) - 1
+            enters = 0 if last else self._port(target, origin)
+            arrow = Arrow(source, target.key, tensor.shape, leaves, enters)
+            if depth and reader[depth - 1].mixed:
+                source, leaves = "", enters
+                continue
+            standing = self.arrows.setdefault(id(reader[depth - 1]) if depth else 0, [])
+            if not any(replace(each, shape=None) == replace(arrow, shape=None) for each in standing):
+                standing.append(arrow)
+            source, leaves = "", enters
+
+    def _origin(self, tensor: Tensor, reader: Chain) -> tuple[Tensor, Chain] | None:
+        """Where a tensor comes from, and the chain of that; None for what is not drawn."""
+        root = root_of(tensor)
+        if id(root) in self._inside:
+            frame, outside = self._inside[id(root)]
+            if frame is None or frame not in reader:
+                return self._origin(outside, reader)
+            return root, reader[: reader.index(frame) + 1]
+        made = self._made.get(id(root))
+        if made is None and root.name in self._stored:  # a weight, read as it stands
+            return self._origin(self._stored[root.name], reader)
+        if made is None:
+            return (root, ()) if self._inputs is None or root.name in self._inputs else None
+        chain = self._chains.get(id(made))
+        if chain is None:  # outside of the part that is drawn
+            return root, ()
+        if chain[-1].hidden:
+            return None
+        return self._origin(made.inputs[0], reader) if chain[-1].passes else (root, chain)
+
+    def _port(self, frame: Draft | None, tensor: Tensor) -> int:
+        there = self.ports.setdefault(id(frame) if frame else 0, [])
+        for number, each in enumerate(there):
+            if each is tensor:
+                return number
+        there.append(tensor)
+        return len(there) - 1
+
+    def _leave(self, tensor: Tensor, reader: Chain) -> None:
+        """Mark what a tensor comes from in every frame that it leaves."""
+        found = self._origin(tensor, reader)
+        chain = found[1] if found else ()
+        for frame, inner in zip(chain[len(reader) :], chain[len(reader) + 1 :], strict=False):
+            there = self.gives.setdefault(id(frame), [])
+            if inner.key not in there and not frame.mixed:
+                there.append(inner.key)
+
+    def result(self, output: object) -> list[str]:
+        """What the whole gives comes from."""
+        tensors = [each for each in (output if isinstance(output, tuple) else (output,)) if isinstance(each, Tensor)]
+        for each in tensors:
+            self._leave(each, ())
+        found = [self._origin(each, ()) for each in tensors]
+        return list(dict.fromkeys(each[1][0].key for each in found if each is not None and each[1]))
+
+
+def summed(nodes: Sequence[Node], arrows: Sequence[Arrow]) -> tuple[list[Node], list[Arrow]]:
+    """Sums of sums as one sum: what x + f(x) + g(x) adds up is three arrows to one sign."""
+    kept, edges = list(nodes), list(arrows)
+    while True:
+        signs = {node.key: node for node in kept if isinstance(node, Plus)}
+        for key in signs:
+            out = [edge for edge in edges if edge.source == key]
+            if len(out) == 1 and out[0].target in signs:
+                other = signs[out[0].target]
+                into = [edge for edge in edges if edge.target in (key, other.key) and edge is not out[0]]
+                if len(into) <= SUMMANDS:
+                    break
+        else:
+            return kept, edges
+        whole = Plus(other.key, (*signs[key].paths, *other.paths))
+        kept = [whole if node is other else node for node in kept if node is not signs[key]]
+        moved = [
+            replace(edge, target=other.key) if edge.target == key else edge for edge in edges if edge is not out[0]
+        ]
+        edges = list(dict.fromkeys(moved))

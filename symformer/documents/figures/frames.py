@@ -1,0 +1,79 @@
+"""Frames: what is repeated or a tower of its own, with a head, a bracket that says how often, and its graph inside."""
+
+from __future__ import annotations
+
+from ...language.notation.text import text
+from ..blocks import Code, Line, Math
+from .figure import Frame
+from .layout import Layout
+from .looks import FORMULA, LEADING, SMALL, TITLE, Look, counted, cut, fitted, title_lines
+from .measure import Ruler
+from .places import BRACKET, EDGE, Placed, times_of
+from .shapes import BLACK, GREY, Path, Rect, Shape, Words
+
+
+def framed(frame: Frame, width: float, ruler: Ruler, shapes: bool, margin: float) -> Placed:
+    """A frame with what stands in it; what is repeated has a bracket that says how often."""
+    says = times_of(frame)
+    inner = Layout(frame.graph, width - margin - 2 * EDGE, ruler, framed, shapes).placed()
+    head = _head(frame, width - margin - 2 * EDGE, inner.out if frame.graph.gives else None, ruler)
+    foot = 0.0 if frame.graph.arrows else EDGE
+    height = foot + inner.height + head.height
+    drawn: list[Shape] = [
+        Rect(
+            margin,
+            0,
+            width - margin,
+            height,
+            fill="#FBFBFB",
+            ink="#444444",
+            radius=3,
+            stroke=1.5 if frame.differs else 0.7,
+            dashed=frame.differs,
+        )
+    ]
+    if says:
+        x = margin - BRACKET
+        drawn.append(
+            Path(((x + BRACKET - 1.5, 2), (x, 2), (x, height - 2), (x + BRACKET - 1.5, height - 2)), stroke=0.8)
+        )
+        for place, line in enumerate(says):
+            y = height / 2 + LEADING * (place - (len(says) - 1) / 2) + 2.4
+            drawn.append(Words(x - 3, y, line, ruler.width(line, FORMULA), FORMULA, "right"))
+    drawn += [shape.moved(margin + EDGE, 0) for shape in head.shapes]
+    drawn += [shape.moved(margin + EDGE, head.height) for shape in inner.shapes]
+    if frame.graph.gives:
+        drawn.append(Path(((margin + EDGE + inner.out, head.height), (margin + EDGE + inner.out, 0))))
+    return Placed(width, height, drawn, [margin + EDGE + x for x in inner.ports], margin + EDGE + inner.out)
+
+
+def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> Look:
+    """What a frame is called and what one copy of it comes to, on both sides of the line that leaves it."""
+    left, right = (width, width) if out is None else (out - 5, width - out - 5)
+    rows: list[tuple[Line, float, str]] = [(line, TITLE, BLACK) for line in title_lines(frame, ruler, left)]
+    if frame.title and frame.name:
+        rows.append((cut(Code(frame.name), left, ruler, SMALL), SMALL, GREY))
+    for note in frame.notes:
+        rows += [(line, SMALL, BLACK) for line in fitted(note, left, ruler)]
+    drawn: list[Shape] = []
+    y = 3.0
+    for line, size, ink in rows:
+        y += LEADING - (0 if size == TITLE else 1)
+        drawn.append(Words(0, y - 2, line, ruler.width(line, size), size, "left", ink))
+    beside: list[tuple[Line, float]] = []
+    said = counted(frame.amount)
+    if said and ruler.width([said], SMALL) <= right and out is not None:
+        beside.append(([said], SMALL))
+    formula: Line = [Math.of(frame.amount.shown)]
+    if (
+        frame.amount.shown != 0
+        and ruler.width(formula, FORMULA) <= right
+        and out is not None
+        and "/" not in text(frame.amount.shown)
+    ):
+        beside.insert(0, (formula, FORMULA))
+    high = 3.0
+    for line, size in beside:
+        high += LEADING
+        drawn.append(Words(width, high - 2, line, ruler.width(line, size), size, "right"))
+    return Look(drawn, width, max(y, high) + (1 if frame.graph.arrows else EDGE))

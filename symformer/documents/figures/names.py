@@ -1,0 +1,63 @@
+"""What a figure calls an operation, and what it colours it as."""
+
+from __future__ import annotations
+
+from ...formulas.account import Line
+from ...ledger.facts import Entry, Kind
+
+OPERATIONS = {
+    Kind.LINEAR: "Linear",
+    Kind.CONVOLUTION: "Convolution",
+    Kind.SCORES: "Scores",
+    Kind.SOFTMAX: "Softmax",
+    Kind.MIX: "Weighted values",
+    Kind.MULTIPLY: "Product",
+    Kind.ADD: "Sum",
+    Kind.ROTATE: "Rotary positions",
+    Kind.JOIN: "Joined",
+    Kind.SELECT: "One position",
+    Kind.ROUTE: "Best experts",
+    Kind.EXPERTS: "Experts",
+    Kind.COMBINE: "Weighted sum",
+    Kind.MATCH: "Match",
+    Kind.SCAN: "Scan",
+    Kind.PRODUCT: "Product",
+    Kind.DROPOUT: "Dropout",
+}
+TABLES = {
+    "tokens": "Token embedding",
+    "positions": "Position embedding",
+    "segments": "Segment embedding",
+    "distances": "Distance embedding",
+}
+FUNCTIONS = {"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"}
+ROLES = {
+    **dict.fromkeys((Kind.LOOKUP, Kind.POSITIONS), "embeddings"),
+    **dict.fromkeys((Kind.SCORES, Kind.SOFTMAX, Kind.MIX), "attention"),
+    Kind.NORM: "norms",
+}
+
+
+def operation(entry: Entry) -> str:
+    """What an operation is called."""
+    if entry.kind is Kind.LOOKUP:
+        return TABLES.get(entry.function, "Embedding")
+    if entry.kind in (Kind.PARAMETER, Kind.OBSERVED):
+        return ""
+    if entry.kind is Kind.POSITIONS:
+        return "Fixed positions"
+    if entry.kind is Kind.NORM:
+        return "Layer normalisation" if entry.function == "layer" else f"Normalisation ({entry.function})"
+    if entry.kind is Kind.ACTIVATION:
+        return FUNCTIONS.get(entry.function, entry.function)
+    if entry.kind is Kind.MULTIPLY and len(entry.inputs) == 1:
+        return "Scaled"
+    return OPERATIONS.get(entry.kind, entry.kind.value)
+
+
+def role(line: Line) -> str:
+    """Which colour it has: what its part says it is, or its operation."""
+    if line.entry is not None:
+        return ROLES.get(line.entry.kind, "other")
+    found = getattr(line.part, "role", "")
+    return found if found in ("embeddings", "attention", "MLP", "norms", "head") else "other"

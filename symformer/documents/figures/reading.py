@@ -1,0 +1,262 @@
+"""A figure read off a model: which parts are boxes, which are frames, and what each comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import groupby
+
+from sympy import Expr, Integer, Rational, expand
+
+from ...answers.summary import share, value_of
+from ...catalogue.lifted import Lifted
+from ...catalogue.traced import Module, Traced
+from ...formulas.account import Line
+from ...formulas.formula import Formula
+from ...language.errors import DerivationError, OptionError, SizeError, UnknownNameError
+from ...language.notation.tree import Label
+from ...language.shapes import Shape, shape_line
+from ...language.sizes import evaluate, put_in
+from ...ledger.facts import ONE, Entry, Kind, Ledger, Mixture, Scope
+from ...ledger.placement import WHOLE, Placement, place
+from ...models.model import Model
+from ...quantities import quantity as find_quantity
+from ..blocks import Code, Math, Piece
+from ..blocks import Line as Words
+from ..subject import name_of
+from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
+from .flow import Draft, Flow, summed
+from .names import operation, role
+
+
+def accounted(model: Model, formula: Formula) -> tuple[Ledger, Ledger, Line]:
+    """The ledger in which kinds of layers are apart, and the account of this formula over it.
+
+    Raises OptionError for a ratio, and DerivationError where the two accounts are not the same.
+    """
+    if not formula.additive:
+        raise OptionError(
+            f"{formula.measure.name} is a ratio, which does not add up over boxes; draw flops or traffic instead"
+        )
+    question = find_quantity(formula.measure.name)
+    part = model.component.answering(question, formula.conventions)
+    placement = Placement.of(formula.conventions)
+    together = place(part, placement) if placement != WHOLE else part.ledger
+    ledger = together.apart
+    root = question.account(ledger, formula.conventions)
+    if expand(root.each.xreplace(formula.relations) - formula.expanded) != 0:
+        raise DerivationError(f"{formula.id}: the kinds of layers apart do not come to what they come to together")
+    return together, ledger, root
+
+
+class Reader:
+    """What the figures of one formula have in them."""
+
+    def __init__(self, model: Model, formula: Formula) -> None:
+        self.model, self.formula = model, formula
+        self.together, self.ledger, self.root = accounted(model, formula)
+        self.whole = value_of(formula, model)
+        self.seen = isinstance(model.component, Lifted | Traced)  # read off code: what reads what is not known
+        alone = (entry for _, entry in self.ledger if entry.kind is Kind.PARAMETER)
+        self.alone = {
+            weight.path for entry in alone for weight in entry.weights
+        }  # by themselves: arrows lead from them
+        self.layers = [line.path for line in self.root.walk() if line.path.endswith("*")]
+
+    def architecture(self) -> Figure:
+        """The whole model."""
+        drafts = self._drafts(self.ledger.root, self.root, ONE, inside=False)
+        named = () if self.seen else shape_line(self.model.component.shapes).inputs
+        flow = Flow(self.ledger, drafts, [axes.name for axes in named])
+        gives = flow.result(self.ledger.output)
+        ports = [_tensor(each.name, each.shape) for each in flow.ports.get(0, ())]
+        outputs = () if self.seen else shape_line(self.model.component.shapes).outputs
+        results = [_tensor(each.name, each.dims) for each in outputs]
+        results = results if len(results) == len(gives) else [[] for _ in gives]
+        graph = replace(self._graph(drafts, flow, None, ""), ports=ports, gives=gives, results=results)
+        measure = self.formula.measure
+        notes = []
+        if self.seen:
+            notes.append(
+                "Read off its code, in the order in which that names its modules; what reads what is not known, and no "
+                "arrow is drawn."
+            )
+        return Figure(
+            self.model.title,
+            name_of(self.model.target),
+            Label(measure.letter, "", self.formula.written),
+            measure.title,
+            Amount(self.formula.expr, self.formula.written, self.whole, None),
+            graph,
+            notes,
+        )
+
+    def part(self, path: str) -> Figure:
+        """One part with the shapes of what its operations read and give. Raises UnknownNameError and OptionError."""
+        if self.seen:
+            raise OptionError(f"{self.formula.id} is read off code: what its operations read from which is not known")
+        scope, line, ledger = self._find(path)
+        if self.whole is not None:  # shares are of the part
+            self.whole = int(evaluate(expand(line.each.xreplace(self.formula.relations)), self.model.known, path))
+        drafts = [
+            Draft(below.key, below, None if isinstance(item, Entry) else item, count=below.count)
+            for item, below in zip(scope.items, line.lines, strict=True)
+        ]
+        flow = Flow(ledger, drafts, None)
+        graph = self._graph(drafts, flow, None, line.path)
+        read = {each.source for each in graph.arrows}
+        gives = [node.key for node in graph.nodes if node.key not in read]
+        outputs = {draft.key: draft.entries[-1].output for draft in drafts if draft.entries}
+        names = [axes.name for axes in shape_line(scope.part.shapes).inputs]
+        tensors = flow.ports.get(0, [])
+        ports = [_tensor(names[n] if n < len(names) else "", each.shape) for n, each in enumerate(tensors)]
+        results = [_tensor("", outputs[key].shape) for key in gives]
+        graph = replace(graph, ports=ports, gives=gives, results=results)
+        amount = self._amount(line.each, ONE)
+        measure = self.formula.measure
+        label = Label(measure.letter, line.name, amount.shown)
+        target = f"{name_of(self.model.target)} {path}".strip()
+        return Figure(self._title(line) or line.name, target, label, measure.title, amount, graph, shapes=True)
+
+    def _find(self, path: str) -> tuple[Scope, Line, Ledger]:
+        """A part by its id: of one kind of layers where the kinds are apart, else of all together."""
+        keys: list[str] = []
+        for ledger, root in ((self.ledger, self.root), (self.together, self.formula.root)):
+            for scope, line in _both(ledger.root, root):
+                if line.key == path and scope is not None:
+                    return scope, line, ledger
+                if line.key == path:
+                    raise OptionError(f"{path} is one operation; give the part that it stands in")
+                keys.append(line.key)
+        raise UnknownNameError("part", path, dict.fromkeys(filter(None, keys)))
+
+    # -- which things there are ------------------------------------------------------------------------------------
+
+    def _drafts(self, scope: Scope, line: Line, count: Expr, inside: bool) -> list[Draft]:
+        """The things in a scope, in the order they are written; layers of several kinds in a frame of their own."""
+        found: list[Draft] = []
+        for mixture, alike in groupby(zip(scope.items, line.lines, strict=True), _mixture):
+            drafts = [draft for item, below in alike for draft in self._draft(item, below, count, inside)]
+            if mixture is None or mixture.order == "kind by kind":
+                found += drafts
+            else:
+                both = Line(
+                    mixture.path, f"{line.key}.kinds".lstrip("."), ONE, lines=tuple(each.line for each in drafts)
+                )
+                found.append(Draft(both.key, both, frame=True, items=drafts, count=count, mixed=True))
+        return found
+
+    def _draft(self, item: Entry | Scope, line: Line, count: Expr, inside: bool) -> list[Draft]:
+        copies = count * line.count
+        if isinstance(item, Entry) or not self._opens(item, line, inside):
+            return [Draft(line.key, line, None if isinstance(item, Entry) else item, count=copies)]
+        items = self._drafts(item, line, copies, inside or item.repeated or getattr(item.part, "role", "") == "block")
+        if self.seen and not item.repeated:
+            return items
+        return [Draft(line.key, line, item, frame=True, items=items, count=copies)]
+
+    def _opens(self, scope: Scope, line: Line, inside: bool) -> bool:
+        """Whether what is in a part is drawn: layers, and what has layers in it."""
+        if scope.repeated:
+            return not inside or any(isinstance(item, Scope) for item in scope.items)
+        if inside:
+            return False
+        if getattr(scope.part, "role", "") == "block":
+            return True
+        beside = self.seen and any(path.startswith(f"{line.path}.") for path in self.layers)
+        return beside or any(each.repeated for each in scope.walk())
+
+    # -- what each is ----------------------------------------------------------------------------------------------
+
+    def _graph(self, drafts: Sequence[Draft], flow: Flow, frame: Draft | None, path: str) -> Graph:
+        shown = [draft for draft in drafts if not (draft.passes or draft.hidden)]
+        nodes, arrows = summed(
+            [self._node(draft, flow, path) for draft in shown],
+            flow.arrows.get(id(frame) if frame else 0, ()),
+        )
+        ports: list[Words] = [[""] for _ in flow.ports.get(id(frame) if frame else 0, ())]
+        return Graph(nodes, arrows, ports, flow.gives.get(id(frame), ()) if frame else ())
+
+    def _node(self, draft: Draft, flow: Flow, path: str) -> Node:
+        line = draft.line
+        if draft.adds:
+            return Plus(draft.key, (line.path,))
+        name = line.path.removeprefix(path).strip(".*")
+        if not name and line.entry is not None:
+            name = ", ".join(weight.path.rpartition(".")[2] for weight in line.entry.weights)
+        amount = self._amount(line.each, draft.count)
+        if draft.frame:
+            graph = self._graph(draft.items, flow, draft, line.path)
+            if draft.mixed:
+                said: Words = ["in an order that the config gives"]
+                return Frame(draft.key, "Layers of several kinds", name, graph, amount, notes=[said])
+            notes: list[Words] = list(self._runs(draft))
+            return Frame(draft.key, self._title(line), name, graph, amount, line.count, self._number(line.count), notes)
+        notes = list(self._notes(draft))
+        paths = [entry.path for entry in draft.entries]
+        return Box(draft.key, self._title(line), name, role(line), amount, draft.count, line.count, notes, paths)
+
+    def _runs(self, draft: Draft) -> Iterator[Words]:
+        scope = draft.scope
+        if scope is not None and scope.distinct is not None:
+            yield [Math.of(scope.count), " layers, of which ", Math.of(scope.distinct), " have weights of their own"]
+
+    def _title(self, line: Line) -> str:
+        if line.entry is not None:
+            return operation(line.entry)
+        return "" if line.part is None or isinstance(line.part, Module) else line.part.title
+
+    def _amount(self, each: Expr, count: Expr) -> Amount:
+        shown = self.formula.gathered(expand(each.xreplace(self.formula.simplified)))
+        if self.whole is None:
+            return Amount(each, shown)
+        value, total = (self._value(expr) for expr in (each, count * each))
+        return Amount(each, shown, value, share(total, self.whole))
+
+    def _value(self, expr: Expr) -> int | Fraction:
+        """A number, exactly: of one copy it may be no whole one, where some layers need what others do not."""
+        found = put_in(expand(expr.xreplace(self.formula.relations)), self.model.known)
+        if not isinstance(found, Rational):
+            raise SizeError(f"{self.formula.id} has no number at these sizes")
+        return int(found) if isinstance(found, Integer) else Fraction(int(found.p), int(found.q))
+
+    def _number(self, count: Expr) -> int | None:
+        put = expand(count.xreplace(self.formula.relations))
+        known = self.model.known
+        return int(evaluate(put, known, "copies")) if put.free_symbols <= known.keys() else None
+
+    def _notes(self, draft: Draft) -> Iterator[Words]:
+        entries = draft.entries
+        own = {weight.path for entry in entries for weight in entry.weights} | self.alone
+        shared = dict.fromkeys(weight.path for entry in entries for weight in entry.shared if weight.path not in own)
+        if shared:
+            yield ["reads ", Code(", ".join(shared))]
+        if any(entry.kind is Kind.ROTATE for entry in entries) and draft.scope is not None:
+            yield ["rotary positions"]
+        if any(entry.kind is Kind.POSITIONS and entry.function == "slopes" for entry in entries):
+            yield ["linear biases (ALiBi)"]
+        for window in dict.fromkeys(entry.window for entry in entries if entry.window is not None):
+            yield ["window of ", Math.of(window.xreplace(self.formula.simplified)), " tokens"]
+
+
+def _both(scope: Scope, line: Line) -> Iterator[tuple[Scope | None, Line]]:
+    """Every part with its account, and every operation's account."""
+    yield scope, line
+    for item, below in zip(scope.items, line.lines, strict=True):
+        if isinstance(item, Scope):
+            yield from _both(item, below)
+        else:
+            yield None, below
+
+
+def _tensor(name: str, shape: Shape) -> Words:
+    """A name with a shape: ``tokens [B, S]``."""
+    dims: list[Piece] = []
+    for dim in shape:
+        dims += [", " if dims else "", Math.of(dim)]
+    return [*([f"{name} "] if name else []), "[", *dims, "]"] if dims else [name]
+
+
+def _mixture(pair: tuple[Entry | Scope, Line]) -> Mixture | None:
+    return pair[0].mixture if isinstance(pair[0], Scope) else None

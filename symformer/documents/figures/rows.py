@@ -1,0 +1,62 @@
+"""Rows: each thing above all that it reads, and what reads nothing right below what reads it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from .figure import Frame, Graph, Node
+
+
+def ranks(graph: Graph) -> dict[str, int]:
+    """The row of each node: above all that it reads; what reads nothing stands right below what reads it."""
+    keys = [node.key for node in graph.nodes]
+    into: Mapping[str, list[str]] = defaultdict(list)
+    out: Mapping[str, list[str]] = defaultdict(list)
+    for each in graph.arrows:
+        into[each.target].append(each.source)
+        if each.source:
+            out[each.source].append(each.target)
+    if not graph.arrows:
+        return {key: len(keys) - place for place, key in enumerate(keys)}
+    found: dict[str, int] = {}
+
+    def rank(key: str) -> int:
+        if key not in found:
+            found[key] = 1 + max((rank(source) for source in into[key] if source), default=0)
+        return found[key]
+
+    for key in keys:
+        rank(key)
+    given = {each.target for each in graph.arrows if not each.source and each.leaves == 0}
+    free = {key for key in keys if key not in given and not any(into[key])}  # not even by way of others
+    for key in keys:
+        free |= (
+            {key}
+            if into[key] and key not in given and all(not source or source in free for source in into[key])
+            else set()
+        )
+    for key in reversed(keys):  # what nothing that comes in leads to
+        if key in free and out[key]:
+            found[key] = max(1, min(found[target] for target in out[key]) - 1)
+    return found
+
+
+def rows_of(graph: Graph) -> list[list[Node]]:
+    """The nodes by rows, from below."""
+    found = ranks(graph)
+    rows: list[list[Node]] = [[] for _ in range(max(found.values(), default=0))]
+    for node in graph.nodes:
+        rows[found[node.key] - 1].append(node)
+    apart: list[list[Node]] = []
+    for row in rows:  # a frame stands beside frames alone, and what else is in its row above it
+        frames: list[Node] = [node for node in row if isinstance(node, Frame)]
+        apart += [frames, [node for node in row if node not in frames]]
+    return [row for row in apart if row]
+
+
+def breadth(graph: Graph) -> int:
+    """How many frames stand side by side, or rows of how many threes of boxes."""
+    return max(
+        (max(sum(isinstance(node, Frame) for node in row), len(row) // 4 + 1) for row in rows_of(graph)), default=1
+    )

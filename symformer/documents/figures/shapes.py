@@ -1,0 +1,106 @@
+"""What is drawn, each at its place: rectangles, lines, circles and words. All lengths are points, from the top left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ..blocks import Line
+
+BLACK, GREY = "#000000", "#555555"
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Rect:
+    """A rectangle."""
+
+    x: float
+    y: float
+    w: float
+    h: float
+    fill: str = ""
+    ink: str = BLACK
+    stroke: float = 0.5
+    radius: float = 0
+    dashed: bool = False
+    kind: Literal["box"] = "box"
+
+    def moved(self, x: float, y: float) -> Rect:
+        return replace(self, x=self.x + x, y=self.y + y)
+
+
+@dataclass(frozen=True)
+class Circle:
+    """A circle, by its centre."""
+
+    x: float
+    y: float
+    r: float
+    kind: Literal["circle"] = "circle"
+
+    def moved(self, x: float, y: float) -> Circle:
+        return replace(self, x=self.x + x, y=self.y + y)
+
+
+@dataclass(frozen=True)
+class Path:
+    """A line through some points, or what they enclose."""
+
+    points: Sequence[Point]
+    ink: str = BLACK
+    stroke: float = 0.6
+    filled: bool = False
+    kind: Literal["path"] = "path"
+
+    def moved(self, x: float, y: float) -> Path:
+        return replace(self, points=[(px + x, py + y) for px, py in self.points])
+
+
+@dataclass(frozen=True)
+class Words:
+    """A line of words and mathematics, by a point on its baseline."""
+
+    x: float
+    y: float
+    line: Line
+    width: float  # as measured
+    size: float = 7
+    anchor: Literal["left", "right", "center"] = "left"
+    ink: str = BLACK
+    kind: Literal["words"] = "words"
+
+    @property
+    def left(self) -> float:
+        """Where it begins."""
+        return self.x - {"left": 0.0, "right": self.width, "center": self.width / 2}[self.anchor]
+
+    def moved(self, x: float, y: float) -> Words:
+        return replace(self, x=self.x + x, y=self.y + y)
+
+
+Shape = Rect | Circle | Path | Words
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What is drawn on so much room."""
+
+    width: float
+    height: float
+    shapes: Sequence[Shape]
+    title: str = ""
+    alt: str = ""
+
+
+def arrow(points: Sequence[Point], head: bool = True, long: float = 3.6, wide: float = 1.5) -> list[Shape]:
+    """A line along the axes, with a head at its end."""
+    points = [point for place, point in enumerate(points) if place == 0 or point != points[place - 1]]
+    if not head or len(points) < 2:
+        return [Path(tuple(points))]
+    (bx, by), (tx, ty) = points[-2:]
+    dx, dy = (tx > bx) - (tx < bx), (ty > by) - (ty < by)
+    base = (tx - dx * long, ty - dy * long)
+    sides = [(base[0] + dy * wide, base[1] + dx * wide), (base[0] - dy * wide, base[1] - dx * wide)]
+    return [Path((*points[:-1], base)), Path(((tx, ty), *sides), filled=True)]

@@ -1,0 +1,81 @@
+"""Roofline: how fast a device can be at an intensity, and where the runs of some models stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from ...language.errors import OptionError, SizeError
+from ...models.model import Model
+from ..subject import name_of
+from .memory import amount
+from .style import INKS, MARKS, MOST, grid, literal, plotted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PHASES = ("prefill", "decode")
+
+
+def intensities(model: Model, conventions: dict[str, str]) -> dict[str, Fraction]:
+    """The intensity of each phase that all sizes are known for, exactly. Raises SizeError where there is none."""
+    found, missing = {}, {}
+    for phase in [conventions["phase"]] if "phase" in conventions else PHASES:
+        formula = model.formula("intensity", **{**conventions, "phase": phase})
+        lacking = [str(each) for each in formula.symbols if each not in model.known]
+        if lacking:
+            missing[phase] = lacking
+        else:
+            found[phase] = Fraction(formula.value())
+    if not found:
+        asked = "; ".join(f"{phase} needs {', '.join(names)}" for phase, names in missing.items())
+        raise SizeError(f"{model.target} lacks numbers: {asked}; give each a --set of its own")
+    return found
+
+
+def roofline(
+    models: Sequence[Model], conventions: dict[str, str], extension: str, peak: str | None, bandwidth: str | None
+) -> bytes:
+    """The plot. Raises OptionError and SizeError."""
+    if peak is None or bandwidth is None:
+        raise OptionError("a roofline is a device's: give --peak, such as 989TFLOPS, and --bandwidth, such as 3.35TB/s")
+    if len(models) > MOST:
+        raise OptionError(f"{len(models)} targets are given, and {MOST} are told apart")
+    top, slope = amount(peak, ("FLOPS", "FLOP/s"), "--peak"), amount(bandwidth, ("B/s",), "--bandwidth")
+    ridge = top / slope
+    points = [(name_of(model.target), intensities(model, conventions)) for model in models]
+    every = [each for _, found in points for each in found.values()]
+    low, high = min([*every, ridge]) / 4, max([*every, ridge]) * 4
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        roof = [low, ridge, high]
+        axes.plot([float(each) for each in roof], [float(min(top, each * slope)) for each in roof], color="black")
+        axes.axvline(float(ridge), color="#777777", linewidth=0.5, linestyle=(0, (2, 2)))
+        for place, (name, found) in enumerate(points):
+            for phase, intensity in found.items():
+                axes.plot(
+                    [float(intensity)],
+                    [float(min(top, intensity * slope))],
+                    linestyle="none",
+                    markersize=5,
+                    marker=MARKS[place],
+                    color=INKS[place],
+                    fillstyle="full" if phase == "prefill" else "none",
+                    label=f"{literal(name)}, {phase}: {float(intensity):,.2f}",
+                )
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("intensity (FLOPs/byte)")
+        axes.set_ylabel("attainable FLOPs/s")
+        grid(axes)
+        axes.legend(loc="lower right")
+        figure.supxlabel(
+            f"{literal(peak)} over {literal(bandwidth)}: from {float(ridge):,.1f} FLOPs/byte on, arithmetic bounds",
+            fontsize=6.5,
+            x=0.02,
+            ha="left",
+        )
+
+    return plotted(draw, extension, 2.5)

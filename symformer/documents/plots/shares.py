@@ -1,0 +1,116 @@
+"""Shares: what each role has of the whole, model by model, and the embeddings' share against the width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sympy import Expr
+
+from ...algebra.compare import ROLES, by_role
+from ...architectures import composed, presets_of
+from ...formulas.formula import Formula
+from ...language.errors import OptionError
+from ...language.sizes import evaluate
+from ...language.symbols import E
+from ...models.model import Model
+from ..subject import name_of
+from .style import HATCHES, INKS, MARKS, grid, literal, plotted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Counted = tuple[Model, Formula]
+MOST_BARS = 24
+
+
+def family(model: Model) -> list[str]:
+    """The targets that stand for an architecture which was named alone: all of its presets."""
+    return presets_of(model.id) if model.target == model.id else []
+
+
+def shares_of(model: Model, formula: Formula) -> dict[str, Fraction]:
+    """The share of each role, exactly. Raises OptionError for a ratio and for a model whose roles are not known."""
+    if not formula.additive:
+        raise OptionError(f"{formula.measure.name} is a ratio, which has no shares")
+    if model.provenance.reading is not None:
+        raise OptionError(f"{model.target} is read off code: which role its parts have is not known")
+    whole = formula.value()
+    found: dict[str, Expr] = by_role(formula)
+    values = {role: evaluate(found[role], model.known, formula.id) for role in ROLES if role in found}
+    return {role: Fraction(value, whole) for role, value in values.items() if value}
+
+
+def shares(models: Sequence[Counted], extension: str) -> bytes:
+    """The plot. Raises OptionError and SizeError."""
+    if len(models) > MOST_BARS:
+        raise OptionError(f"{len(models)} models are asked for, and {MOST_BARS} bars have room")
+    rows = [(name_of(model.target), shares_of(model, formula)) for model, formula in models]
+    widths = [
+        (model.known[E], found.get("embeddings", Fraction(0)))
+        for (model, _), (_, found) in zip(models, rows, strict=True)
+        if E in model.known
+    ]
+    roles = [role for role in ROLES if any(role in found for _, found in rows)]
+    several = len({width for width, _ in widths}) > 1
+    title = models[0][1].measure.title
+
+    def draw(figure: Figure) -> None:
+        high = 0.16 * len(rows)
+        axes, *more = figure.subplots(
+            2 if several else 1, 1, squeeze=False, height_ratios=[max(high, 0.6), 1.1] if several else None
+        )[:, 0]
+        left = [Fraction(0)] * len(rows)
+        for role in roles:
+            place = ROLES.index(role)
+            parts = [found.get(role, Fraction(0)) for _, found in rows]
+            axes.barh(
+                range(len(rows)),
+                [float(100 * each) for each in parts],
+                left=[float(100 * each) for each in left],
+                height=0.72,
+                color=INKS[place] if role != "other" else "#999999",
+                hatch=HATCHES[place],
+                edgecolor="white",
+                label=role,
+                linewidth=0.4,
+            )
+            left = [a + b for a, b in zip(left, parts, strict=True)]
+        axes.set_yticks(range(len(rows)), [literal(name) for name, _ in rows])
+        axes.invert_yaxis()
+        axes.set_xlim(0, 100)
+        axes.set_xlabel(f"share of the {title} (%)")
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(
+            *axes.get_legend_handles_labels(),
+            loc="outside upper center",
+            ncols=min(5, len(roles)),
+            handlelength=1.4,
+            columnspacing=1.0,
+        )
+        if several:
+            below = more[0]
+            below.scatter(
+                [width for width, _ in widths],
+                [float(100 * each) for _, each in widths],
+                marker=MARKS[0],
+                s=12,
+                color=INKS[0],
+                zorder=3,
+            )
+            below.set_xscale("log", base=2)
+            below.set_ylim(bottom=0)
+            below.set_xlabel("width $E$")
+            below.set_ylabel("embeddings (%)")
+            grid(below)
+
+    return plotted(draw, extension, 0.95 + 0.16 * len(rows) + (1.3 if several else 0))
+
+
+def models_of(models: Sequence[Counted], quantity: str, conventions: dict[str, str]) -> list[Counted]:
+    """The models that are asked for; all presets of an architecture that is named alone."""
+    if len(models) > 1:
+        return list(models)
+    found = [composed(name) for name in family(models[0][0])]
+    return [(model, model.formula(quantity, **conventions)) for model in found] or list(models)

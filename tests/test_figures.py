@@ -1,0 +1,541 @@
+"""Figures: boxes are the whole, arrows are the ledger's, nothing lies on anything, nothing of a name runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+from sympy import Add, Integer, expand
+
+from symformer.answers.targets import resolve
+from symformer.architectures import composed, names
+from symformer.commands.cli import cli
+from symformer.documents.figures.beside import compared
+from symformer.documents.figures.drawing import COLUMN, drawing
+from symformer.documents.figures.emit import FORMATS
+from symformer.documents.figures.figure import Figure, Frame, Graph, Plus
+from symformer.documents.figures.reading import Reader
+from symformer.documents.figures.shapes import Drawing, Rect, Words
+from symformer.documents.figures.shapes import Path as Line
+from symformer.documents.plots.flops import crossover, halves, overtaking
+from symformer.documents.plots.memory import amount, largest
+from symformer.documents.plots.shares import shares_of
+from symformer.language.errors import OptionError
+from symformer.language.symbols import S, symbol
+
+SHOWN = ("gpt2", "llama-2-7b", "deepseek-v3", "t5", "vit", "mamba2", "transformer", "gemma2", "clip", "whisper", "palm")
+LIFTED = ("hf:qwen3_moe", "hf:bert")
+
+
+def reader(target: str, quantity: str = "params", **conventions: str) -> Reader:
+    model, _ = resolve(target)
+    return Reader(model, model.formula(quantity, **conventions))
+
+
+def figure(target: str, quantity: str = "params", **conventions: str) -> Figure:
+    return reader(target, quantity, **conventions).architecture()
+
+
+def plot(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["plot", *arguments], prog_name="symformer")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# -- the boxes are the whole -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", [*names(), "deepseek-v3", "llama-2-70b", "component:self-attention", *LIFTED])
+def test_the_boxes_add_up_to_the_formula(target: str) -> None:
+    """Which is summed over the ledger, whatever is drawn of it."""
+    model, _ = resolve(target)
+    formula = model.formula("params")
+    boxes = list(Reader(model, formula).architecture().graph.boxes())
+    assert boxes
+    total = Add(*(box.copies * box.amount.each for box in boxes))
+    assert expand(total.xreplace(formula.relations) - formula.expanded) == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "quantity", "conventions"),
+    [
+        ("gemma2", "flops", {"attention": "causal"}),
+        ("t5", "flops", {"count": "all"}),
+        ("llama", "train-memory", {}),
+        ("deepseek-v3", "active-params", {}),
+        ("mistral", "kv-cache", {}),
+        ("gpt2", "activations", {}),
+        ("llama", "params", {"tensor": "on"}),
+    ],
+)
+def test_so_they_do_in_every_quantity(target: str, quantity: str, conventions: dict[str, str]) -> None:
+    model, _ = resolve(target)
+    formula = model.formula(quantity, **conventions)
+    boxes = list(Reader(model, formula).architecture().graph.boxes())
+    total = Add(*(box.copies * box.amount.each for box in boxes))
+    assert expand(total.xreplace(formula.relations) - formula.expanded) == 0
+
+
+def test_shares_add_up_to_one() -> None:
+    boxes = list(figure("gpt2-xl").graph.boxes())
+    assert sum(box.amount.share for box in boxes if box.amount.share is not None) == 1
+    embedding = boxes[0]
+    assert (embedding.name, embedding.amount.value) == ("wte", 50257 * 1600)
+    assert embedding.amount.share == Fraction(50257 * 1600, 1557611200)  # what Hugging Face prints of gpt2-xl
+
+
+@pytest.mark.parametrize("part", ["h", "h.attn", "h.mlp"])
+def test_a_part_is_its_operations(part: str) -> None:
+    model, _ = resolve("gpt2")
+    formula = model.formula("params")
+    drawn = Reader(model, formula).part(part)
+    total = Add(*(box.copies * box.amount.each for box in drawn.graph.boxes()))
+    assert expand(total.xreplace(formula.relations) - formula.part(part).expanded) == 0
+
+
+# -- the arrows are the ledger's ---------------------------------------------------------------------------------------
+
+
+def arrows(graph: Graph) -> set[tuple[str, str]]:
+    """Each arrow by the last words of its ends; what comes from outside is "in"."""
+    return {(_last(each.source) or "in", _last(each.target)) for each in graph.arrows}
+
+
+def _last(key: str) -> str:
+    return key.rpartition(".")[2]
+
+
+def frames(graph: Graph) -> list[Frame]:
+    return [node for each in graph.graphs() for node in each.nodes if isinstance(node, Frame)]
+
+
+# x + f(norm(x)), twice: Radford et al. 2019, section 2.3, after figure 1 of Radford et al. 2018.
+PRE_NORM = {
+    *{("in", "ln_1"), ("ln_1", "attn"), ("attn", "attn_residual"), ("in", "attn_residual")},
+    *{("attn_residual", "ln_2"), ("ln_2", "mlp"), ("mlp", "mlp_residual"), ("attn_residual", "mlp_residual")},
+}
+# norm(x + f(x)), twice: Vaswani et al. 2017, figure 1.
+POST_NORM = {
+    *{("in", "self_attn"), ("self_attn", "norm1_residual"), ("in", "norm1_residual"), ("norm1_residual", "norm1")},
+    *{("norm1", "mlp"), ("mlp", "norm2_residual"), ("norm1", "norm2_residual"), ("norm2_residual", "norm2")},
+}
+# y = x + MLP(norm(x)) + attention(norm(x)): Chowdhery et al. 2022, section 2.
+GPT_J = {("in", "ln_1"), ("ln_1", "attn"), ("ln_1", "mlp")} | {(one, "mlp_residual") for one in ("in", "attn", "mlp")}
+PALM = {("in", "norm"), ("norm", "attention"), ("norm", "mlp")} | {
+    (one, "mlp_residual") for one in ("in", "attention", "mlp")
+}
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [("gpt2", PRE_NORM), ("transformer-encoder-layer", POST_NORM), ("gptj", GPT_J), ("palm", PALM)],
+)
+def test_the_arrows_of_a_block(target: str, expected: set[tuple[str, str]]) -> None:
+    (frame,) = frames(figure(target).graph)
+    assert arrows(frame.graph) == expected
+
+
+def test_bert_adds_before_it_normalises() -> None:
+    (frame,) = frames(figure("bert").graph)
+    signs = [node.key for node in frame.graph.nodes if isinstance(node, Plus)]
+    assert len(signs) == 2
+    for sign in signs:  # Devlin et al. 2019, after Vaswani et al. 2017: the sum goes through a norm and nowhere else
+        (after,) = [each.target for each in frame.graph.arrows if each.source == sign]
+        assert next(node for node in frame.graph.nodes if node.key == after).role == "norms"  # type: ignore[union-attr]
+
+
+def test_the_whole_of_gpt2() -> None:
+    """Token and position embeddings are added: Radford et al. 2018, equation 2."""
+    assert arrows(figure("gpt2").graph) == {
+        *{("in", "wte"), ("wte", "embed"), ("wpe", "embed"), ("embed", "h"), ("h", "ln_f"), ("ln_f", "lm_head")}
+    }
+
+
+def test_a_decoder_reads_what_the_encoder_gives() -> None:
+    """Vaswani et al. 2017, figure 1: into the second sublayer of each layer of the decoder."""
+    drawn = figure("transformer")
+    encoder, decoder = frames(drawn.graph)
+    assert ("norm", "layers") in arrows(drawn.graph)
+    (handed,) = [each for each in decoder.graph.arrows if not each.source and each.leaves == 1]
+    assert _last(handed.target) == "multihead_attn"
+    assert all(each.leaves == 0 for each in encoder.graph.arrows)
+
+
+def test_kinds_of_layers_stand_one_after_another_where_they_do() -> None:
+    """DeepSeek-AI 2024, section 4.2: the first three layers are dense. Of Gemma 2 every second one is local."""
+    assert ("dense_layers", "moe_layers") in arrows(figure("deepseek-v3").graph)
+    mixed = figure("gemma2").graph
+    assert [frame.key for frame in frames(mixed)] == ["kinds", "local_layers", "global_layers"]
+    assert not frames(mixed)[0].graph.arrows
+    assert [frame.number for frame in frames(figure("deepseek-v3").graph)] == [3, 58]  # of its config.json
+
+
+@pytest.mark.parametrize("target", LIFTED)
+def test_no_arrow_is_invented(target: str) -> None:
+    drawn = figure(target)
+    assert [each for graph in drawn.graph.graphs() for each in graph.arrows] == []
+    assert "no arrow is drawn" in drawn.notes[0]
+    with pytest.raises(OptionError, match="read off code"):
+        reader(target).part("layers")
+
+
+def test_shapes_stand_on_the_arrows_of_a_part() -> None:
+    """Q Kᵀ is [B, A, S, S] (Vaswani et al. 2017, section 3.2.1), and heads are merged into [B, S, A·D] after it."""
+    drawn = reader("llama-2-7b").part("layers.self_attn")
+    shapes = {(_last(each.source), _last(each.target)): each.shape for each in drawn.graph.arrows}
+    b, s, a, d = map(symbol, "BSAD")
+    assert shapes["scores", "softmax"] == shapes["softmax", "mix"] == (b, a, s, s)
+    assert shapes["mix", "o_proj"] == (b, s, a * d)
+
+
+# -- nothing lies on anything ------------------------------------------------------------------------------------------
+
+
+def faults(drawn: Drawing) -> list[str]:
+    """Boxes that overlap, words that meet or leave the page or their box, lines through boxes or on each other."""
+    boxes = [each for each in drawn.shapes if isinstance(each, Rect) and each.radius == 2.2]
+    words = [each for each in drawn.shapes if isinstance(each, Words)]
+    lines = [each for each in drawn.shapes if isinstance(each, Line) and not each.filled and each.stroke == 0.6]
+    spans = [(a, b, line) for line in lines for a, b in pairwise(line.points)]
+    found = []
+    for place, one in enumerate(boxes):
+        found += [f"boxes {one} {two}" for two in boxes[:place] if _both(_area(one), _area(two))]
+        found += [f"through {a} {b} {one}" for a, b, _ in spans if _crosses(_area(one), _around(a, b))]
+    for place, one in enumerate(words):
+        if one.left < -0.5 or one.left + one.width > drawn.width + 0.5 or not 0 < one.y < drawn.height:
+            found.append(f"off the page {one}")
+        found += [f"words {one} {two}" for two in words[:place] if _both(_room(one), _room(two))]
+        for box in boxes:
+            inside = box.x <= one.x <= box.x + box.w and box.y < one.y - 2 < box.y + box.h
+            if inside and (one.left < box.x or one.left + one.width > box.x + box.w or one.y > box.y + box.h):
+                found.append(f"out of its box {one}")
+    for place, (a, b, line) in enumerate(spans):
+        for c, d, other in spans[:place]:
+            if line.points[0] == other.points[0]:
+                continue  # the same tensor
+            (x0, x1, y0, y1), (u0, u1, v0, v1) = _around(a, b), _around(c, d)
+            upright = x0 == x1 and u0 == u1 and abs(x0 - u0) < 0.8 and min(y1, v1) - max(y0, v0) > 0.6
+            level = y0 == y1 and v0 == v1 and abs(y0 - v0) < 0.8 and min(x1, u1) - max(x0, u0) > 0.6
+            found += [f"lines {a} {b} {c} {d}"] * (upright or level)
+    return found
+
+
+Area = tuple[float, float, float, float]
+
+
+def _area(box: Rect) -> Area:
+    return box.x + 0.6, box.x + box.w - 0.6, box.y + 0.6, box.y + box.h - 0.6
+
+
+def _around(a: tuple[float, float], b: tuple[float, float]) -> Area:
+    return min(a[0], b[0]), max(a[0], b[0]), min(a[1], b[1]), max(a[1], b[1])
+
+
+def _room(words: Words) -> Area:
+    return words.left, words.left + words.width, words.y - 4.5, words.y
+
+
+def _crosses(box: Area, line: Area) -> bool:
+    return box[0] < line[1] and line[0] < box[1] and box[2] < line[3] and line[2] < box[3]
+
+
+def _both(one: Area, two: Area) -> bool:
+    return min(one[1], two[1]) > max(one[0], two[0]) and min(one[3], two[3]) > max(one[2], two[2])
+
+
+@pytest.mark.parametrize("target", [*SHOWN, *LIFTED])
+def test_nothing_lies_on_anything(target: str) -> None:
+    drawn = drawing(figure(target))
+    assert drawn.width in (COLUMN, 2 * COLUMN + 14)
+    assert faults(drawn) == []
+    assert min(each.size for each in drawn.shapes if isinstance(each, Words)) >= 6
+
+
+@pytest.mark.parametrize(
+    ("target", "part"),
+    [
+        ("gpt2", "h.attn"),
+        ("llama-2-7b", "layers.mlp"),
+        ("deepseek-v3", "dense_layers.self_attn"),
+        ("deepseek-v3", "moe_layers.mlp"),
+        ("mamba2", "layers.mixer"),
+        ("gopher", "layers.attention"),
+        ("transformer", "decoder.layers"),
+    ],
+)
+def test_nor_in_a_part(target: str, part: str) -> None:
+    assert faults(drawing(reader(target).part(part))) == []
+
+
+def test_faults_are_seen() -> None:
+    box = Rect(10, 10, 50, 20, radius=2.2)
+    line = Line(((0, 15), (90, 15)))
+    assert len(faults(Drawing(100, 100, [box, Rect(40, 12, 50, 20, radius=2.2)]))) == 1
+    assert len(faults(Drawing(100, 100, [box, line]))) == 1
+    assert len(faults(Drawing(100, 100, [line, Line(((50, 15), (99, 15)))]))) == 1
+    assert len(faults(Drawing(100, 100, [box, Words(12, 25, ["x"], 60)]))) == 1
+
+
+# -- two models --------------------------------------------------------------------------------------------------------
+
+
+def test_what_differs_is_marked_and_nothing_else() -> None:
+    """Mixtral is Mistral with experts (Jiang et al. 2024, section 2), and Llama's layers are Mistral's."""
+    left, right = compared(figure("llama-2-7b"), figure("mixtral-8x7b"))
+    for side in (left, right):
+        assert [box.name for box in side.graph.boxes() if box.differs] == ["mlp"]
+    same = compared(figure("gpt2"), figure("gpt2-xl"))
+    assert not any(box.differs for side in same for box in side.graph.boxes())
+    both = drawing(left, right)
+    assert faults(both) == []
+    assert any(isinstance(each, Rect) and each.dashed for each in both.shapes)
+    assert sum("≠" in str(each.line) for each in both.shapes if isinstance(each, Words)) == 4  # two boxes, two notes
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_the_same_bytes_twice(extension: str, folder: Path) -> None:
+    for name in ("a", "b"):
+        assert plot("gpt2", "-o", f"{name}.{extension}").exit_code == 0
+    content = (folder / f"a.{extension}").read_bytes()
+    assert content == (folder / f"b.{extension}").read_bytes()
+    begins = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "tex": b"% Needs tikz"}[extension]
+    assert content.startswith(begins)
+
+
+def test_an_svg_says_what_it_shows(folder: Path) -> None:
+    assert plot("gpt2", "-o", "gpt2.svg").exit_code == 0
+    root = ElementTree.fromstring((folder / "gpt2.svg").read_text("utf-8"))  # noqa: S314 (our own file)
+    said = root.find("{http://www.w3.org/2000/svg}title")
+    assert said is not None
+    assert "124,439,808 parameters" in str(said.text)
+    assert "12 times Pre-norm block" not in str(said.text)  # L times: the formula's own letter
+    assert "L times Pre-norm block" in str(said.text)
+
+
+HOSTILE = r"""_%&#${}\^~<>|`'" ]]> \input{x} #read("x") <script>"""
+
+
+def config(folder: Path, name: str) -> str:
+    place = folder / name[:80]
+    place.mkdir(parents=True)
+    sizes = {"model_type": "gpt2", "vocab_size": 97, "n_positions": 31, "n_embd": 24, "n_layer": 3, "n_head": 4}
+    (place / "config.json").write_text(json.dumps(sizes))
+    return str(place / "config.json")
+
+
+@pytest.mark.parametrize("extension", ["svg", "pdf", "tex"])
+@pytest.mark.parametrize("name", [HOSTILE, "x" * 80, "[#]@<a>*b*$x$--"])
+def test_hostile_names_come_out_as_they_are(name: str, extension: str, folder: Path) -> None:
+    result = plot(config(folder, name), "-o", f"out.{extension}")
+    assert result.exit_code == 0, result.output
+    content = (folder / f"out.{extension}").read_bytes()
+    if extension == "svg":
+        root = ElementTree.fromstring(content)  # noqa: S314 (our own file)
+        assert name in str(next(iter(root)).text)
+        assert not root.findall(".//{http://www.w3.org/2000/svg}script")
+    if extension == "tex" and name == HOSTILE:
+        assert rb"\input{x}" not in content
+        assert rb"\textbackslash{}input\{x\}" in content
+
+
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None
+    or subprocess.run(["kpsewhich", "tikz.sty"], capture_output=True, check=False).returncode != 0,
+    reason="no TeX with tikz",
+)
+def test_the_tikz_compiles(folder: Path) -> None:
+    assert plot(config(folder, HOSTILE), "-o", "one.tex").exit_code == 0
+    assert plot("llama-2-7b", "mixtral-8x7b", "-o", "two.tex").exit_code == 0
+    head = r"\documentclass{article}\usepackage{amsmath,tikz}\begin{document}"
+    (folder / "main.tex").write_text(rf"{head}\input{{one}}\clearpage\input{{two}}\end{{document}}")
+    made = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stdout[-2000:]
+    assert "Output written on main.pdf (2 pages" in re.sub(r"\n", "", made.stdout)
+
+
+REFUSED = {
+    "three": (["gpt2", "llama", "bert", "-o", "a.svg"], "3 targets are given"),
+    "no part": (["gpt2", "--kind", "part", "-o", "a.svg"], "--kind part needs --part"),
+    "not a part": (["gpt2", "--kind", "part", "--part", "h.atn", "-o", "a.svg"], "unknown part 'h.atn'; did you mean"),
+    "an operation": (["gpt2", "--kind", "part", "--part", "h.attn.c_attn", "-o", "a.svg"], "is one operation"),
+    "parts of two": (
+        ["gpt2", "llama", "--kind", "part", "--part", "h", "-o", "a.svg"],
+        "a part is drawn of one target",
+    ),
+    "another kind's": (["gpt2", "--device", "80GB", "-o", "a.svg"], "--device is for --kind memory"),
+    "a ratio": (["gpt2", "-q", "intensity", "-o", "a.svg"], "intensity is a ratio"),
+    "the format": (["gpt2", "-o", "a.md"], "a figure is written as .svg, .pdf, .png, .tex, not as .md"),
+    "a plot as TikZ": (
+        ["gpt2", "--kind", "shares", "-o", "a.tex"],
+        "a plot is written as .svg, .pdf, .png, not as .tex",
+    ),
+    "no unit": (["gpt2", "--kind", "memory", "--set", "S=9", "--device", "80", "-o", "a.svg"], "--device '80' is not"),
+    "B is the axis": (["gpt2", "--kind", "memory", "--set", "B=2", "--set", "S=9", "-o", "a.svg"], "B is what runs"),
+    "S is the axis": (["gpt2", "--kind", "flops", "--set", "S=2", "-o", "a.svg"], "S is what runs"),
+    "no length": (["gpt2", "--kind", "memory", "-o", "a.svg"], "needs a number for S"),
+    "no sizes": (["llama", "--kind", "flops", "-o", "a.svg"], "needs a number for"),
+    "no device": (["gpt2", "--kind", "roofline", "-o", "a.svg"], "give --peak, such as 989TFLOPS"),
+    "no length yet": (
+        ["gpt2", "--kind", "roofline", "--peak", "1TFLOPS", "--bandwidth", "1GB/s", "-o", "a.svg"],
+        "gpt2 lacks numbers: prefill needs B, S; decode needs B, C",
+    ),
+    "not bytes": (
+        ["gpt2", "--kind", "memory", "-q", "flops", "--set", "S=9", "-o", "a.svg"],
+        "memory is drawn in bytes",
+    ),
+    "lifted shares": (["hf:bert", "--kind", "shares", "-o", "a.svg"], "is read off code"),
+    "no such kind": (["gpt2", "--kind", "pie", "-o", "a.svg"], "'pie' is not one of"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusals(case: str, folder: Path) -> None:
+    arguments, words = REFUSED[case]
+    result = plot(*arguments)
+    assert result.exit_code == 2, result.output
+    assert words in result.stderr
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_what_no_font_has_is_refused(extension: str, folder: Path) -> None:
+    result = plot(config(folder, "模型"), "-o", f"out.{extension}")
+    assert result.exit_code == 2
+    assert "U+6A21" in result.stderr
+    assert not (folder / f"out.{extension}").exists()
+
+
+# -- plots -------------------------------------------------------------------------------------------------------------
+
+KINDS = {
+    "shares": ["gpt2", "--kind", "shares"],
+    "flops": ["llama-2-7b", "mistral-7b-v0.1", "--kind", "flops"],
+    "memory": ["gpt2", "--kind", "memory", "--set", "S=512", "--device", "8GiB"],
+    "roofline": ["gpt2", "--kind", "roofline", "--peak", "989TFLOPS", "--bandwidth", "3.35TB/s"]
+    + [each for size in "BSC" for each in ("--set", f"{size}=8")],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "extension"), [*((kind, "svg") for kind in KINDS), ("flops", "pdf"), ("memory", "png")]
+)
+def test_plots_are_the_same_bytes_twice(kind: str, extension: str, folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for name in ("a", "b"):
+        result = plot(*KINDS[kind], "-o", f"{name}.{extension}")
+        assert result.exit_code == 0, result.output
+    content = (folder / f"a.{extension}").read_bytes()
+    assert content == (folder / f"b.{extension}").read_bytes()
+    assert len(content) > 4000
+    assert b"Date" not in content
+
+
+def test_where_attention_overtakes() -> None:
+    """Of Llama-2-7B a token takes 2(4·4096² + 3·4096·11008)·32 + 2·32000·4096 = 13,214,154,752 FLOPs in matrices, and
+    4·4096·32 = 524,288 in attention for each token it looks at: as much at 25,204 of them.
+    """
+    formula = composed("llama-2-7b").formula("flops")
+    where = crossover(formula)
+    known = {size: Integer(number) for size, number in composed("llama-2-7b").known.items()}
+    assert where is not None
+    assert where.xreplace(known) == 25204
+    attends, rest = halves(formula)
+    put = {**known, symbol("B"): 1, S: 25204}
+    assert attends.xreplace(put) == rest.xreplace(put) == 13_214_154_752 * 25204
+    assert overtaking(formula, {**composed("llama-2-7b").known, symbol("B"): 1}, [64, 4096, 65536]) == 25204
+
+
+def test_a_window_has_no_crossing_in_one_formula() -> None:
+    assert crossover(composed("mistral-7b-v0.1").formula("flops", attention="causal")) is None
+
+
+def test_the_largest_batch_is_the_last_that_fits() -> None:
+    model = composed("gpt2").set({"S": 512})
+    formula = model.formula("train-memory")
+    limit = amount("8GiB", ("B",), "--device")
+    assert limit == 8 * 2**30
+    most = largest(formula, model.known, limit)
+    assert formula.value(B=most) <= limit < formula.value(B=most + 1)
+    assert largest(formula, model.known, Fraction(1)) == 0
+
+
+def test_shares_of_roles() -> None:
+    """GPT-2: (50257 + 1024)·768 elements of 124,439,808 are embeddings, and the head is tied to them."""
+    found = shares_of(composed("gpt2"), composed("gpt2").params)
+    assert found["embeddings"] == Fraction(51281 * 768, 124439808)
+    assert sum(found.values()) == 1
+    assert "head" not in found
+
+
+@pytest.mark.parametrize(
+    ("given", "units", "value"),
+    [("80GB", ("B",), 80 * 10**9), ("3.35TB/s", ("B/s",), 3_350 * 10**9), ("989 TFLOPS", ("FLOPS",), 989 * 10**12)],
+)
+def test_amounts(given: str, units: tuple[str, ...], value: int) -> None:
+    assert amount(given, units, "--x") == value
+
+
+@pytest.mark.parametrize(
+    "given", ["", "80", "GB", "-80GB", "80XB", "0GB", "1e9B", "80iB", "80GB/s", "9" * 99 + "GB", "٣GB"]
+)
+def test_what_is_no_amount(given: str) -> None:
+    with pytest.raises(OptionError, match="is not understood"):
+        amount(given, ("B",), "--device")
+
+
+def test_plots_say_what_to_install() -> None:
+    code = """
+import sys
+sys.modules["matplotlib"] = None
+sys.argv = ["symformer", "plot", "gpt2", "--kind", "shares", "-o", "a.svg"]
+from symformer.commands.cli import main
+main()
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert "pip install matplotlib" in run.stderr
+
+
+# -- in a derivation ---------------------------------------------------------------------------------------------------
+
+
+def test_a_derivation_has_its_figure_where_it_is_drawn(folder: Path) -> None:
+    made = {}
+    for extension in ("typ", "md", "tex"):
+        arguments = ["derive", config(folder / extension, HOSTILE), "-q", "params", "-q", "flops", "--set", "S=7"]
+        (folder / f"a.{extension}").touch()
+        result = CliRunner().invoke(cli, [*arguments, "-o", f"a.{extension}"], prog_name="symformer")
+        assert result.exit_code == 0, result.output
+        made[extension] = (folder / f"a.{extension}").read_text("utf-8")
+    assert made["typ"].count("#figure(") == 1  # of the first chapter
+    assert "Self-attention attn: 4E" in made["typ"]  # its alternative text
+    assert "tikzpicture" not in made["tex"]  # Debian's texlive-latex-recommended has no tikz
+    assert "!" + "[" not in made["md"]
+
+
+def test_a_ratio_has_no_figure(folder: Path) -> None:
+    arguments = ["derive", "gpt2", "-q", "intensity", "-o", "a.typ"]
+    result = CliRunner().invoke(cli, arguments, prog_name="symformer")
+    assert result.exit_code == 0, result.output
+    assert "#figure(" not in (folder / "a.typ").read_text("utf-8")
