@@ -17,6 +17,8 @@ from ..models.model import Model
 from .blocks import Document
 from .census import pages as census
 from .derivation import document, with_numbers
+from .figures.architecture import drawn
+from .figures.emit import emit
 from .formats import render
 from .formats.pdf import picture
 
@@ -27,6 +29,7 @@ CENSUS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "census-image-text": ("models that answer images and text with text", ("image-text",)),
     "census-base": ("models without a head", ("base",)),
 }
+FIGURE, THUMBNAIL = "-figure.png", 130  # points to an inch
 COVER = "gpt2"  # whose first page is the picture in the README
 # One of each family: derived to PDF too, and with every cost. Of the others the page of their parameters says enough.
 WHOLE = (
@@ -90,6 +93,7 @@ def pages(version: str) -> dict[str, bytes]:
     made = {f"{stem}.md": render(derived(stem, version), "md") for stem in stems()}
     made |= {f"{name}.pdf": render(derived(name, version), "pdf") for name in WHOLE}
     made[f"{COVER}.png"] = picture(derived(COVER, version))
+    made |= {f"{name}{FIGURE}": figure(name) for name in WHOLE}
     title = (
         "# Derivations\n\nWritten by `symformer gallery reports`. Every number of parameters is certified against a "
         "torch model; each page says what its other formulas were held against.\n"
@@ -107,6 +111,12 @@ def pages(version: str) -> dict[str, bytes]:
     for name, (words, heads) in CENSUS.items():
         made |= {file: text.encode() for file, text in census(name, words, heads).items()}
     return made
+
+
+def figure(name: str) -> bytes:
+    """The architecture of a model as a picture for a list."""
+    model = with_numbers(typical(name))
+    return emit(drawn([(model, model.params)]), "png", THUMBNAIL)
 
 
 def stems() -> list[str]:
@@ -173,7 +183,8 @@ def _math(expr: Expr) -> str:
 
 def index(folder: str, shown: Iterable[str] = WHOLE) -> list[str]:
     """The rows of the table that links the gallery, from a page beside ``folder``."""
-    rows = ["| Architecture | Parameters | For | Derivation | Costs |", "| --- | --- | ---: | --- | --- |"]
+    head = ["", "Architecture", "Parameters", "For", "Derivation", "Costs"]
+    rows = [f"| {' | '.join(head)} |", "| --- | --- | --- | ---: | --- | --- |"]
     for name in shown:
         model = typical(name)
         known = with_numbers(model)
@@ -181,5 +192,7 @@ def index(folder: str, shown: Iterable[str] = WHOLE) -> list[str]:
         links = f"[Markdown]({folder}/{name}.md)"
         costs = f"[Markdown]({folder}/{name}{OF_COSTS}.md)" if name in WHOLE else ""
         links += f", [PDF]({folder}/{name}.pdf)" if name in WHOLE else ""
-        rows.append(f"| {model.title} | $`{model.params.latex()}`$ | {value} | {links} | {costs} |")
+        drawn_ = f'<img src="{folder}/{name}{FIGURE}" alt="The architecture of {model.title}" width="80">'
+        cells = [drawn_ if name in WHOLE else "", model.title, f"$`{model.params.latex()}`$", value, links, costs]
+        rows.append(f"| {' | '.join(cells)} |")
     return rows

@@ -16,7 +16,7 @@ OURS: Final = frozenset("·×≠…")  # signs that a figure has by itself
 RESOLUTION = 300  # points to an inch, of a PNG
 
 
-def emit(drawing: Drawing, extension: str) -> bytes:
+def emit(drawing: Drawing, extension: str, resolution: int = RESOLUTION) -> bytes:
     """A drawing as a file. Raises DocumentError for characters that no font has, which nobody can measure either."""
     source = _page(drawing)
     if odd := pdf.missing("".join(sorted(set(source) - OURS))):
@@ -24,7 +24,7 @@ def emit(drawing: Drawing, extension: str) -> bytes:
     if extension == "tex":
         return tikz(drawing).encode()
     options: dict[str, Any] = {"format": extension}
-    options |= {"ppi": RESOLUTION} if extension == "png" else {}
+    options |= {"ppi": resolution} if extension == "png" else {}
     options |= {"pdf_standards": pdf.STANDARD} if extension == "pdf" else {}
     made = pdf.typst_bytes(source, **options)
     content: bytes = made[0] if isinstance(made, list) else made
