@@ -1,0 +1,80 @@
+"""The short form of a derivation, what a PDF carries with it, and what stands once where there are several chapters."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import typst
+from click.testing import CliRunner
+
+from symformer.architectures import architecture
+from symformer.commands.cli import cli
+from symformer.documents.blocks import Contents, Document, Equation, Heading, Paragraph, Table
+from symformer.documents.derivation import document
+from symformer.documents.formats import render
+from symformer.documents.formats.language import templates
+from symformer.documents.formats.typ import FORMAT as TYPST
+from symformer.language.symbols import B, S
+
+
+def made(name: str, *quantities: str, form: str = "full") -> Document:
+    model = architecture(name)
+    run = {B: 2, S: 96} if quantities else {}
+    return document(model.set(run) if run else model, quantities or ["params"], "1.2.3", form=form)
+
+
+@pytest.mark.parametrize(("name", "quantities"), [("gpt2", ()), ("deepseek-v3", ()), ("llama-2-7b", ("train-memory",))])
+def test_the_short_form_is_one_page(name: str, quantities: tuple[str, ...]) -> None:
+    source = TYPST.spell(made(name, *quantities, form="short")).encode()
+    printed = typst.compile(source, root=templates(), format="png", ppi=20)
+    assert isinstance(printed, bytes) or len(printed) == 1
+
+
+def test_the_short_form_has_the_result_the_parts_and_what_torch_said() -> None:
+    short = made("gpt2", form="short")
+    assert [block.number for block in short.blocks if isinstance(block, Equation)] == [1]
+    table = [block for block in short.blocks if isinstance(block, Table)][-1]
+    # of a layer: two norms of 2·768; attention 4·768² + 4·768; the MLP 8·768² + 5·768; each 12 times
+    assert [row[3] for row in table.rows] == [
+        ["38,597,376"],
+        ["786,432"],
+        ["18,432"],
+        ["28,348,416"],
+        ["18,432"],
+        ["56,669,184"],
+        ["1,536"],
+    ]
+    said = [block for block in short.blocks if isinstance(block, Paragraph)][-1]
+    assert said.line[0] == "Certified against "
+
+
+def test_a_document_carries_its_formulas_and_its_papers() -> None:
+    files = dict(made("gpt2").attached)
+    (told,) = json.loads(files["formulas.json"])
+    assert (told["id"], told["value"]) == ("gpt2.params", 124_439_808)  # Radford et al. 2019, the model as published
+    assert "@" in files["references.bib"]
+    assert "{vaswani2017" in files["references.bib"]
+    pdf = render(made("gpt2"), "pdf")
+    assert b"formulas.json" in pdf
+    assert b"pdfuaid" in pdf  # PDF/UA: what is tagged, and has each formula in words
+
+
+def test_several_chapters_are_listed_and_have_their_symbols_once() -> None:
+    whole = made("gpt2", "params", "flops", "train-memory")
+    assert isinstance(whole.blocks[0], Contents)
+    chapters = [block for block in whole.blocks if isinstance(block, Heading) and block.level == 1]
+    assert [block.anchor for block in chapters if block.anchor] == ["symbols", "params", "flops", "train-memory"]
+    for extension in ("md", "html"):
+        told = render(whole, extension).decode()
+        assert all(f'href="#{name}"' in told or f"](#{name})" in told for name in ("symbols", "flops"))
+    assert r"\tableofcontents" in render(whole, "tex").decode()
+    told = render(whole, "md").decode()
+    assert told.count("One row of $`E`$ elements for each token of the vocabulary") == 1
+    assert "](#" not in render(made("gpt2"), "md").decode().split("## What is counted")[0]  # of one chapter nothing
+
+
+def test_a_short_form_of_macros_is_refused() -> None:
+    result = CliRunner().invoke(cli, ["derive", "gpt2", "-o", "x.tex", "--macros", "--form", "short"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "leave one out" in result.stderr
