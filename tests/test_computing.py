@@ -22,8 +22,8 @@ LINES = {
         "[q, k, v] = x W_c_attnᵀ + b_c_attn [B, S, 3E]",
         "y = softmax_causal(q kᵀ/√(E/A)) v W_c_projᵀ + b_c_proj [B, S, E]",
     ],
-    ("gpt2", "h.*.mlp"): ["y = GELU(x W_c_fcᵀ + b_c_fc) W_c_projᵀ + b_c_proj [B, S, E]"],
-    ("gpt2", "h.*.ln_1"): ["y = (x - mean(x))/std(x) ⊙ w + b [B, S, E]"],
+    ("gpt2", "h.*.mlp"): ["y = GELU(x W_c_fcᵀ + b_c_fc) W_c_projᵀ + b_c_proj […, E]"],
+    ("gpt2", "h.*.ln_1"): ["y = (x - mean(x))/std(x) ⊙ w + b […, E]"],
     ("gpt2", "h.*"): ["h = x + attn(ln_1(x)) [B, S, E]", "y = h + mlp(ln_2(h)) [B, S, E]"],
     ("gpt2", ""): [
         "x_0 = wte(t) + wpe(i) [B, S, E]",
@@ -36,13 +36,24 @@ LINES = {
         "v = x W_v_projᵀ [B, G, S, D]",
         "y = softmax_causal(rotate(q, θ) rotate(k, θ)ᵀ/√(D)) v W_o_projᵀ [B, S, E]",
     ],
-    ("llama", "layers.*.mlp"): ["y = (SiLU(x W_gate_projᵀ) ⊙ x W_up_projᵀ) W_down_projᵀ [B, S, E]"],
-    ("llama", "layers.*.input_layernorm"): ["y = x/rms(x) ⊙ w [B, S, E]"],
-    ("gemma", "layers.*.input_layernorm"): ["y = x/rms(x) ⊙ (1 + w) [B, S, E]"],
+    ("llama", "layers.*.mlp"): ["y = (SiLU(x W_gate_projᵀ) ⊙ x W_up_projᵀ) W_down_projᵀ […, E]"],
+    ("llama", "layers.*.input_layernorm"): ["y = x/rms(x) ⊙ w […, E]"],
+    ("gemma", "layers.*.input_layernorm"): ["y = x/rms(x) ⊙ (1 + w) […, E]"],
     ("mixtral", "layers.*.mlp"): [
-        "w = top_K(x W_gateᵀ) [B, S, K]",
-        "[h, r] = x W_gate_up_proj, eᵀ [B, S, K, 2M]",
-        "y = ∑_e w_e (SiLU(h) ⊙ r) W_down_proj, eᵀ [B, S, E]",
+        "w = route_K(x W_gateᵀ) [B, S, K]",
+        "[h_e, r_e] = x W_gate_up_proj,eᵀ [B, S, K, 2M]",
+        "y = ∑_e w_e (SiLU(h_e) ⊙ r_e) W_down_proj,eᵀ [B, S, E]",
+    ],
+    ("t5", "decoder.block.*"): [
+        "h = x + SelfAttention(layer.0.layer_norm(x), β) [B, S, E]",
+        "r = h + EncDecAttention(layer.1.layer_norm(h), m) [B, S, E]",
+        "y = r + DenseReluDense(layer.2.layer_norm(r)) [B, S, E]",
+    ],
+    ("mamba2", "layers.*.mixer"): [
+        "[h, u, Δ] = x W_in_projᵀ [B, S, 2·A_ssm·D_ssm + 2·G_ssm·N_state + A_ssm]",
+        "[u_1, b, c] = SiLU(conv(W_conv1d, u) + b_conv1d) [B, S, A_ssm·D_ssm + 2·G_ssm·N_state]",
+        "r = scan(u_1, Δ, b, c, dt_bias, A_log, D) ⊙ SiLU(h) [B, S, A_ssm·D_ssm]",
+        "y = (r/rms_group(r) ⊙ w) W_out_projᵀ [B, S, E]",
     ],
     ("deepseek-v3", "dense_layers.*.self_attn"): [
         "[q_1, q_2] = q_a_layernorm(x W_q_a_projᵀ) W_q_b_projᵀ [B, S, A(D_nope + D_rope)]",
@@ -88,6 +99,15 @@ def test_a_part_is_found_by_its_place_or_as_one_like_it() -> None:
     own = part("gpt2", "h.*.ln_2")
     assert scope_of(own.part, "h.*.ln_2", ledger) is not None
     assert scope_of(object(), "h.*.ln_2", ledger) is None
+
+
+def test_where_a_part_stands_twice_it_is_the_one_of_that_place() -> None:
+    """The norm of DeepSeek's queries has R_q elements, and its part is like that of every other norm."""
+    model = architecture("deepseek-v3")
+    line = next(each for each in model.params.root.parts() if each.key == "layers.self_attn.q_a_layernorm")
+    scope = scope_of(line.part, line.path, model.component.ledger)
+    assert scope is not None
+    assert text(computed(scope)[0].shape) == "[…, R_q]"
 
 
 @pytest.mark.parametrize(

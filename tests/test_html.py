@@ -142,6 +142,9 @@ def tokens(element: ElementTree.Element) -> list[str]:
         case "mfrac":
             above, below = inside
             return ["(", "(", *tokens(above), ")", "/", "(", *tokens(below), ")", ")"]
+        case "msubsup":
+            base, below, above = inside
+            return [f"{''.join(tokens(base))}_{''.join(tokens(below))}", "^", *tokens(above)]
         case "msqrt":
             return ["√", *(token for each in inside for token in tokens(each))]
         case "munder":

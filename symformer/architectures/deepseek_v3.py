@@ -16,9 +16,8 @@ DEPTHS = {L_dense: 3, L_moe: Field(("num_hidden_layers",), 61, beside=L_dense)}
 @dataclass(frozen=True, kw_only=True)
 class DeepSeekV3(Latent):
     """DeepSeek-V3, DeepSeek-AI 2024 [deepseek2024b], section 2.1: latent attention; dense layers, then experts.
-
-    The bias that balances the router is a buffer, not a trained weight, and the module that predicts further tokens
-    is left out, as in transformers' class.
+    The bias that balances the router is a buffer, not a trained weight, and the module that predicts further tokens is
+    left out, as in transformers' class.
 
     >>> DeepSeekV3().formula("kv-cache")
     2*B*C*L*R_kv + 2*B*C*L*D_rope

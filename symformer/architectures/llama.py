@@ -11,9 +11,8 @@ from .bases.biased import BiasedThroughout
 
 @dataclass(frozen=True, kw_only=True)
 class Llama(BiasedThroughout):
-    """Llama 1, Touvron et al. 2023 [touvron2023], section 2.2; Llama 2 [touvron2023b] and Llama 3 [dubey2024] alike.
-
-    A pre-norm decoder with RMS norms, rotary positions and a gated feed-forward network, without biases.
+    """Llama, Touvron et al. 2023 [touvron2023], section 2.2: a pre-norm decoder with RMS norms, rotary positions and
+    gated feed-forward networks; Llama 2 [touvron2023b] and Llama 3 [dubey2024] alike.
 
     >>> Llama().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*V*E + E

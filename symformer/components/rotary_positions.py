@@ -15,7 +15,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class RotaryPositions(Component):
-    """Queries and keys turned by their position, Su et al. 2021 [su2021], eq. 34: nothing is stored.
+    """Queries and keys turned by their position, Su et al. 2021 [su2021], eq. 34: no weights.
 
     >>> RotaryPositions().params
     0
@@ -38,7 +38,7 @@ class RotaryPositions(Component):
     @property
     def about(self) -> str:
         """How much of a head turns."""
-        turned = "Queries and keys turned by their position, Su et al. 2021 [su2021], eq. 34: nothing is stored."
+        turned = "Queries and keys turned by their position, Su et al. 2021 [su2021], eq. 34: no weights."
         part = f" Of a head the first {text(self.width)} elements turn, Black et al. 2022 [black2022], section 2.1.1."
         return turned if self.width == D else turned + part
 

@@ -152,7 +152,8 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
                 " with probability at most ",
                 Math(Quotient(degree.shown, largest.shown)),
                 *sentence(" (Schwartz 1980 [schwartz1980], Zippel 1979 [zippel1979])"),
-                ", so a formula that differs from the class would have passed with probability at most ",
+                f"; at all {certificate.points} points, drawn anew where two sizes were equal, a formula that differs "
+                "from the class would have passed with probability at most ",
                 Code(f"{certificate.bound:.1e}"),
                 ".",
                 *_settled(certificate),
@@ -203,6 +204,6 @@ def _settled(certificate: Certificate) -> Line:
     return (
         " The count is affine in each depth",
         *maybe(lines, " and in ", *listed(*([each] for each in lines))),
-        *maybe(squares, " and quadratic in ", *listed(*([each] for each in squares))),
+        *maybe(squares, " and at most quadratic in ", *listed(*([each] for each in squares))),
         f", so two {'and three ' if squares else ''}values of each settle it.",
     )

@@ -7,6 +7,7 @@ gives. What is used once stands where it is used; what is split, or used again, 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..language.notation.text import text
 from ..language.notation.tree import (
@@ -43,10 +44,11 @@ _TABLES = {"tokens": "t", "positions": "i", "segments": "s", "distances": "d"}  
 _NORMS = {  # by what a norm is called: whether the mean is taken off, and what is divided by
     **dict.fromkeys(("layer", "layer_cast"), (True, "std")),
     **dict.fromkeys(("rms", "rms_uncast", "rms_late", "rms_offset"), (False, "rms")),
-    "rms_groups": (False, "rms of the group"),
+    "rms_groups": (False, "rms"),
     "l2": (False, "length"),
 }
 _THIS = Name("n")
+_EXPERT = Name("e")  # one of those that a token goes to
 _BEFORE = Sum((_THIS, Minus(Number(1))))
 _STACKS = ("x", "z", "g", "j")  # what layers give one another
 _FUNCTIONS = {"gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ"}
@@ -67,6 +69,7 @@ _LONG = 68  # characters of a line that is read at a glance
 def computed(scope: Scope) -> list[Assignment]:
     """What a part computes, line by line; nothing where an operation of it is not known, or moves between ranks."""
     lines: list[Assignment] = []
+    anywhere = "[..." in scope.part.shapes  # of a part that keeps all axes but the last, whatever these are
     for apart in _APART:
         try:
             lines = _Computing(scope, apart).lines() if scope.items else []
@@ -76,7 +79,11 @@ def computed(scope: Scope) -> list[Assignment]:
             return []  # such as dropout, which is left out
         if all(len(text(line.name)) + len(text(line.shown)) <= _LONG for line in lines):
             break
-    return lines
+    return [replace(line, shape=_last(line.shape)) for line in lines] if anywhere else lines
+
+
+def _last(shape: Tree) -> Tree:
+    return Listed((Name("…"), shape.items[-1])) if isinstance(shape, Listed) else shape
 
 
 def ideas(scope: Scope) -> dict[str, str]:
@@ -118,9 +125,17 @@ def _name(item: Item, scope: Scope) -> str:
 
 
 def scope_of(part: object, path: str, ledger: Ledger) -> Scope | None:
-    """Where a part stands in a ledger: at this path, or else the first that is like it."""
-    alike = [(where, scope) for where, scope in _scopes(ledger.apart.root, "") if scope.part == part]
-    return next((scope for where, scope in alike if where == path), alike[0][1] if alike else None)
+    """Where a part stands in a ledger: at this path, or else at the one most like it where the same part stands."""
+    alike = {where: scope for where, scope in _scopes(ledger.apart.root, "") if scope.part == part}
+    if path in alike or path.endswith("*"):  # what layers of several kinds share is no layer by itself
+        return alike.get(path)
+    ends = path.split(".")[::-1]
+    return alike[max(alike, key=lambda where: _same(where.split(".")[::-1], ends))] if alike else None
+
+
+def _same(one: list[str], other: list[str]) -> int:
+    """How many words two paths have in common, from their ends."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _scopes(scope: Scope, path: str) -> Iterator[tuple[str, Scope]]:
@@ -233,7 +248,10 @@ class _Computing:
         names: list[Tree] = []
         for piece in pieces:
             names += [Name("·")] * ((piece.place or 0) - len(names))
-            self.named[id(x), piece.place] = name = self._fresh(*self._called(x, piece.place))
+            name = self._fresh(*self._called(x, piece.place))
+            if id(x) in self.made and self.made[id(x)].kind is Kind.EXPERTS:
+                name = Name(name.letter, index=_EXPERT)
+            self.named[id(x), piece.place] = name
             names.append(name)
         self.found.append(Assignment(Listed(tuple(names)), shown, _shape(x)))
 
@@ -290,7 +308,8 @@ class _Computing:
             return _TABLES[table]
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
-        if any(_is_kind(item, Kind.ADD) and len(view.shape) == 4 for item, _, view in self.uses.get(id(x), [])):
+        sums = (each for each in _entries(self.scope) if each.kind is Kind.ADD)
+        if any(_root(view) is x and len(view.shape) == 4 for each in sums for view in each.inputs):
             return "β"  # added to scores
         taken = {name.letter for name in self.named.values()}
         return "x" if "x" not in taken else "m"
@@ -352,15 +371,16 @@ class _Computing:
             case Kind.SELECT:
                 return Applied("select", (first,))
             case Kind.ROUTE:
-                return Applied("top", (first,), tree(entry.output.width))
+                return Applied("route", (first,), tree(entry.output.width))
             case Kind.COMBINE:
-                return Total(Name("e"), Product((_at(rest[0], "e"), first)))
+                return Total(_EXPERT, Product((_of_expert(rest[0]), first)))
             case Kind.MATCH | Kind.PRODUCT:
                 return Product((first, Transposed(rest[0])))
             case Kind.CONVOLUTION:
                 return self._affine(entry, Applied("conv", (self._weight(entry, "W"), first)))
             case Kind.SCAN:
-                return Applied("scan", (first, *rest))
+                stored = [Word(weight.path.rpartition(".")[2]) for weight in entry.shared]
+                return Applied("scan", (first, *rest, *stored))
         raise _UnknownError
 
     def _affine(self, entry: Entry, product: Tree) -> Tree:
@@ -372,7 +392,8 @@ class _Computing:
         if entry.function not in _NORMS:
             raise _UnknownError
         about, divided = _NORMS[entry.function]
-        shown: Tree = Fraction(Sum((x, Minus(Applied("mean", (x,))))) if about else x, Applied(divided, (x,)))
+        below = Word("group") if entry.function == "rms_groups" else None
+        shown: Tree = Fraction(Sum((x, Minus(Applied("mean", (x,))))) if about else x, Applied(divided, (x,), below))
         if "weight" in stored:
             w = Name("w")
             shown = Pointwise((shown, Sum((Number(1), w)) if entry.function == "rms_offset" else w))
@@ -383,17 +404,15 @@ class _Computing:
         own = [*entry.weights, *entry.shared]
         module, _, last = own[0].path.rpartition(".") if own else ("", "", "")
         called = module.rpartition(".")[2] if last in ("weight", "bias") else last.removesuffix("_bias")
-        if entry.kind is Kind.EXPERTS:
-            called += ", e"
-        return Name(letter, called.removesuffix("*"))
+        return Name(letter, called.removesuffix("*"), _EXPERT if entry.kind is Kind.EXPERTS else None)
 
 
 def _terms(shown: Tree) -> tuple[Tree, ...]:
     return shown.terms if isinstance(shown, Sum) else (shown,)
 
 
-def _at(shown: Tree, index: str) -> Tree:
-    return Name(shown.letter, index=Name(index)) if isinstance(shown, Name) else shown
+def _of_expert(shown: Tree) -> Tree:
+    return Name(shown.letter, index=_EXPERT) if isinstance(shown, Name) else shown
 
 
 def _is_kind(item: Item, kind: Kind) -> bool:

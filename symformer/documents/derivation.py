@@ -13,6 +13,7 @@ from sympy import Add, Expr, Integer, Symbol, expand
 from ..answers.summary import share, show_json
 from ..architectures import architecture, presets, presets_of, variant
 from ..architectures.base import Architecture
+from ..components.base import spell_option
 from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Chain, substitution
 from ..formulas.factored import factored
@@ -279,7 +280,11 @@ def _counted(model: Model, formula: Formula, first: bool) -> list[Block]:
         Heading(1, ["What is counted"]),
         Paragraph([*maybe(first, *about_part(formula.root, formula), " "), *sentence(question.states(formula))]),
     ]
+    if placed(formula):
+        blocks.append(Paragraph(["Here it is what one rank of many has of that."]))
     for name, value in question.said(formula).items():
+        if name == "data" and value == "off" and not placed(formula):
+            continue  # there is one rank, and it has all
         meaning = question.choices[name].meanings[value]
         blocks.append(Paragraph([Code(f"{name}={value}"), ": ", *sentence(meaning), "."]))
     if formula.conventions.get("count") == "all":
@@ -458,7 +463,10 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
             sibling = other.formula(formula.measure.name, **formula.conventions)
         except RuleError:  # what this variant is refused for says nothing of the model asked about
             continue
-        spelt = ", ".join(f"{name}={value}" for name, value in other.component.chosen.items()) or "the usual form"
+        both = {
+            name: (getattr(other.component, name), getattr(model.component, name)) for name in model.component.choices()
+        }
+        spelt = ", ".join(f"{name}={spell_option(ours)}" for name, (ours, theirs) in both.items() if ours != theirs)
         example = _with_sizes(other, sibling, shown)
         amount = [f"{sibling.value(_asked(sibling, example.known)):,}"] if example else []
         if example and example.target != shown.target:

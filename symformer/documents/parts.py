@@ -16,7 +16,7 @@ from ..formulas.formula import Formula
 from ..language.notation.tree import Label
 from ..language.shapes import shape_line
 from ..language.symbols import letter
-from ..ledger.facts import Scope
+from ..ledger.facts import Kind, Scope
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from .blocks import Assignment, Block, Code, Computation, Equation, Heading, Line, Math, Paragraph, Piece, Ref, Table
@@ -53,6 +53,9 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
         if not section.composite and section.chain is not None:
             blocks += _part(formula, section, question.columns, computes, places)
     blocks += _silent(formula)
+    if any(isinstance(block, Computation) for block in blocks):
+        attends = any(line.entry and line.entry.kind is Kind.SCORES for _, line in formula.root.leaves())
+        blocks.insert(0, Paragraph([LEGEND, *maybe(attends, HEADS_LEGEND)]))
     blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
     composites = [section for section in sections[:-1] if section.composite]
     for section in composites:
@@ -102,6 +105,16 @@ def _part(
     return blocks
 
 
+LEGEND = (
+    "What a part computes stands before what it holds: x is its input, y what it gives, and behind each line stands "
+    "its shape. Dropout, factors that are constant, and what keeps a norm from dividing by nothing are left out."
+)
+HEADS_LEGEND = (
+    " Heads stand apart in a shape of four axes, and are joined before the matrix of the output; where there are fewer "
+    "heads of keys and values than of queries, several queries share one."
+)
+
+
 class _Computes:
     """What the parts of a model compute, where its ledger says so."""
 
@@ -110,7 +123,7 @@ class _Computes:
         self.ledger = model.component.ledger if known else None
 
     def lines(self, line: AccountLine) -> Sequence[Assignment]:
-        """What a part computes, line by line; nothing for what is only a kind's own of it."""
+        """What a part computes, line by line; of a layer of one kind, all that it does."""
         scope = self._scope(line)
         return computed(scope) if scope is not None else ()
 
@@ -120,15 +133,22 @@ class _Computes:
         return ideas(scope) if scope is not None else {}
 
     def _scope(self, line: AccountLine) -> Scope | None:
-        if self.ledger is None or line.among is not None:
-            return None
-        return scope_of(line.part, line.path, self.ledger)
+        return scope_of(line.part, line.path, self.ledger) if self.ledger is not None else None
 
 
 def _computed(computes: _Computes | None, section: Section) -> list[Block]:
-    """What a part computes. A part of the same kind elsewhere computes the same."""
-    lines = computes.lines(section.line) if computes else ()
-    return [Computation(lines)] if lines else []
+    """What a part computes; where it stands in several places and computes something else, what it does in each."""
+    found: dict[tuple[Assignment, ...], list[str]] = {}
+    for line in section.lines if computes else ():
+        if computes and (lines := tuple(computes.lines(line))):
+            found.setdefault(lines, []).append(line.path)
+    if len(found) < 2:
+        return [Computation(lines) for lines in found]
+    blocks: list[Block] = []
+    for lines, paths in found.items():
+        names = listed(*([Code(path)] for path in dict.fromkeys(paths)))
+        blocks += [Paragraph(["In ", *names, ":"]), Computation(lines)]
+    return blocks
 
 
 def _equation(section: Section, chain: Chain, formula: Formula, places: Mapping[str, str]) -> Equation:

@@ -155,9 +155,9 @@ _DIVIDED = (
 QUANTITY = TrainMemory(
     Measure("train-memory", "bytes of training memory", "U_train", "bytes"),
     "Every weight with its gradient and the state that the optimizer keeps for it, and the activations that the named "
-    "implementation keeps from one forward pass over B sequences of S tokens. Not counted are what an allocator adds "
-    "and what is needed for a moment only, such as the part of what is recomputed that is live again in the backward "
-    "pass.",
+    "implementation keeps from one forward pass over B sequences of S tokens. Not counted are the loss, what an "
+    "allocator adds, and what is needed for a moment only, such as the part of what is recomputed that is live again "
+    "in the backward pass.",
     {
         **rows(state, *STORING),
         **rows(nothing, *WEIGHTLESS),

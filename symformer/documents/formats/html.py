@@ -107,9 +107,8 @@ class HTML(Language):
             rows.append(f'<div class="label">{self.math(each.name)}</div>{side}')
         return _made("\n".join(rows))
 
-    def ranging(self, last: str) -> str:
-        first = Name("n")
-        return f", {mathml(first)} = 1, …, {last}"
+    def ranging(self, last: str) -> Markup:
+        return _made(f", {mathml(Name('n'))} = 1, …, {last}")
 
     def room(self, equation: Equation) -> str:
         """Where what is explained stands: beside the lines on any screen, on a wide one, or above them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ...language.notation.latex import latex
 from ...language.notation.tree import Tree
 from .language import Language
@@ -37,7 +39,8 @@ class Latex(Language):
         return "".join(self._SPECIAL.get(character, character) for character in text)
 
     def code(self, text: str) -> str:
-        return rf"\texttt{{{self.prose(text).replace('.', '.' + chr(92) + 'allowbreak{}')}}}"
+        broken = re.sub(r"\.(?=[A-Za-z_\\])", lambda _: r".\allowbreak{}", self.prose(text))
+        return rf"\texttt{{{broken}}}"
 
     def strong(self, spelt: str) -> str:
         return rf"\textbf{{{spelt}}}"

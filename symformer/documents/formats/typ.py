@@ -50,10 +50,10 @@ class Typst(Language):
         return _string(words)
 
     def carry_on(self, sign: str, spelt: str) -> str:
-        return f"& quad {sign} {spelt}"
+        return f'& quad "" {sign} {spelt}'
 
     def ranging(self, last: str) -> str:
-        return f", n = 1, dots, {last}"
+        return f", quad n = 1, dots, {last}"
 
     def because(self, spelt: str, below: bool = False) -> str:
         return f"& quad #[{spelt}]" if below else f"&& quad #[{spelt}]"

@@ -72,8 +72,9 @@ class Emitter(ABC):
                 return self.call(function, [self.emit(argument) for argument in arguments])
             case Name(letter, below, None):
                 return self.name(letter, below)
-            case Name(letter, _, index):
-                return self.numbered(letter, self.emit(index) if index else "")
+            case Name(letter, below, index):
+                which = self.emit(index) if index else ""
+                return self.numbered(letter, f"{self.word(below)},{which}" if below else which)
             case Word(word):
                 return self.word(word)
             case Transposed(operand):

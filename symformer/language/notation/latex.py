@@ -14,6 +14,7 @@ _CALLS = {"ceil": (r"\lceil ", r" \rceil"), "floor": (r"\lfloor ", r" \rfloor")}
 _LETTERS = {
     **{letter: rf"\{name}" for letter, name in zip("Δαβθσ", ("Delta", "alpha", "beta", "theta", "sigma"), strict=True)},
     "·": r"\cdot",
+    "…": r"\dots",
 }
 
 

@@ -71,12 +71,15 @@ class MathMLEmitter(Emitter):
         return _sub(f"<mi>{_told(letter)}</mi>", below)
 
     def numbered(self, letter: str, index: str) -> str:
-        return f"<msub><mi>{_told(letter)}</mi>{index}</msub>"
+        several = index.replace(",<", '<mo separator="true">,</mo><')
+        return f"<msub><mi>{_told(letter)}</mi>{_row(several) if several != index else index}</msub>"
 
     def word(self, word: str) -> str:
         return f"<mtext>{_told(word)}</mtext>"
 
     def transposed(self, operand: str) -> str:
+        if operand.startswith("<msub>") and operand.endswith("</msub>"):  # above what stands below, not behind it
+            return f"<msubsup>{operand.removeprefix('<msub>').removesuffix('</msub>')}<mtext>T</mtext></msubsup>"
         return f"<msup>{operand}<mtext>T</mtext></msup>"
 
     def root(self, operand: str) -> str:
