@@ -96,7 +96,7 @@ class Page:
         shown = max(breadth(line.shown) for line in block.lines)
         often = [10 + breadth(tree(line.times)) if line.times is not None else 0 for line in block.lines]
         shapes = max(breadth(line.shape) + more for line, more in zip(block.lines, often, strict=True))
-        return named + shown + shapes + 6 <= self.width
+        return named + shown + shapes <= self.longest
 
     def _fits(self, step: Tree) -> bool:
         return all(breadth(piece) <= self.longest for piece in self._pieces(step))
