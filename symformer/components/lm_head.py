@@ -30,6 +30,12 @@ class LMHead(Component):
     tied: bool = False
     bias: bool = False
 
+    @property
+    def about(self) -> str:
+        """What it reads, where it has no matrix of its own."""
+        tied = "; it is tied: its matrix is the token embedding's, Press and Wolf 2017 [press2017]" if self.tied else ""
+        return f"From width E to one logit for each row of the vocabulary{tied}."
+
     def split(self, cut: Cut) -> LMHead:
         return replace(self, rows=cut.rows(self.rows))
 

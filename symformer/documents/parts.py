@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 
 from sympy import Expr, Integer, Mul, Symbol, expand
@@ -49,9 +49,15 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
     sections = list(formula.derivation)
     places = {line.key: id_of(section.line, formula) for section in sections for line in section.lines}
     blocks: list[Block] = []
+    titles = [_title(section) for section in sections[:-1] if section.chain is not None]
+
+    def twice(title: Piece) -> bool:
+        """Whether several parts are called so, and are told apart by their names."""
+        return titles.count(title) > 1
+
     for section in sections[:-1]:
         if not section.composite and section.chain is not None:
-            blocks += _part(formula, section, question.columns, computes, places)
+            blocks += _part(formula, section, question.columns, computes, places, twice)
     blocks += _silent(formula)
     if any(isinstance(block, Computation) for block in blocks):
         attends = any(line.entry and line.entry.kind is Kind.SCORES for _, line in formula.root.leaves())
@@ -63,8 +69,13 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
             continue
         title = _title(section)
         shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) else title
-        blocks.append(Heading(1, ["The ", shown], f"{formula.id}.{section.line.key}"))
-        blocks += [*_places(section, formula, computes), *_computed(computes, section)]
+        apart = maybe(twice(title), ", ", Code(section.line.name))
+        blocks.append(Heading(1, ["The ", shown, *apart], f"{formula.id}.{section.line.key}"))
+        does, stands = _computed(computes, section), _places(section, formula, computes)
+        if does and section.line.among is not None:  # it has a part of what it does of its own
+            blocks += [Paragraph(["A layer of ", Code(section.line.path), " computes:"]), *does, *stands]
+        else:
+            blocks += [*stands, *does]
         if section.terms:
             blocks.append(_table_of_parts(section, question.columns, formula, places))
             blocks += _ideas(computes, section, formula)
@@ -96,8 +107,11 @@ def _part(
     columns: tuple[str, str],
     computes: _Computes | None,
     places: Mapping[str, str],
+    twice: Callable[[Piece], bool],
 ) -> list[Block]:
-    blocks: list[Block] = [Heading(2, [_title(section)], f"{formula.id}.{section.line.key}")]
+    title = _title(section)
+    head: Line = [title, *maybe(twice(title), ", ", Code(section.line.name))]
+    blocks: list[Block] = [Heading(2, head, f"{formula.id}.{section.line.key}")]
     blocks += [*_places(section, formula, computes), *_computed(computes, section)]
     blocks.append(_term_table(section, columns, formula))
     if section.chain:
