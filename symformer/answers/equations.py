@@ -25,4 +25,6 @@ def equation(formula: Formula, notation: str) -> str:
     spell = getattr(import_module(f"..language.notation.{module}", __package__), function)
     # Plain arithmetic is for programs: no letter and no sign of equality stands before it.
     sides: list[Tree] = [*([] if notation == "code" else [label(formula)]), tree(formula.written)]
+    if notation == "mathml":  # whose sides are no text beside each other
+        return str(spell(sides))
     return f"{before}{' = '.join(map(spell, sides))}{after}"

@@ -8,7 +8,7 @@ from typing import Final
 NOTATIONS: Final = {
     "latex": ("latex", "latex", "", ""),
     "typst": ("typst", "typst", "", ""),
-    "mathml": ("mathml", "mathml", "", ""),
+    "mathml": ("mathml", "equated", "", ""),
     "markdown": ("latex", "latex", "$$", "$$"),
     "text": ("text", "text", "", ""),
     "code": ("text", "code", "", ""),

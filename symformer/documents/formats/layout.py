@@ -43,7 +43,8 @@ class Page:
         steps = list(zip(equation.chain.steps, reasons, strict=False))
         found: list[Row] = []
         left_out: Line = ()
-        for place, (step, reason) in enumerate(steps):
+        for place, (told, reason) in enumerate(steps):
+            step = told if self._fits(told) else _opened(told)
             if place < len(steps) - 1 and not self._fits(step):
                 left_out = reason or left_out  # the next line follows by it
                 continue
@@ -128,6 +129,13 @@ def tall(table: Table) -> bool:
 
 def _longest(table: Table) -> list[int]:
     return [max(map(extent, column)) for column in zip(*(table.rows or [table.head]), strict=True)]
+
+
+def _opened(step: Tree) -> Tree:
+    """A sum without the brackets around sums in it, where nothing stands before them: a line may end at each term."""
+    if not isinstance(step, Sum):
+        return step
+    return Sum(tuple(term for each in step.terms for term in (each.terms if isinstance(each, Sum) else (each,))))
 
 
 def _carried(piece: Tree) -> tuple[str, Tree]:

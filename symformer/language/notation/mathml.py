@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -137,6 +138,18 @@ def mathml(shown: Tree | Expr) -> str:
     """
     made = shown if isinstance(shown, Tree) else tree(shown)
     return Piece(_MATHML.emit(made), text(made)).element
+
+
+def equated(sides: Sequence[Tree]) -> str:
+    """Equal sides as one displayed element.
+
+    >>> from symformer.language.symbols import E
+    >>> equated([tree(E), tree(2 * E / 2)]).count("<math ")
+    1
+    """
+    content = _row('<mo form="infix">=</mo>'.join(map(_MATHML.emit, sides)))
+    told = _told(" = ".join(map(text, sides)))
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block" alttext="{told}">{content}</math>'
 
 
 def sign(spelt: str) -> Piece:
