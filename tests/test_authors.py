@@ -52,8 +52,8 @@ EQUATIONS = {
     "typst": 'N_"attn" = 4 E^2 + 4 E',
     "markdown": r"$$N_{\mathrm{attn}} = 4 E^{2} + 4 E$$",
     "mathml": '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block" alttext="N[attn] = 4E² + 4E">'
-    '<mrow><msub><mi>N</mi><mtext>attn</mtext></msub><mo form="infix">=</mo><mrow><mrow><mn>4</mn><mo>\u2062</mo><msup><mi>E</mi>'
-    "<mn>2</mn></msup></mrow><mo>+</mo><mrow><mn>4</mn><mo>\u2062</mo><mi>E</mi></mrow></mrow></mrow></math>",
+    '<mrow><msub><mi>N</mi><mtext>attn</mtext></msub><mo form="infix">=</mo><mrow><mrow><mn>4</mn>'
+    "<mo>\u2062</mo><msup><mi>E</mi><mn>2</mn></msup></mrow><mo>+</mo><mrow><mn>4</mn><mo>\u2062</mo><mi>E</mi></mrow></mrow></mrow></math>",
     "text": "N[attn] = 4E² + 4E",
     "code": "4*E**2 + 4*E",
 }
