@@ -298,10 +298,16 @@ def without_a_mask(entry: Entry) -> Entry:
             {"kv-cache": r"self_attn\.scores \(keys\): formula", "params": "q_proj", "train-flops": "c_fc"},
         ),
         ("starcoder2", (without_a_mask,), {"decode-flops": "not causal", "generation-flops": "not causal"}),
-        (
-            "mamba",
-            (without_a_gradient, over_fewer_channels),
-            {"flops": r"mixer\.conv1d: formula", "train-flops": r"mixer\."},
+        *(  # half a minute of a core
+            [
+                (
+                    "mamba",
+                    (without_a_gradient, over_fewer_channels),
+                    {"flops": r"mixer\.conv1d: formula", "train-flops": r"mixer\."},
+                )
+            ]
+            if os.environ.get("LIFTS") == "all"
+            else []
         ),
     ],
 )
