@@ -306,7 +306,7 @@ def without_a_mask(entry: Entry) -> Entry:
                     {"flops": r"mixer\.conv1d: formula", "train-flops": r"mixer\."},
                 )
             ]
-            if os.environ.get("LIFTS") == "all"
+            if EVERY
             else []
         ),
     ],
