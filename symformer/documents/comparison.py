@@ -1,0 +1,520 @@
+"""Two models side by side as a document: what each is, their parts, the difference, the ratio, which has more where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal
+from fractions import Fraction
+
+from sympy import Expr, Integer, Symbol, expand
+
+from ..algebra.compare import Comparison
+from ..algebra.crossover import Solution, Span, always, balanced, solve
+from ..architectures import presets
+from ..formulas.derivation import Chain
+from ..formulas.factored import factored
+from ..formulas.formula import Formula, Leading
+from ..language.notation.text import percent, text
+from ..language.notation.tree import Fraction as Quotient
+from ..language.notation.tree import Label, Minus, Sum, Tree, sizes_of, tree, value
+from ..language.sizes import put_in
+from ..language.symbols import RANK, letter, numbered
+from ..models.model import Model
+from ..papers import paper
+from ..quantities import quantity as find_quantity
+from . import blocks
+from .blocks import (
+    Block,
+    Code,
+    Document,
+    Equation,
+    Heading,
+    Line,
+    Math,
+    Paragraph,
+    Piece,
+    Ref,
+    References,
+    Strong,
+    Table,
+)
+from .checks import short_check
+from .derivation import conditions
+from .parts import about_part
+from .sentences import capital, listed, maybe, sentence
+from .subject import Subject, name_of
+
+LONG = 72  # characters of what stands above or below a line of a fraction that fits a page
+NAMED = 20  # characters of a name at the head of a column; a longer one goes by its number
+FEW, MOST = 4, 8  # formulas of where both come to the same, beside numbers and without
+
+
+def document(found: Sequence[Comparison], version: str) -> Document:
+    """Two models side by side, one chapter a quantity."""
+    said: list[Block] = []
+    for each in found:
+        chapter = _Chapter(each).blocks()
+        if len(found) > 1:
+            said.append(Heading(1, [capital(each.formulas[0].measure.title)]))
+            chapter = [replace(one, level=one.level + 1) if isinstance(one, Heading) else one for one in chapter]
+        said += chapter
+    said, keys = blocks.numbered(said)
+    if keys:
+        entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]
+        said += [Heading(1, ["References"]), References(entries)]
+    names = [name_of(model.target) for model in (found[0].left, found[0].right)]
+    titles = [each.formulas[0].measure.title for each in found]
+    told = [{**each.to_json(), "left": names[0], "right": names[1]} for each in found]
+    files = [("comparison.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")]
+    if keys:
+        files.append(("references.bib", "\n\n".join(paper(key).bibtex() for key in keys) + "\n"))
+    return Document(
+        f"{names[0]} and {names[1]}: {_and(titles)} side by side",
+        f"Set side by side by symformer {version}, from closed forms; every number is exact.",
+        said,
+        ["transformer", *dict.fromkeys(model.title for model in (found[0].left, found[0].right)), *titles],
+        files,
+    )
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One of the two, with a letter that is another size in the other numbered in all that is said of it."""
+
+    number: int
+    model: Model
+    formula: Formula
+    own: Mapping[Symbol, Symbol]
+
+    @property
+    def name(self) -> str:
+        return name_of(self.model.target)
+
+    @property
+    def head(self) -> Line:
+        """The head of a column."""
+        return [Code(self.name)] if len(self.name) <= NAMED else [f"({self.number})"]
+
+    @property
+    def called(self) -> list[Piece]:
+        """Its name in a sentence."""
+        return [Code(self.name), f" ({self.number})"]
+
+    @property
+    def label(self) -> Label:
+        return Label(self.formula.measure.letter, str(self.number), self.renamed(self.formula.expanded))
+
+    def renamed(self, expr: Expr) -> Expr:
+        """An expression with its letters as they are called here."""
+        return expr.xreplace(self.own)
+
+    def line(self, line: Line) -> Line:
+        """A line with its letters as they are called here."""
+        return [Math.of(self.renamed(value(each.shown))) if isinstance(each, Math) else each for each in line]
+
+    @property
+    def mentioned(self) -> set[Symbol]:
+        """The sizes that stand in its formula, or in what has to hold."""
+        used = {*self.formula.symbols, *self.formula.written.free_symbols}
+        notes = [Paragraph(line) for line in conditions(self.model, self.formula)]
+        return used.union(*map(sizes_of, blocks.formulas_in(notes)))
+
+    @property
+    def steps(self) -> Sequence[Tree]:
+        """Its formula in brackets, and as a polynomial."""
+        written = self.renamed(self.formula.written)
+        return [*dict.fromkeys((factored(written), tree(written)))]
+
+
+def _sides(found: Comparison) -> tuple[_Side, _Side]:
+    """Both, with a letter numbered too that only a condition has, where the other has it with another number."""
+    first, second = (
+        _Side(number, model, formula, own)
+        for number, model, formula, own in zip(
+            (1, 2), (found.left, found.right), found.formulas, found.own, strict=True
+        )
+    )
+    own: list[dict[Symbol, Symbol]] = [dict(first.own), dict(second.own)]
+    for size in sorted((first.mentioned & second.mentioned) - first.own.keys(), key=RANK.__getitem__):
+        if _same(size, first, second):
+            continue
+        for side, names in zip((first, second), own, strict=True):
+            if size not in side.formula.expanded.free_symbols:
+                names[size] = numbered(size, side.number)
+    return replace(first, own=own[0]), replace(second, own=own[1])
+
+
+def _same(size: Symbol, first: _Side, second: _Side) -> bool:
+    """Whether a letter is one size in both, as far as anything is said of it."""
+    relations = [each.formula.relations.get(size) for each in (first, second)]
+    numbers = [each.model.known.get(size) for each in (first, second)]
+    return relations[0] == relations[1] and (None in numbers or numbers[0] == numbers[1])
+
+
+class _Chapter:
+    """What is said of one quantity."""
+
+    def __init__(self, found: Comparison) -> None:
+        self.found = found
+        self.sides = _sides(found)
+        self.measure = found.formulas[0].measure
+        first, second = (formula.id.rpartition(".")[0] for formula in found.formulas)
+        self.id = f"{first}-and-{second}.{self.measure.name}"
+        self.numbers = {**found.sizes[0], **found.sizes[1]}
+
+    def blocks(self) -> list[Block]:
+        """All of it, in order."""
+        result, counted, about = (
+            self._result(),
+            self._counted(),
+            [*self._about(self.sides[0]), *self._about(self.sides[1])],
+        )
+        rest = [*self._parts(), *self._difference(), *self._ratio(), *self._crossover()]
+        holds = self._conditions()
+        letters = self._letters([*result, *counted, *about, *holds, *rest])
+        return [*result, *about, *counted, *letters, *holds, *rest]
+
+    def _result(self) -> list[Block]:
+        """What both come to."""
+        found = self.found
+        left, right = found.totals
+        said: list[Block] = []
+        if left.value is not None and right.value is not None:
+            said.append(Paragraph([*self._comes(left.value, right.value), "."]))
+        elif self.numbers:
+            known = [put_in(side.expr, dict(self.numbers)) for side in (left, right)]
+            clauses: list[Line] = [
+                [*side.called, " comes to ", Math.of(expand(each))]
+                for side, each in zip(self.sides, known, strict=True)
+            ]
+            said.append(Paragraph(["With their sizes, ", *listed(*clauses), f" {self.measure.unit}."]))
+        for side in self.sides:
+            said.append(Equation(Chain((side.label,), tuple(side.steps)), id=f"{self.id}.{side.number}"))
+        for side, block in zip(self.sides, said[-2:], strict=True):
+            if isinstance(block, Equation):
+                block.chain.prove(
+                    {side.own.get(size, size): side.renamed(each) for size, each in side.formula.relations.items()}
+                )
+        return said
+
+    def _comes(self, left: int, right: int) -> Iterator[Piece]:
+        """How much each comes to, and how much more the larger one is."""
+        unit = self.measure.unit
+        for side, amount, after in zip(self.sides, (left, right), (f" {unit}, ", ""), strict=True):
+            yield from side.called
+            yield " comes to " if side.number == 1 else " to "
+            yield from (Strong(f"{amount:,}"), after)
+        if left == right:
+            yield ": the same"
+            return
+        more = "first" if left > right else "second"
+        yield f": the {more} has {abs(left - right):,} more"
+        if min(left, right) and (times := _near(Fraction(max(left, right), min(left, right)))) != "1.000":
+            yield f", and is {times} times as large"
+
+    def _about(self, side: _Side) -> list[Block]:
+        """What one side is: the model, its options, where its sizes are from, and what torch said of it."""
+        subject = Subject(side.model, side.formula)
+        line: list[Piece] = [
+            f"({side.number}) ",
+            *side.line(subject.line),
+            ": ",
+            *side.line(about_part(side.formula.root, side.formula)),
+        ]
+        if line[-1] == ": ":
+            line[-1] = f": {side.model.title}."
+        if side.model.component.chosen:
+            options = ", ".join(f"{name}={choice}" for name, choice in side.model.component.chosen.items())
+            line += [" With ", Code(options), "."]
+        if side.model.target in presets():
+            line += [" Sizes from ", *sentence(presets()[side.model.target]["source"]), "."]
+        line += maybe(subject.read_at, " ", *subject.read_at)
+        line += maybe(subject.assumed, " ", *subject.assumed)
+        line += [" ", *short_check(side.model, side.formula)]
+        heading: list[Block] = [Heading(1, ["The two"])] if side.number == 1 else []
+        return [*heading, Paragraph(line)]
+
+    def _counted(self) -> list[Block]:
+        """What is counted, and by which conventions."""
+        question = find_quantity(self.measure.name)
+        states = dict.fromkeys(question.states(formula) for formula in self.found.formulas)
+        said: list[Block] = [Heading(1, ["What is counted"])]
+        said += [Paragraph(sentence(each)) for each in states]
+        for name, choice in {**question.said(self.found.formulas[1]), **question.said(self.found.formulas[0])}.items():
+            meaning = question.choices[name].meanings[choice]
+            said.append(Paragraph([Code(f"{name}={choice}"), ": ", *sentence(meaning), "."]))
+        return said
+
+    def _letters(self, shown: Sequence[Block]) -> list[Block]:
+        """Every letter that stands in the chapter, with its number on each side: one row for what is one letter."""
+        used = {size for each in blocks.formulas_in(shown) for size in sizes_of(each)}
+        backs = [{name: size for size, name in side.own.items()} for side in self.sides]
+        rows: dict[Symbol, list[list[Symbol]]] = {}
+        for size in sorted(used, key=RANK.__getitem__):
+            whose = [back.get(size) for back in backs]
+            if any(whose):
+                for place, own in enumerate(whose):
+                    if own is not None:
+                        rows.setdefault(own, [[], []])[place].append(size)
+            else:
+                both = rows.setdefault(size, [[], []])
+                for place, side in enumerate(self.sides):
+                    if size not in side.own:
+                        both[place].append(size)
+        cells: list[Sequence[Line]] = []
+        for size, sides in rows.items():
+            names = list(dict.fromkeys(name for each in sides for name in each))
+            amounts: list[Line] = []
+            for side, each in zip(self.sides, sides, strict=True):
+                has = each and (size in side.mentioned or letter(size).run)
+                number = side.model.known.get(size) if has else None
+                amounts.append([] if number is None else [f"{number:,}"])
+            cells.append([listed_(names), [letter(size).meaning], *amounts])
+        head: list[Line] = [["Symbol"], ["Meaning"], *(side.head for side in self.sides)]
+        if not any(row[2] or row[3] for row in cells):
+            head, cells = head[:2], [row[:2] for row in cells]
+        said: list[Block] = [Table(head, cells, "cl" if len(head) == 2 else "clrr")] if cells else []
+        lacking = self._lacking()
+        if lacking:
+            line: list[Piece] = [
+                *listed(*([Math.of(size)] for size in lacking)),
+                " ",
+                "has" if len(lacking) == 1 else "have",
+            ]
+            said.append(
+                Paragraph(
+                    [
+                        *line,
+                        " a number in one of them only, and ",
+                        "is" if len(lacking) == 1 else "are",
+                        " taken for the same size in both.",
+                    ]
+                )
+            )
+        return said
+
+    def _lacking(self) -> list[Symbol]:
+        left, right = self.found.totals
+        both = left.expr.free_symbols & right.expr.free_symbols
+        loose = {size for size in both if (size in self.found.sizes[0]) != (size in self.found.sizes[1])}
+        return sorted(loose, key=RANK.__getitem__)
+
+    def _conditions(self) -> list[Block]:
+        """What has to hold for each formula."""
+        said: list[Block] = []
+        for side in self.sides:
+            notes = [side.line(note) for note in conditions(side.model, side.formula)]
+            if notes:
+                said.append(Paragraph(["The formula of ", *side.called, " holds where ", *listed(*notes), "."]))
+        return said
+
+    def _parts(self) -> list[Block]:
+        """Role by role: formulas, and where there are numbers these, with how much more the first has."""
+        found = self.found
+        if len(found.rows) < 3:  # one row and the total
+            return []
+        heads = [side.head for side in self.sides]
+        formulas: list[Sequence[Line]] = [
+            [[role], *([Math(factored(side.expr))] for side in sides)] for role, *sides in found.rows[:-1]
+        ]
+        said: list[Block] = [Heading(1, ["Part by part"]), Table([["Part"], *heads], formulas, "lww")]
+        rows: list[Sequence[Line]] = []
+        whole = found.difference_value
+        for role, left, right in found.rows:
+            if left.value is None or right.value is None:
+                return said
+            less = left.value - right.value
+            rows.append([[role], [f"{left.value:,}"], [f"{right.value:,}"], [Math.of(Integer(less))]])
+        head: list[Line] = [["Part"], *heads, ["Difference"]]
+        return [*said, Table(head, rows, "lrrr", total=whole is not None)]
+
+    def _labels(self) -> tuple[Label, Label]:
+        return self.sides[0].label, self.sides[1].label
+
+    def _difference(self) -> list[Block]:
+        found = self.found
+        left, right = self._labels()
+        said: list[Block] = [Heading(1, ["The difference"])]
+        steps = tuple(dict.fromkeys((balanced(found.difference), tree(found.difference))))
+        chain = Chain((Sum((left, Minus(right))),), steps)
+        chain.prove({})
+        said.append(Equation(chain, key=True, id=f"{self.id}.difference"))
+        if found.difference_value is not None and not found.difference.is_number:
+            said.append(Paragraph(["With these sizes it is ", Math.of(Integer(found.difference_value)), "."]))
+        leading = Leading.of(found.difference)
+        if leading.rest != 0:
+            line: list[Piece] = ["What grows fastest in it when all sizes grow alike is ", Math.of(leading.expr)]
+            if found.difference_value:
+                left_out = abs(leading.left_out(self.numbers))
+                line += [f", which leaves out {percent(left_out)} of it with these sizes"]
+            said.append(Paragraph([*line, "."]))
+        return said
+
+    def _ratio(self) -> list[Block]:
+        """The ratio, as a fraction in brackets where that fits a page; else its leading terms alone."""
+        found = self.found
+        said: list[Block] = [Heading(1, ["The ratio"])]
+        if found.ratio is None or found.ratio_leading is None:
+            return [*said, Paragraph([f"There is none: {found.no_ratio}."])]
+        left, right = self._labels()
+        shown = _bracketed(found.ratio)
+        line: list[Piece] = []
+        if shown is not None:
+            chain = Chain((Quotient(left, right),), (shown,))
+            said.append(Equation(chain, id=f"{self.id}.ratio"))
+        exact = found.ratio_value
+        known = put_in(value(found.ratio), dict(self.numbers))
+        if exact is None and known.is_Rational:
+            exact = Fraction(int(known.p), int(known.q))
+        if exact is not None and not value(found.ratio).is_number:
+            line += [
+                "With these sizes " if shown else "With these sizes the first over the second ",
+                *maybe(shown, "it "),
+                "is ",
+                *_exactly(exact),
+                ". ",
+            ]
+        elif found.no_ratio:
+            line += [f"The numbers have none: {found.no_ratio}. "]
+        leading = _bracketed(found.ratio_leading)
+        if leading is not None and found.ratio_leading != found.ratio:
+            line += ["What grows fastest above over what grows fastest below is ", Math(leading)]
+            near = put_in(value(found.ratio_leading), dict(self.numbers))
+            if near.is_Rational and not value(leading).is_number:
+                line += maybe(near.is_Rational, ", ", *_exactly(Fraction(int(near.p), int(near.q))))
+            line.append(".")
+        return [*said, *([Paragraph(line)] if line else [])]
+
+    def _crossover(self) -> list[Block]:
+        """Where both come to the same, and which has more on which side of it."""
+        found = self.found
+        first, second = self.sides
+        said: list[Block] = [Heading(1, ["Which has more"])]
+        if (sign := always(found.difference)) is not None:
+            whose = "Both come to the same" if sign == 0 else ""
+            line = [whose] if whose else [*(first if sign > 0 else second).called, " has more"]
+            return [*said, Paragraph([*line, " for all sizes."])]
+        known = expand(put_in(found.difference, dict(self.numbers)))
+        if known.free_symbols and (sign := always(known)):
+            free = sorted(known.free_symbols, key=RANK.__getitem__)
+            more = (first if sign > 0 else second).called
+            said.append(Paragraph(["With these sizes ", *more, " has more, whatever ", *_or(free), " is."]))
+        turning = {size: spans for size, spans in found.crossings.items() if len(spans) > 1}
+        said += self._solved(turning)
+        if turning:
+            said += self._turns(turning)
+        for side, sign in ((first, 1), (second, -1)):
+            same = [size for size, spans in found.crossings.items() if [each.sign for each in spans] == [sign]]
+            if same:
+                said.append(Paragraph(["Whatever ", *_or(same), " alone is, ", *side.called, " has more."]))
+        return said if len(said) > 1 else []
+
+    def _solved(self, turning: Collection[Symbol]) -> list[Block]:
+        """Formulas for where both come to the same, that fit a page: beside numbers, the shortest for these sizes."""
+        free = self.found.difference.free_symbols
+        whole = free <= self.numbers.keys()
+        solved = [each for size in free if not whole or size in turning if (each := solve(*self._labels(), size))]
+        chosen = sorted(filter(_fits, solved), key=_telling)[: FEW if whole else MOST]
+        if not chosen:
+            return []
+        said: list[Block] = [Paragraph(["Both come to the same where", " one of these holds:" * (len(chosen) > 1)])]
+        where: list[list[Piece]] = []
+        for each in sorted(chosen, key=lambda each: RANK[each.size]):
+            id = f"{self.id}.crossover.{each.size}"
+            said.append(Equation(Chain((tree(each.size),), (each.shown,)), id=id))
+            where.append([Math.of(each.size), " is above " if each.above > 0 else " is below ", Ref(id)])
+        side = "the other side" + " of each" * (len(chosen) > 1)
+        first, second = (each.called for each in self.sides)
+        said.append(Paragraph([*first, " has more where ", *_or(where), "; on ", side, ", ", *second, " has."]))
+        return said
+
+    def _turns(self, turning: Mapping[Symbol, Sequence[Span]]) -> list[Block]:
+        """A table of the whole numbers at which another has more."""
+        same = any(each.sign == 0 for spans in turning.values() for each in spans)
+        head: list[Line] = [
+            ["Size"],
+            ["Here"],
+            *([*side.head, " has more"] for side in self.sides),
+            *maybe_line(same, ["Both the same"]),
+        ]
+        rows: list[Sequence[Line]] = []
+        for size, spans in turning.items():
+            here = self.numbers.get(size)
+            cells: list[Line] = [[Math.of(size)], [] if here is None else [f"{here:,}"]]
+            cells += [[_ranges(spans, sign)] for sign in (1, -1)]
+            rows.append([*cells, *maybe_line(same, [_ranges(spans, 0)])])
+        line = "For one size alone, among those that the conditions allow, while all others stay as they are:"
+        return [Paragraph([line]), Table(head, rows, "crll" + "l" * same)]
+
+
+def _bracketed(shown: Tree) -> Tree | None:
+    """A quotient with its common factors before brackets; None where it is wider than a page."""
+    sides = (shown.numerator, shown.denominator) if isinstance(shown, Quotient) else (shown,)
+    brackets = [factored(value(side)) for side in sides]
+    if any(len(text(each)) > LONG for each in brackets):
+        return None
+    return Quotient(*brackets) if len(brackets) == 2 else brackets[0]
+
+
+def _fits(solution: Solution) -> bool:
+    shown = solution.shown
+    parts = (shown.numerator, shown.denominator) if isinstance(shown, Quotient) else (shown,)
+    return all(len(text(each)) <= LONG for each in parts)
+
+
+def _telling(solution: Solution) -> tuple[bool, int, tuple[int, str]]:
+    """Rows of tables come last, and long formulas."""
+    return letter(solution.size).unit == "rows", len(text(solution.shown)), RANK[solution.size]
+
+
+def _exactly(ratio: Fraction) -> list[Piece]:
+    """A ratio as a fraction, and to four digits where it is not whole."""
+    if ratio.denominator == 1:
+        return [f"{ratio.numerator:,}"]
+    return [f"{ratio.numerator:,}/{ratio.denominator:,} ≈ {_near(ratio)}"]
+
+
+def _near(ratio: Fraction) -> str:
+    return f"{Context(prec=4).divide(Decimal(ratio.numerator), Decimal(ratio.denominator)):f}"
+
+
+def _ranges(spans: Sequence[Span], sign: int) -> str:
+    """Numbers in words: ``946 and more``, ``1 to 75``."""
+    words = []
+    for each in spans:
+        if each.sign != sign:
+            continue
+        if each.last is None:
+            words.append(f"from {each.first:,} on")
+        elif each.last == each.first:
+            words.append(f"{each.first:,}")
+        else:
+            words.append(f"{each.first:,} to {each.last:,}")
+    return ", ".join(words) or "never"
+
+
+def listed_(names: Sequence[Symbol]) -> Line:
+    """Letters one after the other."""
+    line: list[Piece] = []
+    for name in names:
+        line += [*maybe(line, ", "), Math.of(name)]
+    return line
+
+
+def _or(notes: Sequence[Symbol | Line]) -> list[Piece]:
+    line: list[Piece] = []
+    for place, note in enumerate(notes):
+        between = " or " if place == len(notes) - 1 else ", "
+        line += [*maybe(place, between), *([Math.of(note)] if isinstance(note, Symbol) else note)]
+    return line
+
+
+def maybe_line(said: object, *lines: Line) -> Sequence[Line]:
+    """Cells that stand there only where there is something to say."""
+    return lines if said else ()
+
+
+def _and(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
