@@ -23,7 +23,7 @@ from ..language.notation.tree import Label, Minus, Sum, Tree, tree, value
 from ..language.sizes import Numbers, evaluate
 from ..language.symbols import RANK, letter, numbered
 from ..models.model import Model
-from .crossover import Span, crossings, within
+from .crossover import Allowed, Span, crossings
 
 ROLES = ("embeddings", "attention", "MLP", "norms", "head", "other")
 MAX_PAIRS = 20_000  # of terms, up to which common factors are looked for that are sums
@@ -97,17 +97,16 @@ class Comparison(Shown):
 
     @cached_property
     def crossings(self) -> Mapping[Symbol, tuple[Span, ...]]:
-        """For each size alone, where which side has more: while the others keep their numbers, and by what the
-        conditions of both formulas say of it.
+        """For each size alone, where which side has more while the others keep their numbers: among what the conditions
+        of both formulas allow it to be.
         """
-        ranges: dict[Symbol, tuple[int, int | None]] = {}
+        allowed: dict[Symbol, Allowed] = {}
         for model, formula, own in zip((self.left, self.right), self.formulas, self.own, strict=True):
             for size in formula.symbols:
-                low, high = within(size, formula.constraints, model.known)
-                least, most = ranges.get(own.get(size, size), (1, None))
-                tops = [each for each in (most, high) if each is not None]
-                ranges[own.get(size, size)] = max(least, low), min(tops, default=None)
-        return crossings(self.difference, {**self.sizes[0], **self.sizes[1]}, ranges)
+                name = own.get(size, size)
+                found = Allowed.of(size, formula.constraints, model.known)
+                allowed[name] = allowed.get(name, Allowed()) & found
+        return crossings(self.difference, {**self.sizes[0], **self.sizes[1]}, allowed)
 
     @property
     def no_ratio(self) -> str:

@@ -6,7 +6,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from sympy import Add, Expr, Integer, Max, Min, Mul, Poly, Symbol, ceiling, expand, floor, fraction, igcd, ilcm, sign
+from sympy import (
+    Add,
+    Expr,
+    Integer,
+    Max,
+    Min,
+    Mul,
+    Poly,
+    Symbol,
+    ceiling,
+    expand,
+    floor,
+    fraction,
+    igcd,
+    ilcm,
+    sign,
+    together,
+)
 
 from ..formulas.factored import factored
 from ..formulas.formula import lowest
@@ -140,8 +157,8 @@ def _solution(amount: Expr, size: Symbol, label: Label | None = None) -> Tree | 
         a, middle, last = -a, [-each for each in middle], -last
     if degree == 1:
         if not label:
-            above, below = fraction(lowest(expand(-last), a))
-            return _over(balanced(above), below)
+            above, below = fraction(together(lowest(expand(-last), a)))
+            return _over(balanced(above), expand(below))
         return _over(_less(label, last), a)
     b = middle[0]
     if not label:
@@ -166,7 +183,7 @@ def balanced(polynomial: Expr) -> Tree:
 
     >>> from symformer.language.symbols import A, E, H, L, V
     >>> text(balanced(12*L*E**2 + 13*L*E - 2*L*E*A - 3*L*E*H - V*E))
-    'LE(12E + 13) - LE(2A + 3H) - VE'
+    'LE(12E + 13) - LE(3H + 2A) - VE'
     """
     return terms_tree(_signed(polynomial))
 
@@ -195,20 +212,19 @@ def _over(above: Tree, below: Expr) -> Tree:
     return above if below == 1 else Fraction(above, factored(expand(below)))
 
 
-def spans(difference: Expr, size: Symbol, low: int = 1, high: int | None = None) -> tuple[Span, ...]:
-    """Where a difference that has no other size has which sign, exactly, from ``low`` on; nothing where it takes the
-    whole part of a quotient by it.
+def spans(difference: Expr, size: Symbol) -> tuple[Span, ...]:
+    """Where a difference that has no other size has which sign, exactly, from 1 on; nothing where it takes the whole
+    part of a quotient by it.
 
     The real roots are isolated in intervals of rational numbers, and the difference is evaluated at every whole number
     beside one: between these its sign stays.
 
     >>> from symformer.language.symbols import L
-    >>> spans(3*L**2 - 27*L, L), spans(2*L - 25, L, high=5)
-    ((Span(sign=-1, first=1, last=8), Span(sign=0, first=9, last=9), Span(sign=1, first=10, last=None)), \
-(Span(sign=-1, first=1, last=5),))
+    >>> spans(3*L**2 - 27*L, L)
+    (Span(sign=-1, first=1, last=8), Span(sign=0, first=9, last=9), Span(sign=1, first=10, last=None))
     """
     found: list[Span] = []
-    for first, last, piece in _pieces(expand(difference), size, low, high):
+    for first, last, piece in _pieces(expand(difference), size, 1, None):
         if not piece.is_polynomial(size):
             return ()
         found += _of_piece(piece, size, first, last)
@@ -260,33 +276,78 @@ def _of_piece(polynomial: Expr, size: Symbol, first: int, last: int | None) -> l
     return [Span(int(sign(exact.eval(start))), start, end) for start, end in _parts(beside, first, last)]
 
 
-def within(size: Symbol, conditions: Iterable[Condition], numbers: Mapping[Symbol, int]) -> tuple[int, int | None]:
-    """Between which whole numbers a size can be by what conditions say of it, where the other sizes have numbers.
+@dataclass(frozen=True)
+class Allowed:
+    """What conditions say of one size, where the others have numbers: its bounds, and what it divides or is divided by.
 
     >>> from symformer.language.symbols import A, G
-    >>> within(G, [Divides(G, A)], {A: 32, G: 8}), within(A, [Divides(G, A)], {A: 32, G: 8})
-    ((1, 32), (8, None))
+    >>> of_heads = Allowed.of(G, [Divides(G, A)], {A: 32, G: 8})
+    >>> [each for each in range(1, 40) if each in of_heads]
+    [1, 2, 4, 8, 16, 32]
+    >>> of_heads.narrowed([Span(-1, 1, 19), Span(0, 20, 20), Span(1, 21, None)])
+    (Span(sign=-1, first=1, last=16), Span(sign=1, first=32, last=32))
     """
-    low, high = [1], []
-    others = {name: number for name, number in numbers.items() if name != size}
-    for each in conditions:
-        if isinstance(each, Divides):
-            small, large = each.divisor, each.dividend
-        elif isinstance(each, AtMost):
-            small, large = each.low, each.high
-        else:
-            continue
-        small, large = put_in(small, others), put_in(large, others)
-        if small == size and large.is_Integer:
-            high.append(int(large))
-        if large == size and small.is_Integer:
-            low.append(int(small))
-    return max(low), min(high) if high else None
+
+    low: int = 1
+    high: int | None = None
+    multiple_of: tuple[int, ...] = ()
+    divides: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, size: Symbol, conditions: Iterable[Condition], numbers: Mapping[Symbol, int]) -> Allowed:
+        """By conditions that hold a size to a number."""
+        others = {name: number for name, number in numbers.items() if name != size}
+        found = cls()
+        for each in conditions:
+            match each:
+                case Divides(divisor=small, dividend=large) | AtMost(low=small, high=large):
+                    small, large = put_in(small, others), put_in(large, others)
+                    whole = isinstance(each, Divides)
+                    if small == size and large.is_Integer:
+                        found &= cls(1, int(large), (), (int(large),) * whole)
+                    if large == size and small.is_Integer:
+                        found &= cls(int(small), None, (int(small),) * whole)
+        return found
+
+    def __and__(self, other: Allowed) -> Allowed:
+        tops = [each for each in (self.high, other.high) if each is not None]
+        return Allowed(
+            max(self.low, other.low),
+            min(tops, default=None),
+            (*self.multiple_of, *other.multiple_of),
+            (*self.divides, *other.divides),
+        )
+
+    def __contains__(self, number: int) -> bool:
+        bounded = self.low <= number and (self.high is None or number <= self.high)
+        whole = all(number % each == 0 for each in self.multiple_of)
+        return bounded and whole and all(each % number == 0 for each in self.divides)
+
+    def narrowed(self, spans: Iterable[Span]) -> tuple[Span, ...]:
+        """Spans from the first number in them that is allowed to the last, without those that have none."""
+        found = []
+        for each in spans:
+            low = max(each.first, self.low)
+            high = min((top for top in (each.last, self.high) if top is not None), default=None)
+            first = self._next(low, 1, high)
+            if first is not None:
+                found.append(Span(each.sign, first, None if high is None else self._next(high, -1, low) or high))
+        return tuple(found)
+
+    def _next(self, start: int, step: int, end: int | None) -> int | None:
+        """The first number that is allowed from a start on."""
+        for number in range(start, start + step * STEPS, step):
+            if end is not None and (number - end) * step > 0:
+                return None
+            if number in self:
+                return number
+        return start
 
 
-def crossings(
-    difference: Expr, numbers: Numbers, ranges: Mapping[Symbol, tuple[int, int | None]]
-) -> dict[Symbol, tuple[Span, ...]]:
+STEPS = 100_000  # numbers that are tried
+
+
+def crossings(difference: Expr, numbers: Numbers, allowed: Mapping[Symbol, Allowed]) -> dict[Symbol, tuple[Span, ...]]:
     """For each size alone, where the difference has which sign while the others keep their numbers.
 
     A size is left out where another has no number, unless that one changes no sign.
@@ -296,6 +357,6 @@ def crossings(
     for size in _sizes(common):
         others = {name: number for name, number in numbers.items() if name != size}
         only = over_common(put_in(common, others))
-        if only.free_symbols <= {size} and (signs := spans(only, size, *ranges.get(size, (1, None)))):
+        if only.free_symbols <= {size} and (signs := allowed.get(size, Allowed()).narrowed(spans(only, size))):
             found[size] = signs
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from sympy import Expr, Integer, Symbol, expand
+from sympy import Add, Expr, Integer, Rational, Symbol, expand
 
 from ..algebra.compare import Comparison
 from ..algebra.crossover import Solution, Span, always, balanced, solve
@@ -44,10 +44,12 @@ from .checks import short_check
 from .derivation import conditions
 from .parts import about_part
 from .sentences import capital, listed, maybe, sentence
-from .subject import Subject, name_of
+from .subject import Subject, counted_by, name_of
 
 LONG = 72  # characters of what stands above or below a line of a fraction that fits a page
+SHORT = 36  # of a formula that needs no column that wraps
 NAMED = 20  # characters of a name at the head of a column; a longer one goes by its number
+TERMS = 12  # of a difference, beyond which it is not written without brackets too
 FEW, MOST = 4, 8  # formulas of where both come to the same, beside numbers and without
 
 
@@ -71,7 +73,7 @@ def document(found: Sequence[Comparison], version: str) -> Document:
     if keys:
         files.append(("references.bib", "\n\n".join(paper(key).bibtex() for key in keys) + "\n"))
     return Document(
-        f"{names[0]} and {names[1]}: {_and(titles)} side by side",
+        f"{names[0]} and {names[1]}: {_and(titles)}{counted_by([each.formulas[0] for each in found])} compared",
         f"Set side by side by symformer {version}, from closed forms; every number is exact.",
         said,
         ["transformer", *dict.fromkeys(model.title for model in (found[0].left, found[0].right)), *titles],
@@ -122,10 +124,24 @@ class _Side:
         return used.union(*map(sizes_of, blocks.formulas_in(notes)))
 
     @property
+    def written(self) -> Expr:
+        """Its formula, in which a total stands for its sum."""
+        return self.renamed(self.formula.written)
+
+    @property
+    def relations(self) -> dict[Symbol, Expr]:
+        """The relations of its formula."""
+        return {self.own.get(size, size): self.renamed(each) for size, each in self.formula.relations.items()}
+
+    def gathered(self, expr: Expr) -> Expr:
+        """An expression as it is written here, from one in which all kinds of layers are apart."""
+        theirs = expr.xreplace({name: size for size, name in self.own.items()})
+        return self.renamed(self.formula.gathered(theirs))
+
+    @property
     def steps(self) -> Sequence[Tree]:
         """Its formula in brackets, and as a polynomial."""
-        written = self.renamed(self.formula.written)
-        return [*dict.fromkeys((factored(written), tree(written)))]
+        return [*dict.fromkeys((factored(self.written), tree(self.written)))]
 
 
 def _sides(found: Comparison) -> tuple[_Side, _Side]:
@@ -150,7 +166,8 @@ def _same(size: Symbol, first: _Side, second: _Side) -> bool:
     """Whether a letter is one size in both, as far as anything is said of it."""
     relations = [each.formula.relations.get(size) for each in (first, second)]
     numbers = [each.model.known.get(size) for each in (first, second)]
-    return relations[0] == relations[1] and (None in numbers or numbers[0] == numbers[1])
+    loose = None in numbers and all(size in each.formula.expanded.free_symbols for each in (first, second))
+    return relations[0] == relations[1] and (loose or numbers[0] == numbers[1])
 
 
 class _Chapter:
@@ -166,12 +183,10 @@ class _Chapter:
 
     def blocks(self) -> list[Block]:
         """All of it, in order."""
-        result, counted, about = (
-            self._result(),
-            self._counted(),
-            [*self._about(self.sides[0]), *self._about(self.sides[1])],
-        )
-        rest = [*self._parts(), *self._difference(), *self._ratio(), *self._crossover()]
+        result, counted = self._result(), self._counted()
+        about = [Heading(1, ["The two"]), *map(self._about, self.sides)]
+        rest = [*self._parts(), *self._difference()]
+        rest += [*self._ratio(), *self._crossover()] if self.found.difference != 0 else []
         holds = self._conditions()
         letters = self._letters([*result, *counted, *about, *holds, *rest])
         return [*result, *about, *counted, *letters, *holds, *rest]
@@ -191,12 +206,9 @@ class _Chapter:
             ]
             said.append(Paragraph(["With their sizes, ", *listed(*clauses), f" {self.measure.unit}."]))
         for side in self.sides:
-            said.append(Equation(Chain((side.label,), tuple(side.steps)), id=f"{self.id}.{side.number}"))
-        for side, block in zip(self.sides, said[-2:], strict=True):
-            if isinstance(block, Equation):
-                block.chain.prove(
-                    {side.own.get(size, size): side.renamed(each) for size, each in side.formula.relations.items()}
-                )
+            chain = Chain((side.label,), tuple(side.steps))
+            chain.prove(side.relations)
+            said.append(Equation(chain, id=f"{self.id}.{side.number}"))
         return said
 
     def _comes(self, left: int, right: int) -> Iterator[Piece]:
@@ -214,7 +226,7 @@ class _Chapter:
         if min(left, right) and (times := _near(Fraction(max(left, right), min(left, right)))) != "1.000":
             yield f", and is {times} times as large"
 
-    def _about(self, side: _Side) -> list[Block]:
+    def _about(self, side: _Side) -> Block:
         """What one side is: the model, its options, where its sizes are from, and what torch said of it."""
         subject = Subject(side.model, side.formula)
         line: list[Piece] = [
@@ -233,8 +245,7 @@ class _Chapter:
         line += maybe(subject.read_at, " ", *subject.read_at)
         line += maybe(subject.assumed, " ", *subject.assumed)
         line += [" ", *short_check(side.model, side.formula)]
-        heading: list[Block] = [Heading(1, ["The two"])] if side.number == 1 else []
-        return [*heading, Paragraph(line)]
+        return Paragraph(line)
 
     def _counted(self) -> list[Block]:
         """What is counted, and by which conventions."""
@@ -271,7 +282,7 @@ class _Chapter:
                 has = each and (size in side.mentioned or letter(size).run)
                 number = side.model.known.get(size) if has else None
                 amounts.append([] if number is None else [f"{number:,}"])
-            cells.append([listed_(names), [letter(size).meaning], *amounts])
+            cells.append([_beside(names), [letter(size).meaning], *amounts])
         head: list[Line] = [["Symbol"], ["Meaning"], *(side.head for side in self.sides)]
         if not any(row[2] or row[3] for row in cells):
             head, cells = head[:2], [row[:2] for row in cells]
@@ -303,12 +314,12 @@ class _Chapter:
 
     def _conditions(self) -> list[Block]:
         """What has to hold for each formula."""
-        said: list[Block] = []
+        line: list[Piece] = []
         for side in self.sides:
-            notes = [side.line(note) for note in conditions(side.model, side.formula)]
-            if notes:
-                said.append(Paragraph(["The formula of ", *side.called, " holds where ", *listed(*notes), "."]))
-        return said
+            if notes := [side.line(note) for note in conditions(side.model, side.formula)]:
+                start, holds = ("; that of ", " where ") if line else ("The formula of ", " holds where ")
+                line += [start, *side.called, holds, *listed(*notes)]
+        return [Paragraph([*line, "."])] if line else []
 
     def _parts(self) -> list[Block]:
         """Role by role: formulas, and where there are numbers these, with how much more the first has."""
@@ -316,10 +327,18 @@ class _Chapter:
         if len(found.rows) < 3:  # one row and the total
             return []
         heads = [side.head for side in self.sides]
-        formulas: list[Sequence[Line]] = [
-            [[role], *([Math(factored(side.expr))] for side in sides)] for role, *sides in found.rows[:-1]
+        formulas: list[Sequence[Line]] = []
+        shown = [
+            [factored(side.gathered(each.expr)) for side, each in zip(self.sides, sides, strict=True)]
+            for _, *sides in found.rows[:-1]
         ]
-        said: list[Block] = [Heading(1, ["Part by part"]), Table([["Part"], *heads], formulas, "lww")]
+        for (role, *_), trees in zip(found.rows, shown, strict=False):
+            formulas.append([[role], *([Math(each)] for each in trees)])
+        long = max(len(text(each)) for trees in shown for each in trees) > SHORT
+        said: list[Block] = [
+            Heading(1, ["Part by part"]),
+            Table([["Part"], *heads], formulas, "lww" if long else "lll"),
+        ]
         rows: list[Sequence[Line]] = []
         whole = found.difference_value
         for role, left, right in found.rows:
@@ -337,20 +356,26 @@ class _Chapter:
         found = self.found
         left, right = self._labels()
         said: list[Block] = [Heading(1, ["The difference"])]
-        steps = tuple(dict.fromkeys((balanced(found.difference), tree(found.difference))))
-        chain = Chain((Sum((left, Minus(right))),), steps)
-        chain.prove({})
+        written = expand(self.sides[0].written - self.sides[1].written)
+        steps = [balanced(written)]
+        if len(Add.make_args(written)) <= TERMS or steps[0] == tree(written):
+            steps = [*dict.fromkeys((*steps, tree(written)))]
+        chain = Chain((Sum((left, Minus(right))),), tuple(steps))
+        chain.prove({**self.sides[0].relations, **self.sides[1].relations})
         said.append(Equation(chain, key=True, id=f"{self.id}.difference"))
+        line: list[Piece] = []
         if found.difference_value is not None and not found.difference.is_number:
-            said.append(Paragraph(["With these sizes it is ", Math.of(Integer(found.difference_value)), "."]))
+            line += ["With these sizes it is ", Math.of(Integer(found.difference_value)), ". "]
+        if found.difference == 0:
+            return [*said, Paragraph(["Both come to the same for all sizes."])]
         leading = Leading.of(found.difference)
         if leading.rest != 0:
-            line: list[Piece] = ["What grows fastest in it when all sizes grow alike is ", Math.of(leading.expr)]
+            line += ["What grows fastest in it when all sizes grow alike is ", Math.of(leading.expr)]
             if found.difference_value:
                 left_out = abs(leading.left_out(self.numbers))
                 line += [f", which leaves out {percent(left_out)} of it with these sizes"]
-            said.append(Paragraph([*line, "."]))
-        return said
+            line.append(".")
+        return [*said, *([Paragraph(line)] if line else [])]
 
     def _ratio(self) -> list[Block]:
         """The ratio, as a fraction in brackets where that fits a page; else its leading terms alone."""
@@ -358,32 +383,23 @@ class _Chapter:
         said: list[Block] = [Heading(1, ["The ratio"])]
         if found.ratio is None or found.ratio_leading is None:
             return [*said, Paragraph([f"There is none: {found.no_ratio}."])]
-        left, right = self._labels()
+        whole = value(found.ratio)
+        exact = _rational(put_in(whole, dict(self.numbers)))
         shown = _bracketed(found.ratio)
+        if shown is not None or exact is not None:
+            chain = Chain((Quotient(*self._labels()),), (shown or tree(Rational(exact)),))
+            why: list[Line] = [] if shown else [["with these sizes"]]
+            said.append(Equation(chain, id=f"{self.id}.ratio", reasons=why))
         line: list[Piece] = []
-        if shown is not None:
-            chain = Chain((Quotient(left, right),), (shown,))
-            said.append(Equation(chain, id=f"{self.id}.ratio"))
-        exact = found.ratio_value
-        known = put_in(value(found.ratio), dict(self.numbers))
-        if exact is None and known.is_Rational:
-            exact = Fraction(int(known.p), int(known.q))
-        if exact is not None and not value(found.ratio).is_number:
-            line += [
-                "With these sizes " if shown else "With these sizes the first over the second ",
-                *maybe(shown, "it "),
-                "is ",
-                *_exactly(exact),
-                ". ",
-            ]
-        elif found.no_ratio:
+        if found.no_ratio:
             line += [f"The numbers have none: {found.no_ratio}. "]
+        elif exact is not None and not whole.is_number:
+            line += ["With these sizes it is ", *_exactly(exact), ". "]
         leading = _bracketed(found.ratio_leading)
         if leading is not None and found.ratio_leading != found.ratio:
             line += ["What grows fastest above over what grows fastest below is ", Math(leading)]
-            near = put_in(value(found.ratio_leading), dict(self.numbers))
-            if near.is_Rational and not value(leading).is_number:
-                line += maybe(near.is_Rational, ", ", *_exactly(Fraction(int(near.p), int(near.q))))
+            near = _rational(put_in(value(leading), dict(self.numbers)))
+            line += maybe(near is not None and not value(leading).is_number, ", ", *_exactly(near or Fraction(0)))
             line.append(".")
         return [*said, *([Paragraph(line)] if line else [])]
 
@@ -393,9 +409,7 @@ class _Chapter:
         first, second = self.sides
         said: list[Block] = [Heading(1, ["Which has more"])]
         if (sign := always(found.difference)) is not None:
-            whose = "Both come to the same" if sign == 0 else ""
-            line = [whose] if whose else [*(first if sign > 0 else second).called, " has more"]
-            return [*said, Paragraph([*line, " for all sizes."])]
+            return [*said, Paragraph([*(first if sign > 0 else second).called, " has more for all sizes."])]
         known = expand(put_in(found.difference, dict(self.numbers)))
         if known.free_symbols and (sign := always(known)):
             free = sorted(known.free_symbols, key=RANK.__getitem__)
@@ -408,7 +422,17 @@ class _Chapter:
         for side, sign in ((first, 1), (second, -1)):
             same = [size for size, spans in found.crossings.items() if [each.sign for each in spans] == [sign]]
             if same:
-                said.append(Paragraph(["Whatever ", *_or(same), " alone is, ", *side.called, " has more."]))
+                said.append(
+                    Paragraph(
+                        [
+                            "Whatever ",
+                            *_or(same),
+                            " alone is, as far as the conditions allow, ",
+                            *side.called,
+                            " has more.",
+                        ]
+                    )
+                )
         return said if len(said) > 1 else []
 
     def _solved(self, turning: Collection[Symbol]) -> list[Block]:
@@ -437,14 +461,14 @@ class _Chapter:
             ["Size"],
             ["Here"],
             *([*side.head, " has more"] for side in self.sides),
-            *maybe_line(same, ["Both the same"]),
+            *_cells(same, ["Both the same"]),
         ]
         rows: list[Sequence[Line]] = []
         for size, spans in turning.items():
             here = self.numbers.get(size)
             cells: list[Line] = [[Math.of(size)], [] if here is None else [f"{here:,}"]]
             cells += [[_ranges(spans, sign)] for sign in (1, -1)]
-            rows.append([*cells, *maybe_line(same, [_ranges(spans, 0)])])
+            rows.append([*cells, *_cells(same, [_ranges(spans, 0)])])
         line = "For one size alone, among those that the conditions allow, while all others stay as they are:"
         return [Paragraph([line]), Table(head, rows, "crll" + "l" * same)]
 
@@ -469,10 +493,16 @@ def _telling(solution: Solution) -> tuple[bool, int, tuple[int, str]]:
     return letter(solution.size).unit == "rows", len(text(solution.shown)), RANK[solution.size]
 
 
+def _rational(expr: Expr) -> Fraction | None:
+    return Fraction(int(expr.p), int(expr.q)) if expr.is_Rational else None
+
+
 def _exactly(ratio: Fraction) -> list[Piece]:
     """A ratio as a fraction, and to four digits where it is not whole."""
     if ratio.denominator == 1:
         return [f"{ratio.numerator:,}"]
+    if Fraction(_near(ratio)) == ratio:
+        return [_near(ratio)]
     return [f"{ratio.numerator:,}/{ratio.denominator:,} ≈ {_near(ratio)}"]
 
 
@@ -495,7 +525,7 @@ def _ranges(spans: Sequence[Span], sign: int) -> str:
     return ", ".join(words) or "never"
 
 
-def listed_(names: Sequence[Symbol]) -> Line:
+def _beside(names: Sequence[Symbol]) -> Line:
     """Letters one after the other."""
     line: list[Piece] = []
     for name in names:
@@ -511,7 +541,7 @@ def _or(notes: Sequence[Symbol | Line]) -> list[Piece]:
     return line
 
 
-def maybe_line(said: object, *lines: Line) -> Sequence[Line]:
+def _cells(said: object, *lines: Line) -> Sequence[Line]:
     """Cells that stand there only where there is something to say."""
     return lines if said else ()
 
