@@ -47,7 +47,7 @@ from .sentences import capital, listed, maybe, sentence
 from .subject import Subject, counted_by, name_of
 
 LONG = 72  # characters of what stands above or below a line of a fraction that fits a page
-SHORT = 36  # of a formula that needs no column that wraps
+SHORT = 24  # of a formula in a table that has the numbers too
 NAMED = 20  # characters of a name at the head of a column; a longer one goes by its number
 TERMS = 12  # of a difference, beyond which it is not written without brackets too
 FEW, MOST = 4, 8  # formulas of where both come to the same, beside numbers and without
@@ -327,27 +327,37 @@ class _Chapter:
         if len(found.rows) < 3:  # one row and the total
             return []
         heads = [side.head for side in self.sides]
-        formulas: list[Sequence[Line]] = []
-        shown = [
+        trees = [
             [factored(side.gathered(each.expr)) for side, each in zip(self.sides, sides, strict=True)]
             for _, *sides in found.rows[:-1]
         ]
-        for (role, *_), trees in zip(found.rows, shown, strict=False):
-            formulas.append([[role], *([Math(each)] for each in trees)])
-        long = max(len(text(each)) for trees in shown for each in trees) > SHORT
-        said: list[Block] = [
-            Heading(1, ["Part by part"]),
-            Table([["Part"], *heads], formulas, "lww" if long else "lll"),
-        ]
-        rows: list[Sequence[Line]] = []
-        whole = found.difference_value
-        for role, left, right in found.rows:
+        formulas: list[list[Line]] = []
+        for shown in trees:
+            formulas.append([[Math(each)] for each in shown])
+        formulas.append([[], []])  # the total's stand above
+        roles: list[Line] = [[role] for role, *_ in found.rows]
+        amounts = self._amounts()
+        short = max(len(text(each)) for shown in trees for each in shown) <= SHORT
+        heading = Heading(1, ["Part by part"])
+        if short and amounts:
+            rows = [[role, *cells, *each] for role, cells, each in zip(roles, formulas, amounts, strict=True)]
+            return [heading, Table([["Part"], *heads, *heads, ["Difference"]], rows, "lllrrr", total=True)]
+        rows = [[role, *cells] for role, cells in zip(roles[:-1], formulas[:-1], strict=True)]
+        said: list[Block] = [heading, Table([["Part"], *heads], rows, "lll" if short else "lww")]
+        if amounts:
+            rows = [[role, *each] for role, each in zip(roles, amounts, strict=True)]
+            said.append(Table([["Part"], *heads, ["Difference"]], rows, "lrrr", total=True))
+        return said
+
+    def _amounts(self) -> list[list[Line]]:
+        """The numbers of both and their difference, row by row; nothing where one has no number."""
+        found: list[list[Line]] = []
+        for _, left, right in self.found.rows:
             if left.value is None or right.value is None:
-                return said
-            less = left.value - right.value
-            rows.append([[role], [f"{left.value:,}"], [f"{right.value:,}"], [Math.of(Integer(less))]])
-        head: list[Line] = [["Part"], *heads, ["Difference"]]
-        return [*said, Table(head, rows, "lrrr", total=whole is not None)]
+                return []
+            less = Math.of(Integer(left.value - right.value))
+            found.append([[f"{left.value:,}"], [f"{right.value:,}"], [less]])
+        return found
 
     def _labels(self) -> tuple[Label, Label]:
         return self.sides[0].label, self.sides[1].label
