@@ -44,6 +44,7 @@ from ..language.notation.tree import (
 from ..language.sizes import AtMost, Condition, Divides, Numbers, put_in
 from ..language.symbols import RANK
 
+SHOWN = 24  # terms of a solution that anyone would read
 MOST = 4_000  # terms, up to which a polynomial is written in what its sizes are above 1
 
 
@@ -81,18 +82,31 @@ def always(difference: Expr) -> int | None:
         return int(sign(common))
     if not common.is_polynomial(*sizes):
         return None
-    if found := _one_sign(common, sizes):
+    if found := _one_sign(common):
         return found
-    if len(Add.make_args(common)) * 2 ** int(Poly(common, *sizes).total_degree()) > MOST:
+    terms = Add.make_args(common)
+    if len(terms) * 2 ** max(sum(term.as_powers_dict()[size] for size in sizes) for term in terms) > MOST:
         return None
     from_one = expand(common.xreplace({size: size + 1 for size in sizes}))
     at_one = from_one.subs(dict.fromkeys(sizes, 0))
-    return _one_sign(from_one, sizes) if at_one != 0 else None
+    return _one_sign(from_one) if at_one != 0 else None
 
 
-def _one_sign(polynomial: Expr, sizes: Sequence[Symbol]) -> int | None:
-    signs = {int(sign(each)) for each in Poly(polynomial, *sizes).coeffs()}
+def _one_sign(polynomial: Expr) -> int | None:
+    signs = {int(sign(term.as_coeff_Mul()[0])) for term in Add.make_args(polynomial)}
     return signs.pop() if len(signs) == 1 else None
+
+
+def _coefficients(polynomial: Expr, size: Symbol) -> list[Expr]:
+    """The coefficients of the powers of one size, the highest first; nothing where it is no polynomial in it."""
+    found: dict[int, Expr] = {}
+    for term in Add.make_args(expand(polynomial)):
+        power = term.as_powers_dict().get(size, Integer(0))
+        rest = term / size**power
+        if not power.is_Integer or power < 0 or rest.has(size):
+            return []
+        found[int(power)] = found.get(int(power), Integer(0)) + rest
+    return [found.get(power, Integer(0)) for power in range(max(found), -1, -1)]
 
 
 def over_common(difference: Expr) -> Expr:
@@ -118,7 +132,8 @@ def _sizes(expr: Expr) -> list[Symbol]:
 
 def solve(left: Label, right: Label, size: Symbol) -> Solution | None:
     """Where the left and the right come to the same, for one size: by the label of the side that has no such size,
-    where that is shorter. None where there is no such value of it, or more than one, or that is not certain.
+    where that is shorter. None where there is no such value of it, or more than one, or that is not certain, and where
+    it is too long to be read.
 
     >>> from symformer.language.symbols import E, G, H, L
     >>> sides = Label("N", "1", 12*L*E**2 + 2*E), Label("N", "2", 3*L*E*H + E)
@@ -128,34 +143,38 @@ def solve(left: Label, right: Label, size: Symbol) -> Solution | None:
     '(√(12LHG + 1) - 1)/(12L)'
     """
     first, second = value(left), value(right)
-    found = [_solution(over_common(expand(first - second)), size)]
+    difference = over_common(first - second)
+    above = _above(difference, size)
+    if not above:
+        return None
+    found = [_solution(difference, size)]
     for mine, other, label in ((first, second, right), (second, first, left)):
-        if size in mine.free_symbols and size not in other.free_symbols and mine.is_polynomial(size):
-            found.append(_solution(expand(mine), size, label))
-    certain = _above(over_common(expand(first - second)), size)
+        if size in mine.free_symbols and size not in other.free_symbols:
+            found.append(_solution(mine, size, label))
     shown = [each for each in found if each is not None]
-    return Solution(size, min(shown, key=lambda each: len(text(each))), certain) if certain and shown else None
+    return Solution(size, min(shown, key=lambda each: len(text(each))), above) if shown else None
 
 
 def _above(difference: Expr, size: Symbol) -> int | None:
     """The sign above the only positive value of a size at which a difference is 0; None where that is not certain."""
-    if not difference.is_polynomial(size):
+    highest, *others = _coefficients(difference, size) or [difference]
+    if len(others) not in (1, 2):
         return None
-    highest, *others = Poly(difference, size).all_coeffs()
     above = always(highest)
-    if len(others) == 1 or (len(others) == 2 and above is not None and always(others[-1]) == -above):
+    if len(others) == 1 or (above is not None and always(others[-1]) == -above):
         return above  # by Descartes, a square has one positive root where first and last differ in sign
     return None
 
 
 def _solution(amount: Expr, size: Symbol, label: Label | None = None) -> Tree | None:
     """The size at which an amount is what a label stands for, or 0."""
-    if not amount.is_polynomial(size) or (degree := Poly(amount, size).degree()) not in (1, 2):
+    coefficients = _coefficients(amount, size)
+    if len(coefficients) not in (2, 3) or sum(len(Add.make_args(each)) for each in coefficients) > SHOWN:
         return None
-    a, *middle, last = Poly(amount, size).all_coeffs()
+    a, *middle, last = coefficients
     if not label and always(a) == -1:
         a, middle, last = -a, [-each for each in middle], -last
-    if degree == 1:
+    if not middle:
         if not label:
             above, below = fraction(together(lowest(expand(-last), a)))
             return _over(balanced(above), expand(below))
