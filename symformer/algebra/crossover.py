@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -99,14 +99,14 @@ def _one_sign(polynomial: Expr) -> int | None:
 
 def _coefficients(polynomial: Expr, size: Symbol) -> list[Expr]:
     """The coefficients of the powers of one size, the highest first; nothing where it is no polynomial in it."""
-    found: dict[int, Expr] = {}
+    found: dict[int, list[Expr]] = {}
     for term in Add.make_args(expand(polynomial)):
         power = term.as_powers_dict().get(size, Integer(0))
         rest = term / size**power
         if not power.is_Integer or power < 0 or rest.has(size):
             return []
-        found[int(power)] = found.get(int(power), Integer(0)) + rest
-    return [found.get(power, Integer(0)) for power in range(max(found), -1, -1)]
+        found.setdefault(int(power), []).append(rest)
+    return [Add(*found.get(power, ())) for power in range(max(found), -1, -1)]
 
 
 def over_common(difference: Expr) -> Expr:

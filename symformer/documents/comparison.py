@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -15,13 +15,12 @@ from ..algebra.crossover import Solution, Span, always, balanced, solve
 from ..architectures import presets
 from ..formulas.derivation import Chain
 from ..formulas.factored import factored
-from ..formulas.formula import Formula, Leading
+from ..formulas.formula import Leading
 from ..language.notation.text import percent, text
 from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Label, Minus, Sum, Tree, sizes_of, tree, value
 from ..language.sizes import put_in
-from ..language.symbols import RANK, letter, numbered
-from ..models.model import Model
+from ..language.symbols import RANK, letter
 from ..papers import paper
 from ..quantities import quantity as find_quantity
 from . import blocks
@@ -44,11 +43,11 @@ from .checks import short_check
 from .derivation import conditions
 from .parts import about_part
 from .sentences import capital, listed, maybe, sentence
+from .sides import Side, sides_of
 from .subject import Subject, counted_by, name_of
 
 LONG = 72  # characters of what stands above or below a line of a fraction that fits a page
 SHORT = 24  # of a formula in a table that has the numbers too
-NAMED = 20  # characters of a name at the head of a column; a longer one goes by its number
 TERMS = 12  # of a difference, beyond which it is not written without brackets too
 FEW, MOST = 4, 8  # formulas of where both come to the same, beside numbers and without
 
@@ -81,101 +80,12 @@ def document(found: Sequence[Comparison], version: str) -> Document:
     )
 
 
-@dataclass(frozen=True)
-class _Side:
-    """One of the two, with a letter that is another size in the other numbered in all that is said of it."""
-
-    number: int
-    model: Model
-    formula: Formula
-    own: Mapping[Symbol, Symbol]
-
-    @property
-    def name(self) -> str:
-        return name_of(self.model.target)
-
-    @property
-    def head(self) -> Line:
-        """The head of a column."""
-        return [Code(self.name)] if len(self.name) <= NAMED else [f"({self.number})"]
-
-    @property
-    def called(self) -> list[Piece]:
-        """Its name in a sentence."""
-        return [Code(self.name), f" ({self.number})"]
-
-    @property
-    def label(self) -> Label:
-        return Label(self.formula.measure.letter, str(self.number), self.renamed(self.formula.expanded))
-
-    def renamed(self, expr: Expr) -> Expr:
-        """An expression with its letters as they are called here."""
-        return expr.xreplace(self.own)
-
-    def line(self, line: Line) -> Line:
-        """A line with its letters as they are called here."""
-        return [Math.of(self.renamed(value(each.shown))) if isinstance(each, Math) else each for each in line]
-
-    @property
-    def mentioned(self) -> set[Symbol]:
-        """The sizes that stand in its formula, or in what has to hold."""
-        used = {*self.formula.symbols, *self.formula.written.free_symbols}
-        notes = [Paragraph(line) for line in conditions(self.model, self.formula)]
-        return used.union(*map(sizes_of, blocks.formulas_in(notes)))
-
-    @property
-    def written(self) -> Expr:
-        """Its formula, in which a total stands for its sum."""
-        return self.renamed(self.formula.written)
-
-    @property
-    def relations(self) -> dict[Symbol, Expr]:
-        """The relations of its formula."""
-        return {self.own.get(size, size): self.renamed(each) for size, each in self.formula.relations.items()}
-
-    def gathered(self, expr: Expr) -> Expr:
-        """An expression as it is written here, from one in which all kinds of layers are apart."""
-        theirs = expr.xreplace({name: size for size, name in self.own.items()})
-        return self.renamed(self.formula.gathered(theirs))
-
-    @property
-    def steps(self) -> Sequence[Tree]:
-        """Its formula in brackets, and as a polynomial."""
-        return [*dict.fromkeys((factored(self.written), tree(self.written)))]
-
-
-def _sides(found: Comparison) -> tuple[_Side, _Side]:
-    """Both, with a letter numbered too that only a condition has, where the other has it with another number."""
-    first, second = (
-        _Side(number, model, formula, own)
-        for number, model, formula, own in zip(
-            (1, 2), (found.left, found.right), found.formulas, found.own, strict=True
-        )
-    )
-    own: list[dict[Symbol, Symbol]] = [dict(first.own), dict(second.own)]
-    for size in sorted((first.mentioned & second.mentioned) - first.own.keys(), key=RANK.__getitem__):
-        if _same(size, first, second):
-            continue
-        for side, names in zip((first, second), own, strict=True):
-            if size not in side.formula.expanded.free_symbols:
-                names[size] = numbered(size, side.number)
-    return replace(first, own=own[0]), replace(second, own=own[1])
-
-
-def _same(size: Symbol, first: _Side, second: _Side) -> bool:
-    """Whether a letter is one size in both, as far as anything is said of it."""
-    relations = [each.formula.relations.get(size) for each in (first, second)]
-    numbers = [each.model.known.get(size) for each in (first, second)]
-    loose = None in numbers and all(size in each.formula.expanded.free_symbols for each in (first, second))
-    return relations[0] == relations[1] and (loose or numbers[0] == numbers[1])
-
-
 class _Chapter:
     """What is said of one quantity."""
 
     def __init__(self, found: Comparison) -> None:
         self.found = found
-        self.sides = _sides(found)
+        self.sides = sides_of(found)
         self.measure = found.formulas[0].measure
         first, second = (formula.id.rpartition(".")[0] for formula in found.formulas)
         self.id = f"{first}-and-{second}.{self.measure.name}"
@@ -226,7 +136,7 @@ class _Chapter:
         if min(left, right) and (times := _near(Fraction(max(left, right), min(left, right)))) != "1.000":
             yield f", and is {times} times as large"
 
-    def _about(self, side: _Side) -> Block:
+    def _about(self, side: Side) -> Block:
         """What one side is: the model, its options, where its sizes are from, and what torch said of it."""
         subject = Subject(side.model, side.formula)
         line: list[Piece] = [
@@ -396,11 +306,13 @@ class _Chapter:
         whole = value(found.ratio)
         exact = _rational(put_in(whole, dict(self.numbers)))
         shown = _bracketed(found.ratio)
+        line: list[Piece] = []
         if shown is not None or exact is not None:
             chain = Chain((Quotient(*self._labels()),), (shown or tree(Rational(exact)),))
             why: list[Line] = [] if shown else [["with these sizes"]]
             said.append(Equation(chain, id=f"{self.id}.ratio", reasons=why))
-        line: list[Piece] = []
+        else:
+            line += ["It is ", Ref(f"{self.id}.1"), " over ", Ref(f"{self.id}.2"), ". "]
         if found.no_ratio:
             line += [f"The numbers have none: {found.no_ratio}. "]
         elif exact is not None and not whole.is_number:
