@@ -44,10 +44,11 @@ from .derivation import conditions
 from .parts import about_part
 from .sentences import capital, listed, maybe, sentence
 from .sides import Side, sides_of
-from .subject import Subject, counted_by, name_of
+from .subject import Subject, counted_by
 
 LONG = 72  # characters of what stands above or below a line of a fraction that fits a page
 SHORT = 24  # of a formula in a table that has the numbers too
+MOST_LEFT_OUT = Fraction(1, 2)  # what leaves out more leads nothing
 TERMS = 12  # of a difference, beyond which it is not written without brackets too
 FEW, MOST = 4, 8  # formulas of where both come to the same, beside numbers and without
 
@@ -65,14 +66,15 @@ def document(found: Sequence[Comparison], version: str) -> Document:
     if keys:
         entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]
         said += [Heading(1, ["References"]), References(entries)]
-    names = [name_of(model.target) for model in (found[0].left, found[0].right)]
+    first, second = sides_of(found[0])
     titles = [each.formulas[0].measure.title for each in found]
-    told = [{**each.to_json(), "left": names[0], "right": names[1]} for each in found]
+    told = [{**each.to_json(), "left": first.name, "right": second.name} for each in found]
     files = [("comparison.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")]
     if keys:
         files.append(("references.bib", "\n\n".join(paper(key).bibtex() for key in keys) + "\n"))
+    counted = counted_by([each.formulas[0] for each in found])
     return Document(
-        f"{names[0]} and {names[1]}: {_and(titles)}{counted_by([each.formulas[0] for each in found])} compared",
+        f"{first.titled} and {second.titled}: {_and(titles)}{counted} compared",
         f"Set side by side by symformer {version}, from closed forms; every number is exact.",
         said,
         ["transformer", *dict.fromkeys(model.title for model in (found[0].left, found[0].right)), *titles],
@@ -289,12 +291,10 @@ class _Chapter:
         if found.difference == 0:
             return [*said, Paragraph(["Both come to the same for all sizes."])]
         leading = Leading.of(found.difference)
-        if leading.rest != 0:
+        left_out = abs(leading.left_out(self.numbers)) if found.difference_value else None
+        if leading.rest != 0 and (left_out is None or left_out <= MOST_LEFT_OUT):
             line += ["What grows fastest in it when all sizes grow alike is ", Math.of(leading.expr)]
-            if found.difference_value:
-                left_out = abs(leading.left_out(self.numbers))
-                line += [f", which leaves out {percent(left_out)} of it with these sizes"]
-            line.append(".")
+            line += [f", which leaves out {percent(left_out)} of it with these sizes."] if left_out else ["."]
         return [*said, *([Paragraph(line)] if line else [])]
 
     def _ratio(self) -> list[Block]:
@@ -318,9 +318,10 @@ class _Chapter:
         elif exact is not None and not whole.is_number:
             line += ["With these sizes it is ", *_exactly(exact), ". "]
         leading = _bracketed(found.ratio_leading)
-        if leading is not None and found.ratio_leading != found.ratio:
+        near = _rational(put_in(value(found.ratio_leading), dict(self.numbers)))
+        off = abs(near / exact - 1) if near is not None and exact else 0
+        if leading is not None and found.ratio_leading != found.ratio and off <= MOST_LEFT_OUT:
             line += ["What grows fastest above over what grows fastest below is ", Math(leading)]
-            near = _rational(put_in(value(leading), dict(self.numbers)))
             line += maybe(near is not None and not value(leading).is_number, ", ", *_exactly(near or Fraction(0)))
             line.append(".")
         return [*said, *([Paragraph(line)] if line else [])]
@@ -423,13 +424,13 @@ def _exactly(ratio: Fraction) -> list[Piece]:
     """A ratio as a fraction, and to four digits where it is not whole."""
     if ratio.denominator == 1:
         return [f"{ratio.numerator:,}"]
-    if Fraction(_near(ratio)) == ratio:
+    if Fraction(_near(ratio).replace(",", "")) == ratio:
         return [_near(ratio)]
     return [f"{ratio.numerator:,}/{ratio.denominator:,} ≈ {_near(ratio)}"]
 
 
 def _near(ratio: Fraction) -> str:
-    return f"{Context(prec=4).divide(Decimal(ratio.numerator), Decimal(ratio.denominator)):f}"
+    return f"{Context(prec=4).divide(Decimal(ratio.numerator), Decimal(ratio.denominator)):,f}"
 
 
 def _ranges(spans: Sequence[Span], sign: int) -> str:

@@ -18,6 +18,7 @@ from .derivation import conditions
 from .subject import name_of
 
 _NAMED = 20  # characters of a name at the head of a column; a longer one goes by its number
+_SAID = 40  # and in a sentence
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,13 @@ class Side:
     @property
     def called(self) -> list[Piece]:
         """Its name in a sentence."""
-        return [Code(self.name), f" ({self.number})"]
+        named: list[Piece] = [Code(self.name), " "] if len(self.name) <= _SAID else []
+        return [*named, f"({self.number})"]
+
+    @property
+    def titled(self) -> str:
+        """Its name in a title."""
+        return self.name if len(self.name) <= _SAID else f"{self.name[: _SAID - 1]}…"
 
     @property
     def label(self) -> Label:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...language.notation.latex import latex
 from ...language.notation.tree import Tree
-from .language import Language
+from .language import Language, broken
 
 
 class Latex(Language):
@@ -33,7 +33,8 @@ class Latex(Language):
         return "".join(self._SPECIAL.get(character, character) for character in text)
 
     def code(self, text: str) -> str:
-        return rf"\texttt{{{self.prose(text).replace('.', '.' + chr(92) + 'allowbreak{}')}}}"
+        spelt = r"\allowbreak{}".join(map(self.prose, broken(text)))
+        return rf"\texttt{{{spelt.replace('.', '.' + chr(92) + 'allowbreak{}')}}}"
 
     def strong(self, spelt: str) -> str:
         return rf"\textbf{{{spelt}}}"

@@ -7,7 +7,7 @@ import json
 from ...language.notation.text import text
 from ...language.notation.tree import Tree
 from ...language.notation.typst import typst
-from .language import Language
+from .language import Language, broken
 
 
 class Typst(Language):
@@ -22,7 +22,7 @@ class Typst(Language):
         return f"#{_string(text)};"
 
     def code(self, text: str) -> str:
-        return f"#raw({_string(text)});"
+        return f"#raw({_string(_ZERO_WIDTH_SPACE.join(broken(text)))});"
 
     def strong(self, spelt: str) -> str:
         return f"#strong[{spelt}]"
@@ -58,6 +58,9 @@ class Typst(Language):
     def alignment(self, align: str) -> str:
         """Typst names alignments apart from columns."""
         return ", ".join({"r": "right", "c": "center"}.get(column, "left") for column in align)
+
+
+_ZERO_WIDTH_SPACE = "\u200b"
 
 
 def _string(text: str) -> str:
