@@ -287,13 +287,13 @@ class _Chapter:
         said.append(Equation(chain, key=True, id=f"{self.id}.difference"))
         line: list[Piece] = []
         if found.difference_value is not None and not found.difference.is_number:
-            line += ["With these sizes it is ", Math.of(Integer(found.difference_value)), ". "]
+            line += ["With these sizes it is ", Math.of(Integer(found.difference_value)), "."]
         if found.difference == 0:
             return [*said, Paragraph(["Both come to the same for all sizes."])]
         leading = Leading.of(found.difference)
         left_out = abs(leading.left_out(self.numbers)) if found.difference_value else None
         if leading.rest != 0 and (left_out is None or left_out <= MOST_LEFT_OUT):
-            line += ["What grows fastest in it when all sizes grow alike is ", Math.of(leading.expr)]
+            line += [*maybe(line, " "), "What grows fastest in it when all sizes grow alike is ", Math.of(leading.expr)]
             line += [f", which leaves out {percent(left_out)} of it with these sizes."] if left_out else ["."]
         return [*said, *([Paragraph(line)] if line else [])]
 
@@ -312,17 +312,18 @@ class _Chapter:
             why: list[Line] = [] if shown else [["with these sizes"]]
             said.append(Equation(chain, id=f"{self.id}.ratio", reasons=why))
         else:
-            line += ["It is ", Ref(f"{self.id}.1"), " over ", Ref(f"{self.id}.2"), ". "]
+            line += ["It is ", Ref(f"{self.id}.1"), " over ", Ref(f"{self.id}.2"), "."]
         if found.no_ratio:
-            line += [f"The numbers have none: {found.no_ratio}. "]
+            line += [*maybe(line, " "), f"The numbers have none: {found.no_ratio}."]
         elif exact is not None and not whole.is_number:
-            line += ["With these sizes it is ", *_exactly(exact), ". "]
+            line += ["With these sizes it is ", *_exactly(exact), "."] if shown else [f"That is about {_near(exact)}."]
         leading = _bracketed(found.ratio_leading)
         near = _rational(put_in(value(found.ratio_leading), dict(self.numbers)))
         off = abs(near / exact - 1) if near is not None and exact else 0
         if leading is not None and found.ratio_leading != found.ratio and off <= MOST_LEFT_OUT:
-            line += ["What grows fastest above over what grows fastest below is ", Math(leading)]
-            line += maybe(near is not None and not value(leading).is_number, ", ", *_exactly(near or Fraction(0)))
+            line += [*maybe(line, " "), "What grows fastest above over what grows fastest below is ", Math(leading)]
+            if near is not None and not value(leading).is_number:
+                line += [", which is ", *_exactly(near), " with these sizes"]
             line.append(".")
         return [*said, *([Paragraph(line)] if line else [])]
 
@@ -434,7 +435,7 @@ def _near(ratio: Fraction) -> str:
 
 
 def _ranges(spans: Sequence[Span], sign: int) -> str:
-    """Numbers in words: ``946 and more``, ``1 to 75``."""
+    """Numbers in words: ``from 946 on``, ``1 to 75``."""
     words = []
     for each in spans:
         if each.sign != sign:
