@@ -23,6 +23,7 @@ from ..language.notation.tree import Label, Minus, Sum, Tree, tree, value
 from ..language.sizes import Numbers, evaluate
 from ..language.symbols import RANK, letter, numbered
 from ..models.model import Model
+from .crossover import Allowed, Span, crossings
 
 ROLES = ("embeddings", "attention", "MLP", "norms", "head", "other")
 MAX_PAIRS = 20_000  # of terms, up to which common factors are looked for that are sums
@@ -52,6 +53,7 @@ class Comparison(Shown):
     formulas: tuple[Formula, Formula]
     rows: tuple[tuple[str, Side, Side], ...]  # by role; the last is the total
     sizes: tuple[Numbers, Numbers]  # what the symbols of each side's formulas stand for, where there is a number
+    own: tuple[Mapping[Symbol, Symbol], Mapping[Symbol, Symbol]]  # each side's letters that are another size there
 
     @property
     def totals(self) -> tuple[Side, Side]:
@@ -92,6 +94,19 @@ class Comparison(Shown):
         """The ratio of the numbers, exactly; None where a size has none, or the right one is 0."""
         left, right = self.totals
         return None if left.value is None or not right.value else Fraction(left.value, right.value)
+
+    @cached_property
+    def crossings(self) -> Mapping[Symbol, tuple[Span, ...]]:
+        """For each size alone, where which side has more while the others keep their numbers: among what the conditions
+        of both formulas allow it to be.
+        """
+        allowed: dict[Symbol, Allowed] = {}
+        for model, formula, own in zip((self.left, self.right), self.formulas, self.own, strict=True):
+            for size in formula.symbols:
+                name = own.get(size, size)
+                found = Allowed.of(size, formula.constraints, model.known)
+                allowed[name] = allowed.get(name, Allowed()) & found
+        return crossings(self.difference, {**self.sizes[0], **self.sizes[1]}, allowed)
 
     @property
     def no_ratio(self) -> str:
@@ -151,6 +166,13 @@ class Comparison(Shown):
             "ratio_leading": None if leading is None else code(leading),
             "ratio_value": str(exact) if isinstance(exact, Fraction) else exact,
             "no_ratio": self.no_ratio or None,
+            "crossover": {
+                str(size): {
+                    side: [[each.first, each.last] for each in spans if each.sign == sign]
+                    for side, sign in (("left", 1), ("equal", 0), ("right", -1))
+                }
+                for size, spans in self.crossings.items()
+            },
         }
 
     def __repr__(self) -> str:
@@ -207,6 +229,7 @@ def compare(a: Model | str, b: Model | str, quantity: str = "params", **conventi
         (formulas[0], formulas[1]),
         tuple(row for row in rows if row[0] == "total" or any(side.expr != 0 for side in row[1:])),
         (_named(left, used[0], own[0]), _named(right, used[1], own[1])),
+        (own[0], own[1]),
     )
 
 

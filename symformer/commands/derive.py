@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from ..documents.formats import FLAVOURS, FORMATS
-from . import arguments, completing
+from ..documents.formats import FORMATS
+from . import arguments, completing, writing
 from .shell import Command, version
-from .terminal import put_bytes, tell
 
 ARCHIVE = "zip"
 
@@ -41,19 +40,9 @@ ARCHIVE = "zip"
     show_default=True,
     help="The whole derivation, or a page of it.",
 )
-@click.option("--as", "form", type=click.Choice(FORMATS), help="The format, where -o is -.")
-@click.option(
-    "--engine",
-    type=click.Choice(["typst", "latex"]),
-    default="typst",
-    show_default=True,
-    help="What makes the PDF; latex needs pdflatex on PATH.",
-)
-@click.option(
-    "--flavour",
-    type=click.Choice(FLAVOURS),
-    help="How Markdown writes mathematics: as GitHub reads it, as Jupyter does, or in Unicode. [default: github]",
-)
+@writing.as_format
+@writing.engine
+@writing.flavour
 @click.option(
     "--template",
     metavar="FILE",
@@ -97,8 +86,7 @@ def command(
     else:
         extension = check_output(output, formats=(*FORMATS, ARCHIVE), chosen=form or "")
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
-    if flavour and extension != "md":
-        raise DocumentError(f"--flavour is one of Markdown, and {output} is .{extension}; leave it out, or write .md")
+    writing.check_flavour(flavour, extension, output)
     if template and (fragment or macros):
         raise DocumentError("--template stands in place of our own, and --fragment and --macros are ours; keep one")
     if template and extension in ("pdf", ARCHIVE):
@@ -117,27 +105,16 @@ def command(
         from ..documents.macros import Asked, spelt
 
         source = Asked.for_file(version(), model, asked, pairs(options), sets, output)
-        _put(output, spelt(model, formulas_of(model, asked, conventions), source))
+        writing.put(output, spelt(model, formulas_of(model, asked, conventions), source))
         return
     paper = document(model, asked, version(), form=length, **conventions)
     if extension == ARCHIVE:
         from ..documents.bundle import bundle
 
-        _put(output, bundle(model, formulas_of(model, asked, conventions), paper))
+        writing.put(output, bundle(model, formulas_of(model, asked, conventions), paper))
         return
     if template:
-        _put(output, fill(paper, extension, flavour or "github", own, template))
+        writing.put(output, fill(paper, extension, flavour or "github", own, template))
         return
     made = "fragment" if fragment else extension
-    _put(output, render(paper, made, engine, flavour or "github"))  # type: ignore[arg-type]
-
-
-def _put(output: str, content: bytes) -> None:
-    """A file on the disk, or on standard output."""
-    from ..documents.files import write
-
-    if output == "-":
-        put_bytes(content)
-        return
-    write(output, content)
-    tell(f"wrote {output}")
+    writing.put(output, render(paper, made, engine, flavour or "github"))  # type: ignore[arg-type]

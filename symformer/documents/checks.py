@@ -99,7 +99,10 @@ def short_check(model: Model, formula: Formula) -> Line:
     if certificate is None:
         return [find_quantity(formula.measure.name).checked or "No stored certificate fits this formula."]
     versions = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())
-    line: list[Piece] = ["Certified against ", Code(certificate.witness), f" ({versions}): {certificate.compared}"]
+    theirs = certificate.conventions.items() if certificate.id == formula.id else ()
+    other = ", ".join(f"{name}={value}" for name, value in theirs if formula.conventions.get(name) != value)
+    line: list[Piece] = ["Certified ", *maybe(other, "under ", Code(other), " "), "against "]
+    line += [Code(certificate.witness), f" ({versions}): {certificate.compared}"]
     line += [
         f", at {certificate.points} random points; a formula that differs would have passed with probability at most "
     ]

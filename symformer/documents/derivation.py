@@ -327,6 +327,12 @@ def _place(size: Symbol, place: Place | None) -> Line:
 
 
 def _conditions(model: Model, formula: Formula) -> list[Block]:
+    notes = conditions(model, formula)
+    return [Paragraph(["The formula holds where ", *listed(*notes), "."])] if notes else []
+
+
+def conditions(model: Model, formula: Formula) -> list[Line]:
+    """What has to hold for a formula to hold, each as a clause."""
     notes: list[Line] = []
     if reading := model.provenance.of(formula.measure.name).reading:
         notes += [[Code(each.name), f" is {each.value:,}"] for each in reading.pinned]
@@ -352,7 +358,7 @@ def _conditions(model: Model, formula: Formula) -> list[Block]:
             )
         else:
             notes.append(sentence(str(constraint)))
-    return [Paragraph(["The formula holds where ", *listed(*notes), "."])] if notes else []
+    return notes
 
 
 def _concerns(constraint: Condition, formula: Formula) -> bool:

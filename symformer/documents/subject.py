@@ -43,11 +43,16 @@ def in_title(model: Model, measures: str, formulas: Sequence[Formula]) -> str:
     named = model.provenance.numbers  # a target that has no sizes of its own is not changed by being given some
     sizes = [f"{size} = {text(value)}" for size, value in _changed(model).items() if named or not value.is_Integer]
     changed = f" with {_and(sizes)}" if sizes else ""
+    return f"{model.title}{_in_brackets(options)}{changed}: {measures}{counted_by(formulas)} in closed form"
+
+
+def counted_by(formulas: Sequence[Formula]) -> str:
+    """The conventions that are not the usual ones, in brackets; nothing where all are."""
     counted: dict[str, str] = {}
     for formula in formulas:
         usual = find_quantity(formula.measure.name).choose({})
         counted |= {name: value for name, value in formula.conventions.items() if usual.get(name) != value}
-    return f"{model.title}{_in_brackets(options)}{changed}: {measures}{_in_brackets(_listed(counted))} in closed form"
+    return _in_brackets(_listed(counted))
 
 
 def placed(formula: Formula) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -173,6 +174,19 @@ class Language(Format):
 def printable(text: str) -> str:
     """Text without control characters, which no language prints."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+LONG_WORD = 60  # characters that a line has room for
+
+
+def broken(text: str) -> list[str]:
+    """A name in pieces between which a line may be broken: of words that no line has room for.
+
+    >>> broken("a short one"), [len(each) for each in broken("a" * 150)]
+    (['a short one'], [60, 60, 30])
+    """
+    words = re.findall(rf"\S{{{LONG_WORD}}}(?=\S)|.+?(?=\S{{{LONG_WORD + 1}}})|.+", text, re.DOTALL)
+    return words or [text]
 
 
 @cache

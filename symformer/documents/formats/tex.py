@@ -6,7 +6,7 @@ import re
 
 from ...language.notation.latex import latex
 from ...language.notation.tree import Tree
-from .language import Language
+from .language import Language, broken
 
 
 class Latex(Language):
@@ -39,8 +39,9 @@ class Latex(Language):
         return "".join(self._SPECIAL.get(character, character) for character in text)
 
     def code(self, text: str) -> str:
-        broken = re.sub(r"\.(?=[A-Za-z_\\])", lambda _: r".\allowbreak{}", self.prose(text))
-        return rf"\texttt{{{broken}}}"
+        spelt = r"\allowbreak{}".join(map(self.prose, broken(text)))
+        spelt = re.sub(r"\.(?=[A-Za-z_])", lambda _: r".\allowbreak{}", spelt)
+        return rf"\texttt{{{spelt}}}"
 
     def strong(self, spelt: str) -> str:
         return rf"\textbf{{{spelt}}}"

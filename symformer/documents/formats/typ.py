@@ -8,7 +8,7 @@ from ...language.notation.text import text
 from ...language.notation.tree import Tree
 from ...language.notation.typst import typst
 from ..blocks import Picture
-from .language import Language, environment
+from .language import Language, broken, environment
 
 HIGH, BROAD = 660, 450  # points of a page that a figure may take
 
@@ -26,7 +26,7 @@ class Typst(Language):
         return f"#{_string(text)};"
 
     def code(self, text: str) -> str:
-        return f"#raw({_string(text)});"
+        return f"#raw({_string(_ZERO_WIDTH_SPACE.join(broken(text)))});"
 
     def strong(self, spelt: str) -> str:
         return f"#strong[{spelt}]"
@@ -70,6 +70,9 @@ class Typst(Language):
     def alignment(self, align: str) -> str:
         """Typst names alignments apart from columns."""
         return ", ".join({"r": "right", "c": "center"}.get(column, "left") for column in align)
+
+
+_ZERO_WIDTH_SPACE = "\u200b"
 
 
 def _string(text: str) -> str:

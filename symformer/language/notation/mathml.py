@@ -169,6 +169,8 @@ def pieces(shown: Tree | Expr) -> list[Piece]:
     ['12LE²', '- 13LE']
     >>> pieces(L*E - 1)[1].content
     '<mo form="infix">−</mo><mn>1</mn>'
+    >>> [piece.alternative for piece in pieces(-2*E)]
+    ['-2E']
     """
     return _pieces(shown if isinstance(shown, Tree) else tree(shown))
 
@@ -177,6 +179,8 @@ def _pieces(shown: Tree) -> list[Piece]:
     match shown:
         case Sum(terms):
             return [piece for place, term in enumerate(terms) for piece in _term(term, first=not place)]
+        case Minus():
+            return _term(shown, first=True)
         case Product() | Times() | Cross():
             return _factors(shown)
     return [_whole(shown)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Symbol, ceiling, floor
+from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Symbol, ceiling, floor, sqrt
 
 from ..symbols import RANK, letter
 
@@ -100,6 +100,13 @@ class Call(Tree):
     arguments: tuple[Tree, ...]
 
 
+@dataclass(frozen=True)
+class Root(Tree):
+    """A square root."""
+
+    operand: Tree
+
+
 # What follows shows what is computed, and stands for no count: no value, and nothing to prove.
 
 
@@ -122,13 +129,6 @@ class Word(Tree):
 @dataclass(frozen=True)
 class Transposed(Tree):
     """A matrix with its axes exchanged."""
-
-    operand: Tree
-
-
-@dataclass(frozen=True)
-class Root(Tree):
-    """A square root."""
 
     operand: Tree
 
@@ -297,6 +297,8 @@ def value(shown: Tree) -> Expr:
             return value(base) ** Integer(exponent)
         case Fraction(numerator, denominator):
             return value(numerator) / value(denominator)
+        case Root(operand):
+            return sqrt(value(operand))
         case Call(function, arguments):
             return _FUNCTIONS[function](*(value(argument) for argument in arguments))
     raise TypeError(f"not a display tree: {shown!r}")

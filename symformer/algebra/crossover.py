@@ -1,0 +1,381 @@
+"""Where a difference changes its sign: solved exactly for one size, as a formula and as whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+from sympy import (
+    Add,
+    Expr,
+    Integer,
+    Max,
+    Min,
+    Mul,
+    Poly,
+    Symbol,
+    ceiling,
+    expand,
+    floor,
+    fraction,
+    igcd,
+    ilcm,
+    sign,
+    together,
+)
+
+from ..formulas.factored import factored
+from ..formulas.formula import lowest
+from ..language.notation.text import text
+from ..language.notation.tree import (
+    Fraction,
+    Label,
+    Minus,
+    Power,
+    Product,
+    Root,
+    Sum,
+    Tree,
+    terms_tree,
+    tree,
+    value,
+)
+from ..language.sizes import AtMost, Condition, Divides, Numbers, put_in
+from ..language.symbols import RANK
+
+SHOWN = 24  # terms of a solution that anyone would read
+MOST = 4_000  # terms, up to which a polynomial is written in what its sizes are above 1
+
+
+@dataclass(frozen=True)
+class Span:
+    """Whole numbers, from the first to the last, at which a difference has one sign; without an end if it keeps it."""
+
+    sign: int
+    first: int
+    last: int | None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The value of one size at which a difference is 0, in the others.
+
+    Above it the difference has the sign ``above``, and below it the other.
+    """
+
+    size: Symbol
+    shown: Tree
+    above: int
+
+
+def always(difference: Expr) -> int | None:
+    """The sign that a difference has whatever its sizes are, from 1 on; None where that is not certain.
+
+    >>> from symformer.language.symbols import E, G, H
+    >>> always(3*E*H - 2*E), always(E - 3*E*H), always(E*H - G), always(Integer(0))
+    (1, -1, None, 0)
+    """
+    common = over_common(difference)
+    sizes = _sizes(common)
+    if common.is_Integer:
+        return int(sign(common))
+    if not common.is_polynomial(*sizes):
+        return None
+    if found := _one_sign(common):
+        return found
+    terms = Add.make_args(common)
+    if len(terms) * 2 ** max(sum(term.as_powers_dict()[size] for size in sizes) for term in terms) > MOST:
+        return None
+    from_one = expand(common.xreplace({size: size + 1 for size in sizes}))
+    at_one = from_one.subs(dict.fromkeys(sizes, 0))
+    return _one_sign(from_one) if at_one != 0 else None
+
+
+def _one_sign(polynomial: Expr) -> int | None:
+    signs = {int(sign(term.as_coeff_Mul()[0])) for term in Add.make_args(polynomial)}
+    return signs.pop() if len(signs) == 1 else None
+
+
+def _coefficients(polynomial: Expr, size: Symbol) -> list[Expr]:
+    """The coefficients of the powers of one size, the highest first; nothing where it is no polynomial in it."""
+    found: dict[int, list[Expr]] = {}
+    for term in Add.make_args(expand(polynomial)):
+        power = term.as_powers_dict().get(size, Integer(0))
+        rest = term / size**power
+        if not power.is_Integer or power < 0 or rest.has(size):
+            return []
+        found.setdefault(int(power), []).append(rest)
+    return [Add(*found.get(power, ())) for power in range(max(found), -1, -1)]
+
+
+def over_common(difference: Expr) -> Expr:
+    """A difference over what all its terms have in common, which is positive: of the same sign.
+
+    >>> from symformer.language.symbols import B, E, H, S
+    >>> over_common(4*B*S*E*H - 6*B*S*E**2)
+    -3*E + 2*H
+    """
+    if difference == 0:
+        return difference
+    parts = [term.as_coeff_Mul() for term in Add.make_args(expand(difference))]
+    powers = [rest.as_powers_dict() for _, rest in parts]
+    bases = {base for each in powers for base, power in each.items() if base.is_Symbol and power.is_Integer}
+    least = {base: min(each.get(base, Integer(0)) for each in powers) for base in bases}
+    content = Integer(igcd(0, *(number.p for number, _ in parts))) / ilcm(1, 1, *(number.q for number, _ in parts))
+    return expand(difference / Mul(content, *(base**power for base, power in least.items())))
+
+
+def _sizes(expr: Expr) -> list[Symbol]:
+    return sorted(expr.free_symbols, key=RANK.__getitem__)
+
+
+def solve(left: Label, right: Label, size: Symbol) -> Solution | None:
+    """Where the left and the right come to the same, for one size: by the label of the side that has no such size,
+    where that is shorter. None where there is no such value of it, or more than one, or that is not certain, and where
+    it is too long to be read.
+
+    >>> from symformer.language.symbols import E, G, H, L
+    >>> sides = Label("N", "1", 12*L*E**2 + 2*E), Label("N", "2", 3*L*E*H + E)
+    >>> [text(solve(*sides, each).shown) for each in (H, E)]
+    ['(12LE + 1)/(3L)', '(3LH - 1)/(12L)']
+    >>> text(solve(Label("N", "1", 12*L*E**2 + 2*E), Label("N", "2", G*H), E).shown)
+    '(√(12LHG + 1) - 1)/(12L)'
+    """
+    first, second = value(left), value(right)
+    difference = over_common(first - second)
+    above = _above(difference, size)
+    if not above:
+        return None
+    found = [_solution(difference, size)]
+    for mine, other, label in ((first, second, right), (second, first, left)):
+        if size in mine.free_symbols and size not in other.free_symbols:
+            found.append(_solution(mine, size, label))
+    shown = [each for each in found if each is not None]
+    return Solution(size, min(shown, key=lambda each: len(text(each))), above) if shown else None
+
+
+def _above(difference: Expr, size: Symbol) -> int | None:
+    """The sign above the only positive value of a size at which a difference is 0; None where that is not certain."""
+    highest, *others = _coefficients(difference, size) or [difference]
+    if len(others) not in (1, 2):
+        return None
+    above = always(highest)
+    if len(others) == 1 or (above is not None and always(others[-1]) == -above):
+        return above  # by Descartes, a square has one positive root where first and last differ in sign
+    return None
+
+
+def _solution(amount: Expr, size: Symbol, label: Label | None = None) -> Tree | None:
+    """The size at which an amount is what a label stands for, or 0."""
+    coefficients = _coefficients(amount, size)
+    if len(coefficients) not in (2, 3) or sum(len(Add.make_args(each)) for each in coefficients) > SHOWN:
+        return None
+    a, *middle, last = coefficients
+    if not label and always(a) == -1:
+        a, middle, last = -a, [-each for each in middle], -last
+    if not middle:
+        if not label:
+            above, below = fraction(together(lowest(expand(-last), a)))
+            return _over(balanced(above), expand(below))
+        return _over(_less(label, last), a)
+    b = middle[0]
+    if not label:
+        common = Integer(igcd(0, *(int(each.as_coeff_Mul()[0]) for each in Add.make_args(b))))
+        half = expand(b / 2) if common % 2 == 0 else None
+        inside = expand((half**2 if half is not None else b**2) - (1 if half is not None else 4) * a * last)
+        root: Tree = Root(balanced(inside))
+        rest, below = (half, a) if half is not None else (b, 2 * a)
+    else:
+        product = Product((*_factors(expand(4 * a)), _less(label, last)))
+        root = Root(product if b == 0 else Sum((_squared(b), product)))
+        rest, below = b, 2 * a
+    return _over(root if rest == 0 else Sum((root, *_signed(-rest))), below)
+
+
+def _less(label: Label, rest: Expr) -> Tree:
+    return terms_tree([label, *_signed(-rest)]) if rest != 0 else label
+
+
+def balanced(polynomial: Expr) -> Tree:
+    """What is added, in brackets, less what is taken away, in brackets.
+
+    >>> from symformer.language.symbols import A, E, H, L, V
+    >>> text(balanced(12*L*E**2 + 13*L*E - 2*L*E*A - 3*L*E*H - V*E))
+    'LE(12E + 13) - LE(3H + 2A) - VE'
+    """
+    return terms_tree(_signed(polynomial))
+
+
+def _signed(polynomial: Expr) -> list[Tree]:
+    terms = Add.make_args(expand(polynomial))
+    more = Add(*(term for term in terms if term.as_coeff_Mul()[0] > 0))
+    less = expand(more - polynomial)
+    return [*(_terms(factored(more)) if more != 0 else []), *(map(Minus, _terms(factored(less))) if less != 0 else [])]
+
+
+def _terms(shown: Tree) -> tuple[Tree, ...]:
+    return shown.terms if isinstance(shown, Sum) else (shown,)
+
+
+def _squared(expr: Expr) -> Tree:
+    return tree(expr**2) if not isinstance(expr, Add) else Power(factored(expr), 2)
+
+
+def _factors(expr: Expr) -> tuple[Tree, ...]:
+    shown = factored(expr)
+    return shown.factors if isinstance(shown, Product) else (shown,)
+
+
+def _over(above: Tree, below: Expr) -> Tree:
+    return above if below == 1 else Fraction(above, factored(expand(below)))
+
+
+def spans(difference: Expr, size: Symbol) -> tuple[Span, ...]:
+    """Where a difference that has no other size has which sign, exactly, from 1 on; nothing where it takes the whole
+    part of a quotient by it.
+
+    The real roots are isolated in intervals of rational numbers, and the difference is evaluated at every whole number
+    beside one: between these its sign stays.
+
+    >>> from symformer.language.symbols import L
+    >>> spans(3*L**2 - 27*L, L)
+    (Span(sign=-1, first=1, last=8), Span(sign=0, first=9, last=9), Span(sign=1, first=10, last=None))
+    """
+    found: list[Span] = []
+    for first, last, piece in _pieces(expand(difference), size, 1, None):
+        if not piece.is_polynomial(size):
+            return ()
+        found += _of_piece(piece, size, first, last)
+    joined: list[Span] = []
+    for each in found:
+        same = joined and joined[-1].sign == each.sign
+        joined.append(Span(each.sign, joined.pop().first, each.last) if same else each)
+    return tuple(joined)
+
+
+def _pieces(expr: Expr, size: Symbol, first: int, last: int | None) -> Iterator[tuple[int, int | None, Expr]]:
+    """The expression between the places where another argument of a min or a max is the least or the largest."""
+    atoms = [each for each in expr.atoms(Min, Max) if not any(inner.has(Min, Max) for inner in each.args)]
+    if not atoms or expr.has(floor, ceiling):
+        yield first, last, expr
+        return
+    chosen = min(atoms, key=str)
+    if not all(each.is_polynomial(size) and Poly(each, size).degree() < 2 for each in chosen.args):
+        yield first, last, expr
+        return
+    cuts = set()
+    for one, other in combinations(chosen.args, 2):
+        between = Poly(one - other, size)
+        if between.degree() == 1:
+            slope, constant = between.all_coeffs()
+            cuts.add(int(floor(-constant / slope)))
+    pick = min if isinstance(chosen, Min) else max
+    for start, end in _parts(cuts, first, last):
+        best = pick(chosen.args, key=lambda each, start=start: each.subs(size, start))  # type: ignore[misc]
+        yield from _pieces(expand(expr.xreplace({chosen: best})), size, start, end)
+
+
+def _parts(cuts: Iterable[int], first: int, last: int | None) -> Iterator[tuple[int, int | None]]:
+    """Whole numbers from the first to the last, parted behind each cut."""
+    inside = sorted(cut for cut in cuts if first <= cut and (last is None or cut < last))
+    starts = [first, *(cut + 1 for cut in inside)]
+    yield from zip(starts, [*inside, last], strict=True)
+
+
+def _of_piece(polynomial: Expr, size: Symbol, first: int, last: int | None) -> list[Span]:
+    if size not in polynomial.free_symbols:
+        return [Span(int(sign(polynomial)), first, last)]
+    exact = Poly(polynomial, size)
+    beside = {
+        number
+        for (low, high), _ in exact.intervals(eps=Integer(1) / 4)
+        for number in range(int(floor(low)) - 1, int(floor(high)) + 2)
+    }
+    return [Span(int(sign(exact.eval(start))), start, end) for start, end in _parts(beside, first, last)]
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What conditions say of one size, where the others have numbers: its bounds, and what it divides or is divided by.
+
+    >>> from symformer.language.symbols import A, G
+    >>> of_heads = Allowed.of(G, [Divides(G, A)], {A: 32, G: 8})
+    >>> [each for each in range(1, 40) if each in of_heads]
+    [1, 2, 4, 8, 16, 32]
+    >>> of_heads.narrowed([Span(-1, 1, 19), Span(0, 20, 20), Span(1, 21, None)])
+    (Span(sign=-1, first=1, last=16), Span(sign=1, first=32, last=32))
+    """
+
+    low: int = 1
+    high: int | None = None
+    multiple_of: tuple[int, ...] = ()
+    divides: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, size: Symbol, conditions: Iterable[Condition], numbers: Mapping[Symbol, int]) -> Allowed:
+        """By conditions that hold a size to a number."""
+        others = {name: number for name, number in numbers.items() if name != size}
+        found = cls()
+        for each in conditions:
+            match each:
+                case Divides(divisor=small, dividend=large) | AtMost(low=small, high=large):
+                    small, large = put_in(small, others), put_in(large, others)
+                    whole = isinstance(each, Divides)
+                    if small == size and large.is_Integer:
+                        found &= cls(1, int(large), (), (int(large),) * whole)
+                    if large == size and small.is_Integer:
+                        found &= cls(int(small), None, (int(small),) * whole)
+        return found
+
+    def __and__(self, other: Allowed) -> Allowed:
+        tops = [each for each in (self.high, other.high) if each is not None]
+        return Allowed(
+            max(self.low, other.low),
+            min(tops, default=None),
+            (*self.multiple_of, *other.multiple_of),
+            (*self.divides, *other.divides),
+        )
+
+    def __contains__(self, number: int) -> bool:
+        bounded = self.low <= number and (self.high is None or number <= self.high)
+        whole = all(number % each == 0 for each in self.multiple_of)
+        return bounded and whole and all(each % number == 0 for each in self.divides)
+
+    def narrowed(self, spans: Iterable[Span]) -> tuple[Span, ...]:
+        """Spans from the first number in them that is allowed to the last, without those that have none."""
+        found = []
+        for each in spans:
+            low = max(each.first, self.low)
+            high = min((top for top in (each.last, self.high) if top is not None), default=None)
+            first = self._next(low, 1, high)
+            if first is not None:
+                found.append(Span(each.sign, first, None if high is None else self._next(high, -1, low) or high))
+        return tuple(found)
+
+    def _next(self, start: int, step: int, end: int | None) -> int | None:
+        """The first number that is allowed from a start on."""
+        for number in range(start, start + step * STEPS, step):
+            if end is not None and (number - end) * step > 0:
+                return None
+            if number in self:
+                return number
+        return start
+
+
+STEPS = 100_000  # numbers that are tried
+
+
+def crossings(difference: Expr, numbers: Numbers, allowed: Mapping[Symbol, Allowed]) -> dict[Symbol, tuple[Span, ...]]:
+    """For each size alone, where the difference has which sign while the others keep their numbers.
+
+    A size is left out where another has no number, unless that one changes no sign.
+    """
+    common = over_common(difference)
+    found = {}
+    for size in _sizes(common):
+        others = {name: number for name, number in numbers.items() if name != size}
+        only = over_common(put_in(common, others))
+        if only.free_symbols <= {size} and (signs := allowed.get(size, Allowed()).narrowed(spans(only, size))):
+            found[size] = signs
+    return found

@@ -1,0 +1,474 @@
+"""Two models side by side as a document: what each is, their parts, the difference, the ratio, which has more where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Context, Decimal
+from fractions import Fraction
+
+from sympy import Add, Expr, Integer, Rational, Symbol, expand
+
+from ..algebra.compare import Comparison
+from ..algebra.crossover import Solution, Span, always, balanced, solve
+from ..architectures import presets
+from ..formulas.derivation import Chain
+from ..formulas.factored import factored
+from ..formulas.formula import Leading
+from ..language.notation.text import percent, text
+from ..language.notation.tree import Fraction as Quotient
+from ..language.notation.tree import Label, Minus, Sum, Tree, sizes_of, tree, value
+from ..language.sizes import put_in
+from ..language.symbols import RANK, letter
+from ..papers import paper
+from ..quantities import quantity as find_quantity
+from . import blocks
+from .blocks import (
+    Block,
+    Code,
+    Document,
+    Equation,
+    Heading,
+    Line,
+    Math,
+    Paragraph,
+    Piece,
+    Ref,
+    References,
+    Strong,
+    Table,
+)
+from .checks import short_check
+from .derivation import conditions
+from .parts import about_part
+from .sentences import capital, listed, maybe, sentence
+from .sides import Side, sides_of
+from .subject import Subject, counted_by
+
+LONG = 72  # characters of what stands above or below a line of a fraction that fits a page
+SHORT = 24  # of a formula in a table that has the numbers too
+MOST_LEFT_OUT = Fraction(1, 2)  # what leaves out more leads nothing
+TERMS = 12  # of a difference, beyond which it is not written without brackets too
+FEW, MOST = 4, 8  # formulas of where both come to the same, beside numbers and without
+
+
+def document(found: Sequence[Comparison], version: str) -> Document:
+    """Two models side by side, one chapter a quantity."""
+    said: list[Block] = []
+    for each in found:
+        chapter = _Chapter(each).blocks()
+        if len(found) > 1:
+            said.append(Heading(1, [capital(each.formulas[0].measure.title)]))
+            chapter = [replace(one, level=one.level + 1) if isinstance(one, Heading) else one for one in chapter]
+        said += chapter
+    said, keys = blocks.numbered(said)
+    if keys:
+        entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]
+        said += [Heading(1, ["References"]), References(entries)]
+    first, second = sides_of(found[0])
+    titles = [each.formulas[0].measure.title for each in found]
+    told = [{**each.to_json(), "left": first.name, "right": second.name} for each in found]
+    files = [("comparison.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")]
+    if keys:
+        files.append(("references.bib", "\n\n".join(paper(key).bibtex() for key in keys) + "\n"))
+    counted = counted_by([each.formulas[0] for each in found])
+    return Document(
+        f"{first.titled} and {second.titled}: {_and(titles)}{counted} compared",
+        f"Set side by side by symformer {version}, from closed forms; every number is exact.",
+        said,
+        ["transformer", *dict.fromkeys(model.title for model in (found[0].left, found[0].right)), *titles],
+        files,
+    )
+
+
+class _Chapter:
+    """What is said of one quantity."""
+
+    def __init__(self, found: Comparison) -> None:
+        self.found = found
+        self.sides = sides_of(found)
+        self.measure = found.formulas[0].measure
+        first, second = (formula.id.rpartition(".")[0] for formula in found.formulas)
+        self.id = f"{first}-and-{second}.{self.measure.name}"
+        self.numbers = {**found.sizes[0], **found.sizes[1]}
+
+    def blocks(self) -> list[Block]:
+        """All of it, in order."""
+        result, counted = self._result(), self._counted()
+        about = [Heading(1, ["The two"]), *map(self._about, self.sides)]
+        rest = [*self._parts(), *self._difference()]
+        rest += [*self._ratio(), *self._crossover()] if self.found.difference != 0 else []
+        holds = self._conditions()
+        letters = self._letters([*result, *counted, *about, *holds, *rest])
+        return [*result, *about, *counted, *letters, *holds, *rest]
+
+    def _result(self) -> list[Block]:
+        """What both come to."""
+        found = self.found
+        left, right = found.totals
+        said: list[Block] = []
+        if left.value is not None and right.value is not None:
+            said.append(Paragraph([*self._comes(left.value, right.value), "."]))
+        elif self.numbers:
+            known = [put_in(side.expr, dict(self.numbers)) for side in (left, right)]
+            clauses: list[Line] = [
+                [*side.called, " comes to ", Math.of(expand(each))]
+                for side, each in zip(self.sides, known, strict=True)
+            ]
+            said.append(Paragraph(["With their sizes, ", *listed(*clauses), f" {self.measure.unit}."]))
+        for side in self.sides:
+            chain = Chain((side.label,), tuple(side.steps))
+            chain.prove(side.relations)
+            said.append(Equation(chain, id=f"{self.id}.{side.number}"))
+        return said
+
+    def _comes(self, left: int, right: int) -> Iterator[Piece]:
+        """How much each comes to, and how much more the larger one is."""
+        unit = self.measure.unit
+        for side, amount, after in zip(self.sides, (left, right), (f" {unit}, ", ""), strict=True):
+            yield from side.called
+            yield " comes to " if side.number == 1 else " to "
+            yield from (Strong(f"{amount:,}"), after)
+        if left == right:
+            yield ": the same"
+            return
+        more = "first" if left > right else "second"
+        yield f": the {more} has {abs(left - right):,} more"
+        if min(left, right) and (times := _near(Fraction(max(left, right), min(left, right)))) != "1.000":
+            yield f", and is {times} times as large"
+
+    def _about(self, side: Side) -> Block:
+        """What one side is: the model, its options, where its sizes are from, and what torch said of it."""
+        subject = Subject(side.model, side.formula)
+        line: list[Piece] = [
+            f"({side.number}) ",
+            *side.line(subject.line),
+            ": ",
+            *side.line(about_part(side.formula.root, side.formula)),
+        ]
+        if line[-1] == ": ":
+            line[-1] = f": {side.model.title}."
+        if side.model.component.chosen:
+            options = ", ".join(f"{name}={choice}" for name, choice in side.model.component.chosen.items())
+            line += [" With ", Code(options), "."]
+        if side.model.target in presets():
+            line += [" Sizes from ", *sentence(presets()[side.model.target]["source"]), "."]
+        line += maybe(subject.read_at, " ", *subject.read_at)
+        line += maybe(subject.assumed, " ", *subject.assumed)
+        line += [" ", *short_check(side.model, side.formula)]
+        return Paragraph(line)
+
+    def _counted(self) -> list[Block]:
+        """What is counted, and by which conventions."""
+        question = find_quantity(self.measure.name)
+        states = dict.fromkeys(question.states(formula) for formula in self.found.formulas)
+        said: list[Block] = [Heading(1, ["What is counted"])]
+        said += [Paragraph(sentence(each)) for each in states]
+        for name, choice in {**question.said(self.found.formulas[1]), **question.said(self.found.formulas[0])}.items():
+            meaning = question.choices[name].meanings[choice]
+            said.append(Paragraph([Code(f"{name}={choice}"), ": ", *sentence(meaning), "."]))
+        return said
+
+    def _letters(self, shown: Sequence[Block]) -> list[Block]:
+        """Every letter that stands in the chapter, with its number on each side: one row for what is one letter."""
+        used = {size for each in blocks.formulas_in(shown) for size in sizes_of(each)}
+        backs = [{name: size for size, name in side.own.items()} for side in self.sides]
+        rows: dict[Symbol, list[list[Symbol]]] = {}
+        for size in sorted(used, key=RANK.__getitem__):
+            whose = [back.get(size) for back in backs]
+            if any(whose):
+                for place, own in enumerate(whose):
+                    if own is not None:
+                        rows.setdefault(own, [[], []])[place].append(size)
+            else:
+                both = rows.setdefault(size, [[], []])
+                for place, side in enumerate(self.sides):
+                    if size not in side.own:
+                        both[place].append(size)
+        cells: list[Sequence[Line]] = []
+        for size, sides in rows.items():
+            names = list(dict.fromkeys(name for each in sides for name in each))
+            amounts: list[Line] = []
+            for side, each in zip(self.sides, sides, strict=True):
+                has = each and (size in side.mentioned or letter(size).run)
+                number = side.model.known.get(size) if has else None
+                amounts.append([] if number is None else [f"{number:,}"])
+            cells.append([_beside(names), [letter(size).meaning], *amounts])
+        head: list[Line] = [["Symbol"], ["Meaning"], *(side.head for side in self.sides)]
+        if not any(row[2] or row[3] for row in cells):
+            head, cells = head[:2], [row[:2] for row in cells]
+        said: list[Block] = [Table(head, cells, "cl" if len(head) == 2 else "clrr")] if cells else []
+        lacking = self._lacking()
+        if lacking:
+            line: list[Piece] = [
+                *listed(*([Math.of(size)] for size in lacking)),
+                " ",
+                "has" if len(lacking) == 1 else "have",
+            ]
+            said.append(
+                Paragraph(
+                    [
+                        *line,
+                        " a number in one of them only, and ",
+                        "is" if len(lacking) == 1 else "are",
+                        " taken for the same size in both.",
+                    ]
+                )
+            )
+        return said
+
+    def _lacking(self) -> list[Symbol]:
+        left, right = self.found.totals
+        both = left.expr.free_symbols & right.expr.free_symbols
+        loose = {size for size in both if (size in self.found.sizes[0]) != (size in self.found.sizes[1])}
+        return sorted(loose, key=RANK.__getitem__)
+
+    def _conditions(self) -> list[Block]:
+        """What has to hold for each formula."""
+        line: list[Piece] = []
+        for side in self.sides:
+            if notes := [side.line(note) for note in conditions(side.model, side.formula)]:
+                start, holds = ("; that of ", " where ") if line else ("The formula of ", " holds where ")
+                line += [start, *side.called, holds, *listed(*notes)]
+        return [Paragraph([*line, "."])] if line else []
+
+    def _parts(self) -> list[Block]:
+        """Role by role: formulas, and where there are numbers these, with how much more the first has."""
+        found = self.found
+        if len(found.rows) < 3:  # one row and the total
+            return []
+        heads = [side.head for side in self.sides]
+        trees = [
+            [factored(side.gathered(each.expr)) for side, each in zip(self.sides, sides, strict=True)]
+            for _, *sides in found.rows[:-1]
+        ]
+        formulas: list[list[Line]] = []
+        for shown in trees:
+            formulas.append([[Math(each)] for each in shown])
+        formulas.append([[], []])  # the total's stand above
+        roles: list[Line] = [[role] for role, *_ in found.rows]
+        amounts = self._amounts()
+        short = max(len(text(each)) for shown in trees for each in shown) <= SHORT
+        heading = Heading(1, ["Part by part"])
+        if short and amounts:
+            rows = [[role, *cells, *each] for role, cells, each in zip(roles, formulas, amounts, strict=True)]
+            return [heading, Table([["Part"], *heads, *heads, ["Difference"]], rows, "lllrrr", total=True)]
+        rows = [[role, *cells] for role, cells in zip(roles[:-1], formulas[:-1], strict=True)]
+        said: list[Block] = [heading, Table([["Part"], *heads], rows, "lll" if short else "lww")]
+        if amounts:
+            rows = [[role, *each] for role, each in zip(roles, amounts, strict=True)]
+            said.append(Table([["Part"], *heads, ["Difference"]], rows, "lrrr", total=True))
+        return said
+
+    def _amounts(self) -> list[list[Line]]:
+        """The numbers of both and their difference, row by row; nothing where one has no number."""
+        found: list[list[Line]] = []
+        for _, left, right in self.found.rows:
+            if left.value is None or right.value is None:
+                return []
+            less = Math.of(Integer(left.value - right.value))
+            found.append([[f"{left.value:,}"], [f"{right.value:,}"], [less]])
+        return found
+
+    def _labels(self) -> tuple[Label, Label]:
+        return self.sides[0].label, self.sides[1].label
+
+    def _difference(self) -> list[Block]:
+        found = self.found
+        left, right = self._labels()
+        said: list[Block] = [Heading(1, ["The difference"])]
+        written = expand(self.sides[0].written - self.sides[1].written)
+        steps = [balanced(written)]
+        if len(Add.make_args(written)) <= TERMS or steps[0] == tree(written):
+            steps = [*dict.fromkeys((*steps, tree(written)))]
+        chain = Chain((Sum((left, Minus(right))),), tuple(steps))
+        chain.prove({**self.sides[0].relations, **self.sides[1].relations})
+        said.append(Equation(chain, key=True, id=f"{self.id}.difference"))
+        line: list[Piece] = []
+        if found.difference_value is not None and not found.difference.is_number:
+            line += ["With these sizes it is ", Math.of(Integer(found.difference_value)), "."]
+        if found.difference == 0:
+            return [*said, Paragraph(["Both come to the same for all sizes."])]
+        leading = Leading.of(found.difference)
+        left_out = abs(leading.left_out(self.numbers)) if found.difference_value else None
+        if leading.rest != 0 and (left_out is None or left_out <= MOST_LEFT_OUT):
+            line += [*maybe(line, " "), "What grows fastest in it when all sizes grow alike is ", Math.of(leading.expr)]
+            line += [f", which leaves out {percent(left_out)} of it with these sizes."] if left_out else ["."]
+        return [*said, *([Paragraph(line)] if line else [])]
+
+    def _ratio(self) -> list[Block]:
+        """The ratio, as a fraction in brackets where that fits a page; else its leading terms alone."""
+        found = self.found
+        said: list[Block] = [Heading(1, ["The ratio"])]
+        if found.ratio is None or found.ratio_leading is None:
+            return [*said, Paragraph([f"There is none: {found.no_ratio}."])]
+        whole = value(found.ratio)
+        exact = _rational(put_in(whole, dict(self.numbers)))
+        shown = _bracketed(found.ratio)
+        line: list[Piece] = []
+        if shown is not None or exact is not None:
+            chain = Chain((Quotient(*self._labels()),), (shown or tree(Rational(exact)),))
+            why: list[Line] = [] if shown else [["with these sizes"]]
+            said.append(Equation(chain, id=f"{self.id}.ratio", reasons=why))
+        else:
+            line += ["It is ", Ref(f"{self.id}.1"), " over ", Ref(f"{self.id}.2"), "."]
+        if found.no_ratio:
+            line += [*maybe(line, " "), f"The numbers have none: {found.no_ratio}."]
+        elif exact is not None and not whole.is_number:
+            line += ["With these sizes it is ", *_exactly(exact), "."] if shown else [f"That is about {_near(exact)}."]
+        leading = _bracketed(found.ratio_leading)
+        near = _rational(put_in(value(found.ratio_leading), dict(self.numbers)))
+        off = abs(near / exact - 1) if near is not None and exact else 0
+        if leading is not None and found.ratio_leading != found.ratio and off <= MOST_LEFT_OUT:
+            line += [*maybe(line, " "), "What grows fastest above over what grows fastest below is ", Math(leading)]
+            if near is not None and not value(leading).is_number:
+                line += [", which is ", *_exactly(near), " with these sizes"]
+            line.append(".")
+        return [*said, *([Paragraph(line)] if line else [])]
+
+    def _crossover(self) -> list[Block]:
+        """Where both come to the same, and which has more on which side of it."""
+        found = self.found
+        first, second = self.sides
+        said: list[Block] = [Heading(1, ["Which has more"])]
+        if (sign := always(found.difference)) is not None:
+            return [*said, Paragraph([*(first if sign > 0 else second).called, " has more for all sizes."])]
+        known = expand(put_in(found.difference, dict(self.numbers)))
+        if known.free_symbols and (sign := always(known)):
+            free = sorted(known.free_symbols, key=RANK.__getitem__)
+            more = (first if sign > 0 else second).called
+            said.append(Paragraph(["With these sizes ", *more, " has more, whatever ", *_or(free), " is."]))
+        turning = {size: spans for size, spans in found.crossings.items() if len(spans) > 1}
+        said += self._solved(turning)
+        if turning:
+            said += self._turns(turning)
+        for side, sign in ((first, 1), (second, -1)):
+            same = [size for size, spans in found.crossings.items() if [each.sign for each in spans] == [sign]]
+            if same:
+                said.append(
+                    Paragraph(
+                        [
+                            "Whatever ",
+                            *_or(same),
+                            " alone is, as far as the conditions allow, ",
+                            *side.called,
+                            " has more.",
+                        ]
+                    )
+                )
+        return said if len(said) > 1 else []
+
+    def _solved(self, turning: Collection[Symbol]) -> list[Block]:
+        """Formulas for where both come to the same, that fit a page: beside numbers, the shortest for these sizes."""
+        free = self.found.difference.free_symbols
+        whole = free <= self.numbers.keys()
+        solved = [each for size in free if not whole or size in turning if (each := solve(*self._labels(), size))]
+        chosen = sorted(filter(_fits, solved), key=_telling)[: FEW if whole else MOST]
+        if not chosen:
+            return []
+        said: list[Block] = [Paragraph(["Both come to the same where", " one of these holds:" * (len(chosen) > 1)])]
+        where: list[list[Piece]] = []
+        for each in sorted(chosen, key=lambda each: RANK[each.size]):
+            id = f"{self.id}.crossover.{each.size}"
+            said.append(Equation(Chain((tree(each.size),), (each.shown,)), id=id))
+            where.append([Math.of(each.size), " is above " if each.above > 0 else " is below ", Ref(id)])
+        side = "the other side" + " of each" * (len(chosen) > 1)
+        first, second = (each.called for each in self.sides)
+        said.append(Paragraph([*first, " has more where ", *_or(where), "; on ", side, ", ", *second, " has."]))
+        return said
+
+    def _turns(self, turning: Mapping[Symbol, Sequence[Span]]) -> list[Block]:
+        """A table of the whole numbers at which another has more."""
+        same = any(each.sign == 0 for spans in turning.values() for each in spans)
+        head: list[Line] = [
+            ["Size"],
+            ["Here"],
+            *([*side.head, " has more"] for side in self.sides),
+            *_cells(same, ["Both the same"]),
+        ]
+        rows: list[Sequence[Line]] = []
+        for size, spans in turning.items():
+            here = self.numbers.get(size)
+            cells: list[Line] = [[Math.of(size)], [] if here is None else [f"{here:,}"]]
+            cells += [[_ranges(spans, sign)] for sign in (1, -1)]
+            rows.append([*cells, *_cells(same, [_ranges(spans, 0)])])
+        line = "For one size alone, among those that the conditions allow, while all others stay as they are:"
+        return [Paragraph([line]), Table(head, rows, "crll" + "l" * same)]
+
+
+def _bracketed(shown: Tree) -> Tree | None:
+    """A quotient with its common factors before brackets; None where it is wider than a page."""
+    sides = (shown.numerator, shown.denominator) if isinstance(shown, Quotient) else (shown,)
+    brackets = [factored(value(side)) for side in sides]
+    if any(len(text(each)) > LONG for each in brackets):
+        return None
+    return Quotient(*brackets) if len(brackets) == 2 else brackets[0]
+
+
+def _fits(solution: Solution) -> bool:
+    shown = solution.shown
+    parts = (shown.numerator, shown.denominator) if isinstance(shown, Quotient) else (shown,)
+    return all(len(text(each)) <= LONG for each in parts)
+
+
+def _telling(solution: Solution) -> tuple[bool, int, tuple[int, str]]:
+    """Rows of tables come last, and long formulas."""
+    return letter(solution.size).unit == "rows", len(text(solution.shown)), RANK[solution.size]
+
+
+def _rational(expr: Expr) -> Fraction | None:
+    return Fraction(int(expr.p), int(expr.q)) if expr.is_Rational else None
+
+
+def _exactly(ratio: Fraction) -> list[Piece]:
+    """A ratio as a fraction, and to four digits where it is not whole."""
+    if ratio.denominator == 1:
+        return [f"{ratio.numerator:,}"]
+    if Fraction(_near(ratio).replace(",", "")) == ratio:
+        return [_near(ratio)]
+    return [f"{ratio.numerator:,}/{ratio.denominator:,} ≈ {_near(ratio)}"]
+
+
+def _near(ratio: Fraction) -> str:
+    return f"{Context(prec=4).divide(Decimal(ratio.numerator), Decimal(ratio.denominator)):,f}"
+
+
+def _ranges(spans: Sequence[Span], sign: int) -> str:
+    """Numbers in words: ``from 946 on``, ``1 to 75``."""
+    words = []
+    for each in spans:
+        if each.sign != sign:
+            continue
+        if each.last is None:
+            words.append(f"from {each.first:,} on")
+        elif each.last == each.first:
+            words.append(f"{each.first:,}")
+        else:
+            words.append(f"{each.first:,} to {each.last:,}")
+    return ", ".join(words) or "never"
+
+
+def _beside(names: Sequence[Symbol]) -> Line:
+    """Letters one after the other."""
+    line: list[Piece] = []
+    for name in names:
+        line += [*maybe(line, ", "), Math.of(name)]
+    return line
+
+
+def _or(notes: Sequence[Symbol | Line]) -> list[Piece]:
+    line: list[Piece] = []
+    for place, note in enumerate(notes):
+        between = " or " if place == len(notes) - 1 else ", "
+        line += [*maybe(place, between), *([Math.of(note)] if isinstance(note, Symbol) else note)]
+    return line
+
+
+def _cells(said: object, *lines: Line) -> Sequence[Line]:
+    """Cells that stand there only where there is something to say."""
+    return lines if said else ()
+
+
+def _and(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -1,0 +1,116 @@
+"""The sides of a comparison: how each is called, and its formula in the letters that are its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sympy import Expr, Symbol
+
+from ..algebra.compare import Comparison
+from ..formulas.factored import factored
+from ..formulas.formula import Formula
+from ..language.notation.tree import Label, Tree, sizes_of, tree, value
+from ..language.symbols import RANK, numbered
+from ..models.model import Model
+from .blocks import Code, Line, Math, Paragraph, Piece, formulas_in
+from .derivation import conditions
+from .subject import name_of
+
+_NAMED = 20  # characters of a name at the head of a column; a longer one goes by its number
+_SAID = 40  # and in a sentence
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two, with a letter that is another size in the other numbered in all that is said of it."""
+
+    number: int
+    model: Model
+    formula: Formula
+    own: Mapping[Symbol, Symbol]
+
+    @property
+    def name(self) -> str:
+        return name_of(self.model.target)
+
+    @property
+    def head(self) -> Line:
+        """The head of a column."""
+        return [Code(self.name)] if len(self.name) <= _NAMED else [f"({self.number})"]
+
+    @property
+    def called(self) -> list[Piece]:
+        """Its name in a sentence."""
+        named: list[Piece] = [Code(self.name), " "] if len(self.name) <= _SAID else []
+        return [*named, f"({self.number})"]
+
+    @property
+    def titled(self) -> str:
+        """Its name in a title."""
+        return self.name if len(self.name) <= _SAID else f"{self.name[: _SAID - 1]}…"
+
+    @property
+    def label(self) -> Label:
+        return Label(self.formula.measure.letter, str(self.number), self.renamed(self.formula.expanded))
+
+    def renamed(self, expr: Expr) -> Expr:
+        """An expression with its letters as they are called here."""
+        return expr.xreplace(self.own)
+
+    def line(self, line: Line) -> Line:
+        """A line with its letters as they are called here."""
+        return [Math.of(self.renamed(value(each.shown))) if isinstance(each, Math) else each for each in line]
+
+    @property
+    def mentioned(self) -> set[Symbol]:
+        """The sizes that stand in its formula, or in what has to hold."""
+        used = {*self.formula.symbols, *self.formula.written.free_symbols}
+        notes = [Paragraph(line) for line in conditions(self.model, self.formula)]
+        return used.union(*map(sizes_of, formulas_in(notes)))
+
+    @property
+    def written(self) -> Expr:
+        """Its formula, in which a total stands for its sum."""
+        return self.renamed(self.formula.written)
+
+    @property
+    def relations(self) -> dict[Symbol, Expr]:
+        """The relations of its formula."""
+        return {self.own.get(size, size): self.renamed(each) for size, each in self.formula.relations.items()}
+
+    def gathered(self, expr: Expr) -> Expr:
+        """An expression as it is written here, from one in which all kinds of layers are apart."""
+        theirs = expr.xreplace({name: size for size, name in self.own.items()})
+        return self.renamed(self.formula.gathered(theirs))
+
+    @property
+    def steps(self) -> Sequence[Tree]:
+        """Its formula in brackets, and as a polynomial."""
+        return [*dict.fromkeys((factored(self.written), tree(self.written)))]
+
+
+def sides_of(found: Comparison) -> tuple[Side, Side]:
+    """Both, with a letter numbered too that only a condition has, where the other has it with another number."""
+    first, second = (
+        Side(number, model, formula, own)
+        for number, model, formula, own in zip(
+            (1, 2), (found.left, found.right), found.formulas, found.own, strict=True
+        )
+    )
+    own: list[dict[Symbol, Symbol]] = [dict(first.own), dict(second.own)]
+    for size in sorted((first.mentioned & second.mentioned) - first.own.keys(), key=RANK.__getitem__):
+        if _same(size, first, second):
+            continue
+        for side, names in zip((first, second), own, strict=True):
+            if size not in side.formula.expanded.free_symbols:
+                names[size] = numbered(size, side.number)
+    return replace(first, own=own[0]), replace(second, own=own[1])
+
+
+def _same(size: Symbol, first: Side, second: Side) -> bool:
+    """Whether a letter is one size in both, as far as anything is said of it."""
+    relations = [each.formula.relations.get(size) for each in (first, second)]
+    numbers = [each.model.known.get(size) for each in (first, second)]
+    loose = None in numbers and all(size in each.formula.expanded.free_symbols for each in (first, second))
+    return relations[0] == relations[1] and (loose or numbers[0] == numbers[1])
