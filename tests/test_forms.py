@@ -46,7 +46,7 @@ def test_the_short_form_has_the_result_the_parts_and_what_torch_said() -> None:
         ["1,536"],
     ]
     said = [block for block in short.blocks if isinstance(block, Paragraph)][-1]
-    assert said.line[0] == "Certified against "
+    assert str(said.line[0]).startswith("Certified")
 
 
 def test_a_document_carries_its_formulas_and_its_papers() -> None:
