@@ -192,7 +192,7 @@ def compare(a: Model | str, b: Model | str, quantity: str = "params", **conventi
         raise OptionError(f"{quantity} is a ratio, which does not add up over parts; compare its two sides")
     # Which role a part has, its code does not say: beside a traced model there are only totals.
     told = not any(model.provenance.reading for model in models)
-    parts = [{**(_by_role(formula) if told else {}), "total": formula.expanded} for formula in formulas]
+    parts = [{**(by_role(formula) if told else {}), "total": formula.expanded} for formula in formulas]
     used = [{size for expr in exprs.values() for size in expr.free_symbols} for exprs in parts]
     left, right = (model.known for model in models)
     both = [size for size in left if size in used[0] & used[1] & right.keys()]
@@ -227,7 +227,8 @@ def _named(numbers: Numbers, used: set[Symbol], own: Mapping[Symbol, Symbol]) ->
     return {own.get(size, size): number for size, number in numbers.items() if size in used}
 
 
-def _by_role(formula: Formula) -> dict[str, Expr]:
+def by_role(formula: Formula) -> dict[str, Expr]:
+    """What each role of a model's parts comes to; their sum is the formula."""
     found: dict[str, Expr] = {}
 
     def walk(line: Line, count: Expr, role: str) -> None:
