@@ -18,6 +18,13 @@ const exact = (() => {
   const floor = ([a, b]) => [a / b - (a % b < 0n ? 1n : 0n), 1n];
   const minus = ([a, b]) => [-a, b];
 
+  // A sheet as it is written: in a tree, a whole number is that of another one, before it.
+  function open(told) {
+    const trees = [];
+    for (const each of told.trees) trees.push(Array.isArray(each) ? each.map((part) => (typeof part === "number" ? trees[part] : part)) : each);
+    return { ...told, trees };
+  }
+
   // The value of a tree at some numbers; null where a size has none. Throws NOTHING.
   function value(tree, numbers) {
     if (typeof tree === "string") {
@@ -133,6 +140,18 @@ const exact = (() => {
     return model.forms[model.settings[place]];
   }
 
+  // What a side comes to, with what is wrong with what is typed: [size, sentence].
+  function reckon(sheet, side) {
+    const found = form(sheet.models[side.model], side.at), given = new Map(), wrong = [];
+    for (const name of found.asks ?? []) {
+      const { number, wrong: fault } = read(side.typed.get(name) ?? "", BigInt(sheet.most));
+      if (number !== null) given.set(name, number);
+      if (fault) wrong.push([name, fault]);
+    }
+    const answered = answer(found, sheet, given);
+    return { form: found, given, wrong, ...answered, number: wrong.length ? undefined : answered.number };
+  }
+
   // Where a side begins: the model's own switches and numbers, as text.
   function begin(sheet, which) {
     const { at, numbers, name } = sheet.models[which].start;
@@ -224,5 +243,5 @@ const exact = (() => {
     return found.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   }
 
-  return { value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, bytes, form, begin, write, restore, ladder };
+  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, bytes, form, reckon, begin, write, restore, ladder };
 })();

@@ -1,7 +1,7 @@
 "use strict";
 // The fields, switches and charts of a live page. What it reckons is in the script before this one.
 (() => {
-  const sheet = JSON.parse(document.getElementById("sheet").textContent);
+  const sheet = exact.open(JSON.parse(document.getElementById("sheet").textContent));
   const root = document.getElementById("live"), most = BigInt(sheet.most);
   const MATH = "http://www.w3.org/1998/Math/MathML", DRAWING = "http://www.w3.org/2000/svg";
   const made = (space, tag, attributes, inside) => {
@@ -18,10 +18,14 @@
   const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
   // Mathematics. A size is its letter, or its number where numbers are put in.
-  const sign = (spelt, form) => made(MATH, "mo", form ? { form } : {}, [spelt]);
+  const sign = (spelt, form) => made(MATH, "mo", { ...(form ? { form } : {}), ...(/[()]/.test(spelt) ? { stretchy: "false" } : {}) }, [spelt]);
   const sub = (base, below) => (below ? m("msub", m("mi", base), m("mtext", below)) : m("mi", base));
   const binds = (tree) => (typeof tree === "string" ? 4 : { "+": 0, "-": 0, "*": 2, "^": 3 }[tree[0]] ?? 4);
-  const bracketed = (inside) => m("mrow", sign("(", "prefix"), ...inside, sign(")", "postfix"));
+  function bracketed(inside) {
+    const row = m("mrow", sign("(", "prefix"), ...inside, sign(")", "postfix"));
+    if (row.querySelector("mfrac")) for (const each of [row.firstChild, row.lastChild]) each.removeAttribute("stretchy");
+    return row;
+  }
   function within(tree, least, numbers) {
     return binds(tree) < least ? bracketed(shown(tree, numbers)) : m("mrow", ...shown(tree, numbers));
   }
@@ -78,18 +82,6 @@
   const modelOf = (side) => sheet.models[side.model];
   const formOf = (side) => exact.form(modelOf(side), side.at);
 
-  // What a side comes to, with what is wrong with its fields.
-  function reckoned(side) {
-    const form = formOf(side), given = new Map(), wrong = [];
-    for (const name of form.asks ?? []) {
-      const { number, wrong: fault } = exact.read(side.typed.get(name) ?? "", most);
-      if (number !== null) given.set(name, number);
-      if (fault) wrong.push([name, fault]);
-    }
-    const found = exact.answer(form, sheet, given);
-    return { form, given, wrong, ...found, number: wrong.length ? undefined : found.number };
-  }
-
   // A field is made once for each form and kept, so that typing and dragging are never interrupted.
   const panels = [];
   function panel(number) {
@@ -108,6 +100,7 @@
     choice.addEventListener("change", () => {
       const preset = model.presets.find((each) => each.name === choice.value);
       if (!preset) return;
+      side.preset = preset.name;
       Object.assign(side.at, preset.at);
       for (const [name, n] of Object.entries(preset.numbers)) side.typed.set(name, exact.group(BigInt(n)));
       rebuild(id("preset"));
@@ -160,7 +153,8 @@
   function show(place, found) {
     const side = state.sides[place], { node, choice, fields, given, number, faults, conditions, model } = panels[place];
     const { form } = found;
-    const preset = model.presets.find((each) => Object.entries(each.at).every(([name, value]) => side.at[name] === value) && (form.asks ?? []).every((name) => !(name in each.numbers) || String(found.given.get(name)) === String(each.numbers[name])));
+    const fits = (each) => Object.entries(each.at).every(([name, value]) => side.at[name] === value) && (form.asks ?? []).every((name) => !(name in each.numbers) || String(found.given.get(name)) === String(each.numbers[name]));
+    const preset = [...model.presets.filter((each) => each.name === side.preset), ...model.presets].find(fits);
     choice.value = preset ? preset.name : "";
     for (const [name, each] of fields) {
       const fault = found.wrong.find(([size]) => size === name);
@@ -196,7 +190,7 @@
 
   // The chart: a row for each part, a bar for each side, the numbers beside.
   const VIEWS = { parts: "by part", purposes: "by what it is for", rows: "row by row" };
-  const itemsOf = (form, by) => (form[by] ?? []).map(([name, ...trees]) => [name, trees.map((tree) => sheet.trees[tree])]);
+  const itemsOf = (form, by) => (form[by] ?? []).map((row) => sheet.rows[row]).map(([name, ...trees]) => [name, trees.map((tree) => sheet.trees[tree])]);
   function bar(share, second) {
     const wide = share === null ? 0n : exact.rounded([share[0] * 1000n, share[1]], 0);
     const drawn = made(DRAWING, "rect", { width: `${wide < 0n ? 0n : wide > 1000n ? 1000n : wide}`, height: "10", class: second ? "second" : "first" }, []);
@@ -232,7 +226,7 @@
     }), el("td", { class: "bars" }, ...told.map((each, number) => bar(each.get(name) && largest[0] > 0n ? exact.times(each.get(name), exact.over(largest[1], largest[0])) : null, number)))));
     const totals = adds ? [el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Total"), ...all.flatMap(({ number }) => [el("td", { class: "right" }, number ? exact.spelt(number) : "no number"), el("td", { class: "right" }, number ? "100.0%" : "")]), el("td", {})))] : [];
     const key = two ? " The upper bar, filled, is the first; the lower one, hatched, is the second." : "";
-    place.replaceChildren(el("table", {}, el("caption", {}, `What ${sheet.title} come to, ${VIEWS[by]}.${key}`), el("thead", {}, el("tr", {}, el("th", { scope: "col" }, by === "rows" ? "Row" : by === "parts" ? "Part" : "What for"), ...heads, el("th", { scope: "col" }, el("span", { class: "unseen" }, "Bars")))), el("tbody", {}, ...rows), ...totals));
+    place.replaceChildren(el("table", {}, el("caption", {}, `${sheet.title[0].toUpperCase()}${sheet.title.slice(1)}, ${VIEWS[by]}.${key}`), el("thead", {}, el("tr", {}, el("th", { scope: "col" }, by === "rows" ? "Row" : by === "parts" ? "Part" : "What for"), ...heads, el("th", { scope: "col" }, el("span", { class: "unseen" }, "Bars")))), el("tbody", {}, ...rows), ...totals));
   }
 
   function difference(all) {
@@ -278,7 +272,7 @@
     }, 250);
   }
   function refresh(quietly) {
-    const all = state.sides.map(reckoned);
+    const all = state.sides.map((side) => exact.reckon(sheet, side));
     all.forEach((found, place) => show(place, found));
     difference(all);
     chart(all);

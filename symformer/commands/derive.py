@@ -91,7 +91,9 @@ def command(
 
     target = targets[0]
     if len(targets) > 1 and not live:
-        raise click.UsageError(f"a document is of one TARGET, and {len(targets)} are named; --live sets two side by side")
+        raise click.UsageError(
+            f"a document is of one TARGET, and {len(targets)} are named; --live sets two side by side"
+        )
     if fragment and macros:
         raise click.UsageError("--fragment writes a text and --macros writes definitions; keep one of the two")
     if fragment or macros:

@@ -1,4 +1,4 @@
-"""What a live page knows of its models: formulas, switches, sizes, conditions and presets, as data and never as code."""
+"""What a live page knows of its models: formulas, switches, sizes, conditions and presets, as data, never as code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from sympy import Expr, Symbol
 
-from ..algebra.compare import by_role
+from ..algebra.compare import ROLES, by_role
 from ..architectures import architecture, presets_of
 from ..architectures.base import Architecture
 from ..catalogue.lifted import Lifted
@@ -22,7 +22,7 @@ from ..formulas.factored import factored
 from ..formulas.formula import Formula
 from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import DocumentError, SymformerError
-from ..language.notation.data import data
+from ..language.notation.data import Data, data
 from ..language.notation.text import text
 from ..language.notation.tree import tree
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
@@ -44,7 +44,7 @@ At = Mapping[str, str]  # the value of each switch
 
 @dataclass(frozen=True)
 class Switch:
-    """An option of a model or a convention, with those of its values that give a formula; the first is the usual one."""
+    """An option of a model or a convention, with those of its values that give a formula."""
 
     name: str
     values: tuple[str, ...]
@@ -171,9 +171,13 @@ def alike(one: Formula, other: Formula) -> bool:
 
 @dataclass
 class Sheet:
-    """What is written into a page: one of each tree and condition, however many formulas have it."""
+    """What is written into a page: one of each tree, row and condition, however many formulas have it.
+
+    In a tree, a whole number is that of another tree, which stands before it.
+    """
 
     trees: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
     conditions: dict[str, int] = field(default_factory=dict)
     sizes: set[Symbol] = field(default_factory=set)
 
@@ -181,8 +185,12 @@ class Sheet:
         """The number of an expression in house order."""
         return self._kept(data(tree(expr)))
 
-    def _kept(self, spelt: object) -> int:
-        return self.trees.setdefault(_json(spelt), len(self.trees))
+    def _kept(self, spelt: Data) -> int:
+        inside = [each if isinstance(each, str) else self._kept(each) for each in spelt]
+        return self.trees.setdefault(_json(spelt if isinstance(spelt, str) else inside), len(self.trees))
+
+    def _row(self, name: str, *exprs: Expr) -> int:
+        return self.rows.setdefault(_json([name, *map(self.tree, exprs)]), len(self.rows))
 
     def condition(self, condition: Condition) -> int:
         """The number of a condition."""
@@ -209,19 +217,15 @@ class Sheet:
                 if given[target].free_symbols <= known
             ],
             "conditions": [self.condition(each) for each in formula.constraints if each.symbols <= known],
-            "rows": [
-                [row.path, self.tree(row.count), self.tree(row.each)]
-                for row in formula.rows
-                if row.each != 0
-            ],
-            "parts": self._shares(by_role(formula) if formula.additive and _told(formula) else {}),
+            "rows": [self._row(row.path, row.count, row.each) for row in formula.rows if row.each != 0],
+            "parts": self._shares(_parts(formula)),
             "purposes": self._shares(purposes(formula) if formula.additive else {}),
             **({"over": self.tree(formula.over.written)} if not formula.additive else {}),  # type: ignore[attr-defined]
         }
 
-    def _shares(self, parts: Mapping[str, Expr]) -> list[list[Any]]:
+    def _shares(self, parts: Mapping[str, Expr]) -> list[int]:
         found = {name: expr for name, expr in parts.items() if expr != 0}
-        return [[name, self.tree(expr)] for name, expr in found.items()] if len(found) > 1 else []
+        return [self._row(name, expr) for name, expr in found.items()] if len(found) > 1 else []
 
     def model(self, variants: Variants) -> dict[str, Any]:
         """A model under all of its switches."""
@@ -290,6 +294,7 @@ def sheet(models: Sequence[Model], quantity: str, given: Mapping[str, str], most
             for size in _ordered(made.sizes)
         },
         "models": told,
+        "rows": [json.loads(each) for each in made.rows],
         "trees": [json.loads(each) for each in made.trees],
         "conditions": [json.loads(each) for each in made.conditions],
     }
@@ -331,9 +336,12 @@ def _meaning(size: Expr) -> str:
     return letter(size).meaning if isinstance(size, Symbol) else text(size)
 
 
-def _told(formula: Formula) -> bool:
-    """Whether it is known which role each part has: of what was read off code it is not."""
-    return not isinstance(formula.root.part, Traced | Lifted)
+def _parts(formula: Formula) -> dict[str, Expr]:
+    """What each role comes to; nothing of a ratio, or of what was read off code, which does not say the role."""
+    if not formula.additive or isinstance(formula.root.part, Traced | Lifted):
+        return {}
+    found = by_role(formula)
+    return {role: found[role] for role in ROLES if role in found}
 
 
 def _concerns(condition: Condition, formula: Formula) -> bool:

@@ -1,4 +1,4 @@
-"""A live page: HTML in which the sizes can be changed. It loads nothing either, and reads without scripts as any page."""
+"""A live page: HTML in which the sizes can be changed; it loads nothing either, and can be read without scripts."""
 
 from __future__ import annotations
 
@@ -32,9 +32,12 @@ class Live(HTML):
     @cached_property
     def style(self) -> Markup:
         """That of every page, and of the fields."""
-        return markup(super().style + (templates() / "live.css").read_text("utf-8"))
+        return markup(str(super().style) + (templates() / "live.css").read_text("utf-8"))
 
     @property
     def scripts(self) -> Sequence[Markup]:
         """What copies, what reckons, and what shows it, one after the other."""
-        return (self.script, *(markup((templates() / name).read_text("utf-8")) for name in ("live-exact.js", "live.js")))
+        return (
+            self.script,
+            *(markup((templates() / name).read_text("utf-8")) for name in ("live-exact.js", "live.js")),
+        )

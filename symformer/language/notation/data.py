@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Union
+
 from .tree import Call, Cross, Fraction, Minus, Number, Power, Product, Size, Sum, Times, Tree
 
-Data = str | list["Data"]  # digits, the name of a size, or a list that begins with what is done to the others
+Data = Union[str, list["Data"]]  # digits, the name of a size, or a list that begins with what is done to the others
 
 
 def data(shown: Tree) -> Data:
