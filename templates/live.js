@@ -138,7 +138,7 @@
       fields.set(name, { field, slider, wrong, steps: [] });
     }
     const given = el("div", { class: "follows" });
-    const formula = el("div", { class: "formula" }), number_ = el("output", { class: "value", "aria-live": "polite" });
+    const formula = el("div", { class: "formula", role: "group", "aria-label": "Formula", tabindex: "0" }), number_ = el("output", { class: "value", "aria-live": "polite" });
     const faults = el("div", { class: "faults", role: "status" });
     const conditions = el("ul", { class: "conditions" });
     const node = el("section", { class: "panel", "aria-label": `${legend}${model.title}` }, head, controls, sizes, given, el("div", { class: "answer" }, formula, number_, faults), el("details", {}, el("summary", {}, "Conditions"), conditions));
@@ -192,9 +192,9 @@
   const VIEWS = { parts: "by part", purposes: "by what it is for", rows: "row by row" };
   const itemsOf = (form, by) => (form[by] ?? []).map((row) => sheet.rows[row]).map(([name, ...trees]) => [name, trees.map((tree) => sheet.trees[tree])]);
   function bar(share, second) {
-    const wide = share === null ? 0n : exact.rounded([share[0] * 1000n, share[1]], 0);
-    const drawn = made(DRAWING, "rect", { width: `${wide < 0n ? 0n : wide > 1000n ? 1000n : wide}`, height: "10", class: second ? "second" : "first" }, []);
-    return made(DRAWING, "svg", { class: "bar", viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" }, [drawn]);
+    const wide = exact.decimal(share === null || exact.less(share, [0n, 1n]) ? [0n, 1n] : [share[0] * 100n, share[1]], 2);
+    const drawn = made(DRAWING, "rect", { width: `${wide}%`, height: "100%", class: second ? "second" : "first" }, []);
+    return made(DRAWING, "svg", { class: "bar", "aria-hidden": "true" }, [drawn]);
   }
   function chart(all) {
     const place = document.getElementById("chart"), choice = document.getElementById("views");

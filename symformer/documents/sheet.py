@@ -37,7 +37,6 @@ from .subject import name_of
 
 FEW = 5  # values of a switch
 FORMS = 32  # formulas of one model that a page holds
-PRESETS = 60  # of one model that a page offers
 
 At = Mapping[str, str]  # the value of each switch
 
@@ -140,7 +139,7 @@ class Variants:
             if preset.component not in said:
                 said[preset.component] = self._setting(preset)
             at = said[preset.component]
-            if at is not None and len(found) < PRESETS:
+            if at is not None:
                 found[name] = preset, at
         return found
 

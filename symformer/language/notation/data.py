@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Union
-
 from .tree import Call, Cross, Fraction, Minus, Number, Power, Product, Size, Sum, Times, Tree
 
-Data = Union[str, list["Data"]]  # digits, the name of a size, or a list that begins with what is done to the others
+Data = str | list["Data"]  # digits, the name of a size, or a list that begins with what is done to the others
 
 
 def data(shown: Tree) -> Data:
@@ -21,7 +19,7 @@ def data(shown: Tree) -> Data:
         case Number(number):
             return str(number) if number >= 0 else ["-", str(-number)]
         case Size(symbol):
-            return symbol.name
+            return str(symbol.name)
         case Sum(terms):
             return ["+", *map(data, terms)]
         case Minus(operand):
