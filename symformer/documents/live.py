@@ -12,8 +12,9 @@ from ..quantities import quantity as find_quantity
 from .blocks import Block, Document, Heading, References, numbered
 from .derivation import document
 from .formats.live import Live
-from .sheet import FORMS, sheet
+from .sheet import Sheet, sheet
 from .subject import name_of
+from .variants import FORMS, Variants
 
 MOST = 150_000  # bytes of a page
 ROOM = tuple(FORMS >> times for times in range(FORMS.bit_length()))  # formulas of one model, from many to one
@@ -37,10 +38,13 @@ def page(
     choices = find_quantity(quantity).choices
     given = {name: value for name, value in conventions.items() if name in choices}
     forms = ("full", "short") if form == "full" and len(models) == 1 else ("short",)
+    each = [Variants(model, quantity, given) for model in models]
+    shares = Sheet().shares
     told: dict[int, Mapping[str, object]] = {}
     written: dict[str, Document] = {}
-    for most, length in sorted(product(ROOM, forms), key=lambda each: -each[0]):
-        told[most] = told.get(most) or sheet(models, quantity, given, most)
+    for most, length in sorted(product(ROOM, forms), key=lambda pair: -pair[0]):
+        if most not in told:
+            told[most] = sheet([replace(variants, most=most) for variants in each], Sheet(shares=shares))
         if length not in written:
             written[length] = _document(models, quantity, version, length, given)
         made = Live(told[most]).render(written[length], "")

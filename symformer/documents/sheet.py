@@ -4,168 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import product
-from math import prod
+from dataclasses import dataclass, field
 from typing import Any
 
 from sympy import Expr, Symbol
 
 from ..algebra.compare import ROLES, by_role
-from ..architectures import architecture, presets_of
-from ..architectures.base import Architecture
 from ..catalogue.lifted import Lifted
 from ..catalogue.traced import Traced
-from ..components.base import spell_option
 from ..formulas.factored import factored
 from ..formulas.formula import Formula
 from ..language.arithmetic import MAX_INTEGER
-from ..language.errors import DocumentError, SymformerError
+from ..language.errors import DocumentError
 from ..language.notation.data import Data, data
 from ..language.notation.text import text
 from ..language.notation.tree import tree
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
 from ..language.symbols import RANK, letter
-from ..models.model import Model
 from ..models.provenance import Place
 from ..papers import pieces
 from ..quantities import quantity as find_quantity
 from .derivation import with_numbers
 from .message import purposes
 from .subject import name_of
-
-FEW = 5  # values of a switch
-FORMS = 32  # formulas of one model that a page holds
-
-At = Mapping[str, str]  # the value of each switch
-
-
-@dataclass(frozen=True)
-class Switch:
-    """An option of a model or a convention, with those of its values that give a formula."""
-
-    name: str
-    values: tuple[str, ...]
-    option: bool
-
-
-@dataclass(frozen=True)
-class Variants:
-    """A model under its switches: every formula that they lead to."""
-
-    model: Model
-    quantity: str
-    given: Mapping[str, str]  # the conventions asked for
-    most: int = FORMS
-
-    @cached_property
-    def base(self) -> Formula:
-        """The formula that was asked for."""
-        return self.model.formula(self.quantity, **self.given)
-
-    @property
-    def start(self) -> dict[str, str]:
-        """The value of each switch that was asked for."""
-        return {switch.name: self._own(switch.name, switch.option) for switch in self.switches}
-
-    @cached_property
-    def changing(self) -> tuple[Switch, ...]:
-        """What has few values, of which some other one changes the formula."""
-        question, component = find_quantity(self.quantity), self.model.component
-        named = [(name, tuple(each.meanings), False) for name, each in question.conventions.items()]
-        if not isinstance(component, Traced | Lifted):
-            named += [(name, tuple(map(spell_option, each)), True) for name, each in component.choices().items()]
-        found = []
-        for name, values, option in named:
-            if not 2 <= len(values) <= FEW:
-                continue
-            formulas = {value: self._formula({name: value}, {name: option}) for value in values}
-            known = [value for value, formula in formulas.items() if isinstance(formula, Formula)]
-            if any(not alike(self.base, formula) for formula in formulas.values() if isinstance(formula, Formula)):
-                found.append(Switch(name, tuple(known), option))
-        return tuple(found)
-
-    @cached_property
-    def switches(self) -> tuple[Switch, ...]:
-        """Those that there is room for."""
-        kept: list[Switch] = []
-        for switch in self.changing:
-            if prod(len(each.values) for each in (*kept, switch)) <= self.most:
-                kept.append(switch)
-        return tuple(kept)
-
-    @property
-    def held(self) -> list[str]:
-        """What a page has no room to switch, as it was asked for."""
-        left = [each for each in self.changing if each not in self.switches]
-        return [f"{each.name}={self._own(each.name, each.option)}" for each in left]
-
-    def places(self) -> list[dict[str, str]]:
-        """Every setting of the switches; the last of them turns fastest."""
-        values = [switch.values for switch in self.switches]
-        names = [switch.name for switch in self.switches]
-        return [dict(zip(names, each, strict=True)) for each in product(*values)]
-
-    def formula(self, at: At, model: Model | None = None) -> Formula | str:
-        """The formula at a setting of the switches; the sentence by which it is refused."""
-        return self._formula(at, {switch.name: switch.option for switch in self.switches}, model)
-
-    def _formula(self, at: At, option: Mapping[str, bool], model: Model | None = None) -> Formula | str:
-        model = model or self.model
-        chosen = {name: value for name, value in at.items() if option[name]}
-        conventions = {**self.given, **{name: value for name, value in at.items() if not option[name]}}
-        component = model.component
-        try:
-            if chosen:
-                model = replace(model, component=replace(component, **component.options_from(chosen)))
-            return model.formula(self.quantity, **conventions)
-        except SymformerError as error:
-            return str(error)
-
-    def _own(self, name: str, option: bool) -> str:
-        return spell_option(getattr(self.model.component, name)) if option else self.base.conventions[name]
-
-    def presets(self) -> dict[str, tuple[Model, At]]:
-        """The presets that these formulas give the number of, each with the switches that it needs."""
-        found: dict[str, tuple[Model, At]] = {}
-        if not isinstance(self.model.component, Architecture):
-            return found
-        said: dict[object, At | None] = {}
-        for name in presets_of(self.model.id):
-            preset = architecture(name)
-            if preset.relations != self.model.relations:
-                continue
-            if preset.component not in said:
-                said[preset.component] = self._setting(preset)
-            at = said[preset.component]
-            if at is not None:
-                found[name] = preset, at
-        return found
-
-    def _setting(self, preset: Model) -> At | None:
-        """The switches of the model that turn it into a preset, under every convention; None where none do."""
-        options = [switch for switch in self.switches if switch.option]
-        at = {each.name: spell_option(getattr(preset.component, each.name)) for each in options}
-        if any(at[switch.name] not in switch.values for switch in options):
-            return None
-        component = self.model.component
-        if replace(component, **component.options_from(at)) == preset.component:
-            return at
-        for place in self.places():
-            if {name: place[name] for name in at} != at:
-                continue
-            ours, theirs = self.formula(place), self.formula({**place, **at}, preset)
-            same = ours == theirs if isinstance(ours, str) else isinstance(theirs, Formula) and alike(ours, theirs)
-            if not same:
-                return None
-        return at
-
-
-def alike(one: Formula, other: Formula) -> bool:
-    """Whether two formulas come to the same everywhere: the same terms, relations and conditions."""
-    held = [(each.relations, each.constraints) for each in (one, other)]
-    return held[0] == held[1] and (one.digest == other.digest or one == other)
+from .variants import Variants, key_of
 
 
 @dataclass
@@ -179,6 +41,7 @@ class Sheet:
     rows: dict[str, int] = field(default_factory=dict)
     conditions: dict[str, int] = field(default_factory=dict)
     sizes: set[Symbol] = field(default_factory=set)
+    shares: dict[object, tuple[Data, dict[str, Expr], dict[str, Expr]]] = field(default_factory=dict)  # by formula
 
     def tree(self, expr: Expr) -> int:
         """The number of an expression in house order."""
@@ -205,8 +68,12 @@ class Sheet:
         asked |= {size for target in asked & given.keys() for size in given[target].free_symbols}
         known = asked | {target for target, value in given.items() if value.free_symbols <= asked}
         self.sizes |= known
+        if (key := key_of(formula)) not in self.shares:
+            shown = factored(formula.written) if formula.additive else tree(formula.written)
+            self.shares[key] = data(shown), _parts(formula), purposes(formula) if formula.additive else {}
+        shortest, parts, uses = self.shares[key]
         return {
-            "factored": self._kept(data(factored(formula.written) if formula.additive else tree(formula.written))),
+            "factored": self._kept(shortest),
             "written": self.tree(formula.written),
             "asks": [size.name for size in _ordered(asked - given.keys())],
             "needs": [size.name for size in formula.symbols],
@@ -217,8 +84,8 @@ class Sheet:
             ],
             "conditions": [self.condition(each) for each in formula.constraints if each.symbols <= known],
             "rows": [self._row(row.path, row.count, row.each) for row in formula.rows if row.each != 0],
-            "parts": self._shares(_parts(formula)),
-            "purposes": self._shares(purposes(formula) if formula.additive else {}),
+            "parts": self._shares(parts),
+            "purposes": self._shares(uses),
             **({"over": self.tree(formula.over.written)} if not formula.additive else {}),  # type: ignore[attr-defined]
         }
 
@@ -237,7 +104,7 @@ class Sheet:
             if isinstance(formula, str):
                 spelt = _json({"refused": formula})
             else:
-                key = (formula.digest, formula.constraints, tuple(formula.relations.items()))
+                key = key_of(formula)
                 spelt = made.get(key) or made.setdefault(key, _json(self.form(formula)))
             settings.append(forms.setdefault(spelt, len(forms)))
         places = model.provenance.of(variants.quantity).places
@@ -272,11 +139,11 @@ class Sheet:
         }
 
 
-def sheet(models: Sequence[Model], quantity: str, given: Mapping[str, str], most: int = FORMS) -> dict[str, Any]:
-    """What a page knows of some models, ready for JSON. Raises DocumentError, RuleError and OptionError."""
-    made = Sheet()
+def sheet(each: Sequence[Variants], made: Sheet) -> dict[str, Any]:
+    """What a page knows of some models, ready for JSON. Raises DocumentError."""
+    (quantity,) = {variants.quantity for variants in each}
     measure = find_quantity(quantity).measure
-    told = [made.model(Variants(model, quantity, given, most)) for model in models]
+    told = [made.model(variants) for variants in each]
     return {
         "quantity": quantity,
         "title": measure.title,
