@@ -403,6 +403,14 @@ def test_presets_are_those_that_a_formula_gives_the_number_of() -> None:
         assert formula.value({size: preset.known[size] for size in formula.symbols}) == preset.params.value(), name
 
 
+def test_a_preset_of_another_form_is_not_offered_under_its_name() -> None:
+    model, _ = resolve("llama-2-7b", {"tied": "true"}, (), ["train-memory"])
+    told = Variants(model, "train-memory", {})
+    assert "tied" not in {switch.name for switch in told.switches}
+    assert "llama-2-7b" not in told.presets(), "its head is stored apart, and that of the page is tied"
+    assert "llama-3.2-1b" in told.presets()
+
+
 def test_two_models_share_a_page() -> None:
     models = [resolve(name)[0] for name in ("gpt2", "llama-2-7b")]
     source = page(models, ["params"], "1").decode()

@@ -98,7 +98,7 @@ class Variants:
 
     def _formula(self, at: At, option: Mapping[str, bool], model: Model | None = None) -> Formula | str:
         model = model or self.model
-        asked = (model.target, tuple(sorted(at.items())))
+        asked = (model.component, tuple(model.relations.items()), tuple(sorted(at.items())))
         if asked not in self.known:
             self.known[asked] = self._asked(at, option, model)
         return self.known[asked]
