@@ -251,6 +251,7 @@ def _named(numbers: Numbers, used: set[Symbol], own: Mapping[Symbol, Symbol]) ->
 
 
 def by_role(formula: Formula) -> dict[str, Expr]:
+    """What each role of a model's parts comes to; their sum is the formula."""
     found: dict[str, Expr] = {}
 
     def walk(line: Line, count: Expr, role: str) -> None:

@@ -12,7 +12,7 @@ ARCHIVE = "zip"
 
 
 @click.command("derive", cls=Command)
-@arguments.target
+@click.argument("targets", metavar="TARGET", nargs=-1, required=True, shell_complete=completing.target)
 @click.option(
     "--output",
     "-o",
@@ -51,8 +51,9 @@ ARCHIVE = "zip"
 )
 @click.option("--fragment", is_flag=True, help="A .tex for \\input into a paper; it needs amsmath and booktabs.")
 @click.option("--macros", is_flag=True, help="A .tex of macros: every formula and number, such as \\GptTwoParams.")
+@click.option("--live", is_flag=True, help="A .html in which sizes and options can be changed; two TARGETs compare.")
 def command(
-    target: str,
+    targets: tuple[str, ...],
     output: str,
     quantities: tuple[str, ...],
     sets: tuple[str, ...],
@@ -64,6 +65,7 @@ def command(
     template: str | None,
     fragment: bool,
     macros: bool,
+    live: bool,
 ) -> None:
     """Write the derivation as a document.
 
@@ -76,6 +78,11 @@ def command(
     from ..documents.macros import formulas_of
     from ..language.errors import DocumentError
 
+    target = targets[0]
+    if len(targets) > 1 and not live:
+        raise click.UsageError(
+            f"a document is of one TARGET, and {len(targets)} are named; --live sets two side by side"
+        )
     if fragment and macros:
         raise click.UsageError("--fragment writes a text and --macros writes definitions; keep one of the two")
     if fragment or macros:
@@ -95,12 +102,23 @@ def command(
         )
     if macros and length == "short":
         raise DocumentError("--macros writes every formula, and --form short is of a derivation; leave one out")
+    if live and (fragment or macros or template):
+        other = "--fragment" if fragment else "--macros" if macros else "--template"
+        raise DocumentError(f"--live writes a page of its own, and {other} writes something else; keep one of the two")
+    if live and extension != "html":
+        raise DocumentError(f"--live is one of HTML, and {output} is .{extension}; leave it out, or write .html")
     own = ""
     if template:
         from ..documents.formats.own import fill, read
 
         own = read(template)
     model, conventions = resolve(target, pairs(options), sets, asked)
+    if live:
+        from ..documents.live import page
+
+        models = [model, *(resolve(other, pairs(options), sets, asked)[0] for other in targets[1:])]
+        writing.put(output, page(models, asked, version(), length, **conventions))
+        return
     if macros:
         from ..documents.macros import Asked, spelt
 

@@ -340,7 +340,7 @@ def conditions(model: Model, formula: Formula) -> list[Line]:
     for target, value in formula.relations.items():
         notes.append([Math(tree(target)), " = ", Math.of(value)])
     for constraint in formula.constraints:
-        if not _concerns(constraint, formula):
+        if not concerns(constraint, formula):
             continue
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
@@ -361,7 +361,7 @@ def conditions(model: Model, formula: Formula) -> list[Line]:
     return notes
 
 
-def _concerns(constraint: Condition, formula: Formula) -> bool:
+def concerns(constraint: Condition, formula: Formula) -> bool:
     """Whether a condition is about sizes that the formula has: a window bounds no number of parameters."""
     own = {*formula.symbols, *formula.relations}
     of_run = {size for size in constraint.symbols if letter(size).run and not letter(size).ranks}

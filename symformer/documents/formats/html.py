@@ -63,25 +63,25 @@ class HTML(Language):
         return _anchored(document)
 
     def line(self, line: Line) -> Markup:
-        return _made("").join(self.piece(piece) for piece in line)
+        return markup("").join(self.piece(piece) for piece in line)
 
     def piece(self, piece: Piece) -> str:
         return _breaking(piece.shown) if isinstance(piece, Math) else super().piece(piece)
 
     def prose(self, text: str) -> Markup:
-        return _made(escape(printable(text)))
+        return markup(escape(printable(text)))
 
     def code(self, text: str) -> Markup:
-        return _made(f"<code>{escape(printable(text))}</code>")
+        return markup(f"<code>{escape(printable(text))}</code>")
 
     def strong(self, spelt: str) -> Markup:
-        return _made(f"<strong>{spelt}</strong>")
+        return markup(f"<strong>{spelt}</strong>")
 
     def math(self, shown: Tree) -> Markup:
-        return _made(mathml(shown))
+        return markup(mathml(shown))
 
     def inline(self, mathematics: str, shown: Tree) -> Markup:
-        return _made(mathematics)
+        return markup(mathematics)
 
     def equation(self, equation: Equation, row_break: str = "") -> Markup:
         """The rows, each a line of a grid of two columns: what is explained, and what it is."""
@@ -93,7 +93,7 @@ class HTML(Language):
             because = f' <span class="why">{self.line(row.reason)}</span>' if row.reason else ""
             right = f'<div class="side">{sign("=").element}<div>{_math(pieces(row.shown))}{because}</div></div>'
             rows.append(f'<div class="label">{"" if place else left}</div>{right}')
-        return _made("\n".join(rows))
+        return markup("\n".join(rows))
 
     def computation(self, block: Computation, row_break: str = "") -> Markup:
         """The lines, each a line of a grid of two columns, its shape behind it."""
@@ -105,10 +105,10 @@ class HTML(Language):
             right = f'<div>{_math(pieces(each.shown))} <span class="why">{shape}</span></div>'
             side = f'<div class="side">{sign("=").element}{right}</div>'
             rows.append(f'<div class="label">{self.math(each.name)}</div>{side}')
-        return _made("\n".join(rows))
+        return markup("\n".join(rows))
 
     def ranging(self, last: str) -> Markup:
-        return _made(f", {mathml(Name('n'))} = 1, …, {last}")
+        return markup(f", {mathml(Name('n'))} = 1, …, {last}")
 
     def room(self, equation: Equation) -> str:
         """Where what is explained stands: beside the lines on any screen, on a wide one, or above them."""
@@ -128,7 +128,7 @@ class HTML(Language):
     def latex(self, equation: Equation) -> Markup:
         """The same in LaTeX, to copy: what it says, and no reasons."""
         rows = LATEX.equation(replace(equation, reasons=())).split("\n")
-        return self.prose("\\begin{aligned}") + "\n" + _made("\n".join(map(self.prose, rows))) + "\n\\end{aligned}"
+        return self.prose("\\begin{aligned}") + "\n" + markup("\n".join(map(self.prose, rows))) + "\n\\end{aligned}"
 
     def carry_on(self, sign: str, spelt: str) -> str:
         raise NotImplementedError("a browser breaks lines")
@@ -137,10 +137,10 @@ class HTML(Language):
         raise NotImplementedError("a browser finds room for a reason")
 
     def cited(self, key: str, number: int) -> Markup:
-        return _made(f'<a href="#{self.anchor("ref:" + key)}">[{number}]</a>')
+        return markup(f'<a href="#{self.anchor("ref:" + key)}">[{number}]</a>')
 
     def ref(self, id: str, number: int) -> Markup:
-        return _made(f'<a href="#{self.anchor("eq:" + id)}">({number})</a>')
+        return markup(f'<a href="#{self.anchor("eq:" + id)}">({number})</a>')
 
     def columns(self, align: str) -> str:
         """Their letters, which the template turns into classes."""
@@ -148,7 +148,7 @@ class HTML(Language):
 
     def anchor(self, id: str) -> Markup:
         """An id as an attribute: no space may stand in one."""
-        return _made(escape(re.sub(r"[\s%]", lambda found: quote(found[0]), printable(id))))
+        return markup(escape(re.sub(r"[\s%]", lambda found: quote(found[0]), printable(id))))
 
     def caption(self, table: Table) -> Line:
         """What stands over a table, where it has that."""
@@ -158,24 +158,29 @@ class HTML(Language):
     def style(self) -> Markup:
         """All of the style, with the font in it."""
         font = b64encode((templates() / "fonts" / "symformer-math.woff2").read_bytes()).decode()
-        return _made((templates() / "derivation.css").read_text("utf-8").replace("FONT", font))
+        return markup((templates() / "derivation.css").read_text("utf-8").replace("FONT", font))
 
     @cached_property
     def script(self) -> Markup:
         """What copies."""
-        return _made((templates() / "derivation.js").read_text("utf-8"))
+        return markup((templates() / "derivation.js").read_text("utf-8"))
+
+    @property
+    def scripts(self) -> Sequence[Markup]:
+        """All that runs."""
+        return (self.script,)
 
     @cached_property
     def policy(self) -> Markup:
-        """What a browser may load and run: this style, this script, and what the file itself holds."""
-        style, script = _hash(self.style), _hash(self.script)
-        return _made(
+        """What a browser may load and run: this style, these scripts, and what the file itself holds."""
+        style, script = _hash(self.style), " ".join(map(_hash, self.scripts))
+        return markup(
             f"default-src 'none'; style-src {style}; script-src {script}; font-src data:; img-src data:; "
             "base-uri 'none'; form-action 'none'"
         )
 
 
-def _made(spelt: str) -> Markup:
+def markup(spelt: str) -> Markup:
     """What was escaped piece by piece, and is no more."""
     return Markup(spelt)  # noqa: S704
 
@@ -186,7 +191,7 @@ def _hash(content: str) -> str:
 
 def _math(made: Sequence[MathPiece]) -> Markup:
     """Mathematics in pieces, between which a browser may break the line."""
-    return _made("<wbr>".join(piece.element for piece in made))
+    return markup("<wbr>".join(piece.element for piece in made))
 
 
 def _equal(made: Sequence[MathPiece]) -> list[MathPiece]:

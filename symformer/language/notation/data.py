@@ -1,0 +1,35 @@
+"""A display tree as plain data, which a program in another language can show and reckon with."""
+
+from __future__ import annotations
+
+from .tree import Call, Cross, Fraction, Minus, Number, Power, Product, Size, Sum, Times, Tree
+
+Data = str | list["Data"]  # digits, the name of a size, or a list that begins with what is done to the others
+
+
+def data(shown: Tree) -> Data:
+    """The tree as nested lists, with numbers as digits: no reader then rounds one.
+
+    >>> from symformer.language.symbols import E, L, V
+    >>> from symformer.language.notation.tree import tree
+    >>> data(tree(12*L*E**2 - V/2))
+    ['+', ['*', '12', 'L', ['^', 'E', '2']], ['-', ['/', 'V', '2']]]
+    """
+    match shown:
+        case Number(number):
+            return str(number) if number >= 0 else ["-", str(-number)]
+        case Size(symbol):
+            return str(symbol.name)
+        case Sum(terms):
+            return ["+", *map(data, terms)]
+        case Minus(operand):
+            return ["-", data(operand)]
+        case Product(factors) | Times(factors) | Cross(factors):
+            return ["*", *map(data, factors)]
+        case Power(base, exponent):
+            return ["^", data(base), str(exponent)]
+        case Fraction(numerator, denominator):
+            return ["/", data(numerator), data(denominator)]
+        case Call(function, arguments):
+            return [function, *map(data, arguments)]
+    raise TypeError(f"this stands for no count: {shown!r}")

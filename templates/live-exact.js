@@ -1,0 +1,247 @@
+"use strict";
+// What a live page reckons with: whole numbers and fractions of any size, and the address that a state is kept in.
+// A number is [above, below], without common factors, and below is positive.
+const exact = (() => {
+  const size = (n) => (n < 0n ? -n : n);
+  const gcd = (a, b) => { while (b) [a, b] = [b, a % b]; return size(a); };
+  const NOTHING = "a division by zero";
+
+  function over(a, b) {
+    if (b === 0n) throw NOTHING;
+    if (b === 1n) return [a, b];
+    const shared = gcd(a, b) * (b < 0n ? -1n : 1n);
+    return [a / shared, b / shared];
+  }
+  const plus = ([a, b], [c, d]) => (b === d ? over(a + c, b) : over(a * d + c * b, b * d));
+  const times = ([a, b], [c, d]) => over(a * c, b * d);
+  const less = ([a, b], [c, d]) => a * d < c * b;
+  const floor = ([a, b]) => [a / b - (a % b < 0n ? 1n : 0n), 1n];
+  const minus = ([a, b]) => [-a, b];
+
+  // A sheet as it is written: in a tree, a whole number is that of another one, before it.
+  function open(told) {
+    const trees = [];
+    for (const each of told.trees) trees.push(Array.isArray(each) ? each.map((part) => (typeof part === "number" ? trees[part] : part)) : each);
+    return { ...told, trees };
+  }
+
+  // The value of a tree at some numbers; null where a size has none. Throws NOTHING.
+  function value(tree, numbers) {
+    if (typeof tree === "string") {
+      if (/^[0-9]/.test(tree)) return [BigInt(tree), 1n];
+      return numbers.has(tree) ? [numbers.get(tree), 1n] : null;
+    }
+    const [done, ...inside] = tree;
+    const of = inside.map((each) => value(each, numbers));
+    if (of.includes(null)) return null;
+    switch (done) {
+      case "+": return of.reduce(plus);
+      case "*": return of.reduce(times);
+      case "-": return minus(of[0]);
+      case "/": return times(of[0], over(of[1][1], of[1][0]));
+      case "^": return over(of[0][0] ** of[1][0], of[0][1] ** of[1][0]);
+      case "floor": return floor(of[0]);
+      case "ceil": return minus(floor(minus(of[0])));
+      case "max": return of.reduce((a, b) => (less(a, b) ? b : a));
+      case "min": return of.reduce((a, b) => (less(b, a) ? b : a));
+    }
+    throw `nothing is known of ${done}`;
+  }
+  const at = (tree, numbers) => { try { return value(tree, numbers); } catch (error) { if (error !== NOTHING) throw error; return error; } };
+
+  // The sentence by which a condition is broken; "" where it holds, or is about a size without a number.
+  function broken(condition, sheet, numbers) {
+    const of = condition.of.map((tree) => at(sheet.trees[tree], numbers));
+    if (of.includes(null)) return "";
+    const whole = !of.includes(NOTHING);
+    const [a, b] = of;
+    const same = whole && b && a[0] === b[0] && a[1] === b[1];
+    const holds = {
+      "divides": () => whole && a[0] !== 0n && over(b[0] * a[1], b[1] * a[0])[1] === 1n,
+      "at most": () => whole && !less(b, a),
+      "not all 1": () => of.some(([above]) => above !== 1n),
+      "differ": () => !same,
+      "equal": () => same,
+    }[condition.kind]();
+    return holds ? "" : condition.breaks.replace(/\{([01])\}/g, (_, place) => plain(of[place]));
+  }
+  const plain = (number) => (number === NOTHING ? number : number[1] === 1n ? `${number[0]}` : `${number[0]}/${number[1]}`);
+
+  // A size as it is typed: digits, which commas, spaces and underscores may group. Its number, or what is wrong with it.
+  function read(typed, most) {
+    const digits = typed.replace(/[,_\s]/g, "");
+    if (digits === "") return { number: null, wrong: "" };
+    const short = typed.trim().length > 24 ? `${[...typed.trim()].slice(0, 24).join("")}…` : typed.trim();
+    if (!/^[0-9]+$/.test(digits)) return { number: null, wrong: `“${short}” is not a whole number` };
+    const number = digits.length > 40 ? null : BigInt(digits);
+    if (number === null || number < 1n || number > most) {
+      return { number: null, wrong: `“${short}” is no size; a size is a whole number from 1 to ${group(most)}` };
+    }
+    return { number, wrong: "" };
+  }
+
+  // What a formula comes to: {number} of a value, or {said}, why there is none. `numbers` gets the sizes that follow.
+  function answer(form, sheet, given) {
+    const numbers = new Map(given), most = BigInt(sheet.most);
+    const said = [];
+    if (form.refused) return { numbers, said: [form.refused] };
+    for (const [name, tree] of form.given) {
+      const found = at(sheet.trees[tree], numbers);
+      if (found === null) continue;
+      if (found === NOTHING) said.push(`${name} divides by zero`);
+      else if (found[1] !== 1n) said.push(`${name} would be ${plain(found)}, which is not a whole number`);
+      else if (found[0] < 1n || found[0] > most) said.push(`${name} would be ${plain(found)}; a size is a whole number from 1 to ${group(most)}`);
+      else numbers.set(name, found[0]);
+    }
+    for (const each of form.conditions) said.push(broken(sheet.conditions[each], sheet, numbers));
+    const wrong = said.filter(Boolean);
+    const missing = form.needs.filter((name) => !numbers.has(name));
+    if (wrong.length || missing.length) return { numbers, said: wrong, missing };
+    const number = at(sheet.trees[form.written], numbers);
+    if (number === NOTHING || number === null) return { numbers, said: ["it divides by zero at these sizes"] };
+    if ("over" in form) {
+      const below = at(sheet.trees[form.over], numbers);
+      if (below === NOTHING || below[0] === 0n) return { numbers, said: ["it is no number: what stands below is 0"] };
+    } else if (number[1] !== 1n) return { numbers, said: [`it would be ${plain(number)}, which is not whole: the sizes do not divide as the formula asks`] };
+    return { numbers, said: [], number };
+  }
+
+  // A fraction to so many decimals, rounded to the even one where it lies between two; as an integer of these parts.
+  function rounded([above, below], places) {
+    const parts = size(above) * 10n ** BigInt(places), whole = parts / below, rest = 2n * (parts % below);
+    const up = rest > below || (rest === below && whole % 2n === 1n) ? 1n : 0n;
+    return (above < 0n ? -1n : 1n) * (whole + up);
+  }
+  const group = (n) => `${n < 0n ? "\u2212" : ""}${`${size(n)}`.replace(/\B(?=([0-9]{3})+$)/g, ",")}`;
+  function decimal(number, places) {
+    const parts = rounded(number, places), digits = `${size(parts)}`.padStart(places + 1, "0");
+    const sign = parts < 0n ? "\u2212" : "";
+    return `${sign}${group(BigInt(digits.slice(0, -places)))}.${digits.slice(-places)}`;
+  }
+  const spelt = (number) => (number[1] === 1n ? group(number[0]) : `${group(number[0])}/${group(number[1])} ≈ ${decimal(number, 2)}`);
+  function percent(part, whole) {
+    if (part[0] === 0n || whole[0] === 0n) return "0%";
+    const share = times(part, over(whole[1], whole[0]));
+    return share[0] > 0n && share[0] * 2000n < share[1] ? "< 0.1%" : `${decimal([share[0] * 100n, share[1]], 1)}%`;
+  }
+  function bytes(n) {
+    const scaled = (base, units) => {
+      let power = 0;
+      while (power < units.length - 1 && n >= base ** BigInt(power + 2)) power++;
+      return `${decimal(over(n, base ** BigInt(power + 1)), 2)} ${units[power]}`;
+    };
+    const named = (middle) => [..."kMGTPE"].map((each) => `${middle ? each.toUpperCase() : each}${middle}B`);
+    return n < 1000n ? "" : `${scaled(1000n, named(""))}, ${scaled(1024n, named("i"))}`;
+  }
+
+  // The form that a model has at a setting of its switches: the last of them turns fastest.
+  function form(model, at) {
+    const place = model.switches.reduce((sum, each) => sum * each.values.length + each.values.indexOf(at[each.name]), 0);
+    return model.forms[model.settings[place]];
+  }
+
+  // What a side comes to, with what is wrong with what is typed: [size, sentence].
+  function reckon(sheet, side) {
+    const found = form(sheet.models[side.model], side.at), given = new Map(), wrong = [];
+    for (const name of found.asks ?? []) {
+      const { number, wrong: fault } = read(side.typed.get(name) ?? "", BigInt(sheet.most));
+      if (number !== null) given.set(name, number);
+      if (fault) wrong.push([name, fault]);
+    }
+    const answered = answer(found, sheet, given);
+    return { form: found, given, wrong, ...answered, number: wrong.length ? undefined : answered.number };
+  }
+
+  // Where a side begins: the model's own switches and numbers, as text.
+  function begin(sheet, which) {
+    const { at, numbers, name } = sheet.models[which].start;
+    return { model: which, preset: name, at: { ...at }, typed: new Map(Object.entries(numbers).map(([size, n]) => [size, group(BigInt(n))])) };
+  }
+
+  // A state as what stands behind # in an address, and back. What is not understood is left out and said.
+  function write(sheet, state) {
+    const found = [];
+    state.sides.forEach((side, number) => {
+      const before = number ? "2-" : "";
+      const model = sheet.models[side.model];
+      found.push([`${before}model`, model.name]);
+      for (const { name } of model.switches) found.push([`${before}o-${name}`, side.at[name]]);
+      for (const name of form(model, side.at).asks ?? []) {
+        const { number: n } = read(side.typed.get(name) ?? "", BigInt(sheet.most));
+        found.push([`${before}s-${name}`, n === null ? "" : `${n}`]);
+      }
+    });
+    if (state.by) found.push(["by", state.by]);
+    return found.map((pair) => pair.map(encodeURIComponent).join("=")).join("&");
+  }
+  const VIEWS = ["parts", "purposes", "rows"], LONGEST = 8000;
+  function restore(sheet, address) {
+    const state = { sides: [begin(sheet, 0)], by: "" }, said = [];
+    if (sheet.models.length > 1) state.sides.push(begin(sheet, 1));
+    const text = address.replace(/^#/, "");
+    if (text.length > LONGEST) return { state, said: ["the address is too long to be one of this page, and was passed over"] };
+    const pairs = [];
+    for (const each of text.split("&").filter((pair) => pair.includes("="))) {
+      const cut = each.indexOf("=");
+      try { pairs.push([each.slice(0, cut), each.slice(cut + 1)].map(decodeURIComponent)); } catch { said.push("a part of the address cannot be read"); }
+    }
+    const short = (text) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
+    const wrong = (key, value) => said.push(`the address has ${short(key)}=${short(value)}, which this page does not know`);
+    if (pairs.length && !pairs.some(([key]) => key.startsWith("2-"))) state.sides.length = 1;
+    for (const number of [0, 1]) {
+      const before = number ? "2-" : "";
+      const own = pairs.filter(([key]) => key.startsWith("2-") === Boolean(number)).map(([key, told]) => [key.slice(before.length), told]);
+      if (!own.length) continue;
+      const named = own.find(([key]) => key === "model");
+      const which = named ? sheet.models.findIndex((model) => model.name === named[1]) : number ? sheet.models.length - 1 : 0;
+      if (which < 0) { wrong("model", named[1]); continue; }
+      if (number || named) state.sides[number] = begin(sheet, which);
+      const side = state.sides[number], model = sheet.models[which];
+      for (const [key, told] of own) {
+        const turned = key.startsWith("o-") && model.switches.find((each) => each.name === key.slice(2));
+        if (key === "model") continue;
+        if (turned && turned.values.includes(told)) side.at[turned.name] = told;
+        else if (key.startsWith("s-") && Object.hasOwn(sheet.sizes, key.slice(2))) {
+          const { number: n, wrong: fault } = read(told, BigInt(sheet.most));
+          if (fault) said.push(`the address has ${short(key.slice(2))}: ${fault}`);
+          else side.typed.set(key.slice(2), n === null ? "" : group(n));
+        } else if (!number && key === "by" && VIEWS.includes(told)) state.by = told;
+        else wrong(key, told);
+      }
+    }
+    return { state, said: [...new Set(said)].slice(0, 5) };
+  }
+
+  // The numbers that a slider stands for: those at which nothing about that size is broken, and what is there now.
+  function ladder(form, sheet, given, name) {
+    const most = BigInt(sheet.most), now = given.get(name);
+    const about = form.conditions.map((each) => sheet.conditions[each]);
+    const usual = now ?? 64n, top = usual * 8n < most ? usual * 8n : most;
+    const steps = new Set(now ? [now] : []);
+    const units = about.flatMap((each) => {
+      if (each.kind !== "divides" || sheet.trees[each.of[1]] !== name) return [];
+      const by = at(sheet.trees[each.of[0]], given);
+      return Array.isArray(by) && by[1] === 1n && by[0] > 0n ? [by[0]] : [];
+    });
+    const unit = units.reduce((a, b) => (a * b) / gcd(a, b), 1n);
+    if (top <= 160n) for (let n = 1n; n <= 160n; n++) steps.add(n);
+    else {
+      for (let n = 1n; n <= 16n; n++) steps.add(n).add(n * unit);
+      for (let n = 16n; n <= top; n += n / 16n || 1n) {
+        const coarse = 1n << BigInt(Math.max(0, n.toString(2).length - 5));
+        const grain = (unit * coarse) / gcd(unit, coarse);
+        const step = grain * 8n <= n ? grain : unit;
+        steps.add((n / step || 1n) * step);
+      }
+    }
+    const faults = (numbers) => answer({ ...form, needs: [" "] }, sheet, numbers).said;
+    const without = new Map(given);
+    without.delete(name);
+    const others = new Set(faults(without));
+    const holds = (n) => faults(without.set(name, n)).every((each) => others.has(each));
+    const found = [...steps].filter((n) => n <= most && (n === now || holds(n)));
+    return found.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  }
+
+  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, bytes, form, reckon, begin, write, restore, ladder };
+})();

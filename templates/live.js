@@ -1,0 +1,320 @@
+"use strict";
+// The fields, switches and charts of a live page. What it reckons is in the script before this one.
+(() => {
+  const sheet = exact.open(JSON.parse(document.getElementById("sheet").textContent));
+  const root = document.getElementById("live"), most = BigInt(sheet.most);
+  const MATH = "http://www.w3.org/1998/Math/MathML", DRAWING = "http://www.w3.org/2000/svg";
+  const made = (space, tag, attributes, inside) => {
+    const node = space ? document.createElementNS(space, tag) : document.createElement(tag);
+    for (const [name, told] of Object.entries(attributes)) {
+      if (typeof told === "boolean") node.toggleAttribute(name, told);
+      else node.setAttribute(name, told);
+    }
+    node.append(...inside.filter((each) => each !== null && each !== ""));
+    return node;
+  };
+  const el = (tag, attributes = {}, ...inside) => made("", tag, attributes, inside);
+  const m = (tag, ...inside) => made(MATH, tag, {}, inside);
+  const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+
+  // Mathematics. A size is its letter, or its number where numbers are put in.
+  const sign = (spelt, form) => made(MATH, "mo", { ...(form ? { form } : {}), ...(/[()]/.test(spelt) ? { stretchy: "false" } : {}) }, [spelt]);
+  const sub = (base, below) => (below ? m("msub", m("mi", base), m("mtext", below)) : m("mi", base));
+  const binds = (tree) => (typeof tree === "string" ? 4 : { "+": 0, "-": 0, "*": 2, "^": 3 }[tree[0]] ?? 4);
+  function bracketed(inside) {
+    const row = m("mrow", sign("(", "prefix"), ...inside, sign(")", "postfix"));
+    if (row.querySelector("mfrac")) for (const each of [row.firstChild, row.lastChild]) each.removeAttribute("stretchy");
+    return row;
+  }
+  function within(tree, least, numbers) {
+    return binds(tree) < least ? bracketed(shown(tree, numbers)) : m("mrow", ...shown(tree, numbers));
+  }
+  function shown(tree, numbers) {
+    if (typeof tree === "string") {
+      if (/^[0-9]/.test(tree)) return [m("mn", exact.group(BigInt(tree)))];
+      if (numbers?.has(tree)) return [m("mn", exact.group(numbers.get(tree)))];
+      const size = sheet.sizes[tree];
+      return [size ? (size.word ? m("mi", size.base) : sub(size.base, size.below)) : m("mi", tree)];
+    }
+    const [done, ...of] = tree;
+    switch (done) {
+      case "+": return of.flatMap((term, place) => signed(term, !place, numbers));
+      case "-": return signed(tree, true, numbers);
+      case "*": return factors(of, numbers).flatMap((factor, place) => (place ? [sign(dotted(of, numbers) ? "\u22c5" : "\u2062"), factor] : [factor]));
+      case "^": return [m("msup", within(of[0], 4, numbers), m("mn", of[1]))];
+      case "/": return [m("mfrac", m("mrow", ...shown(of[0], numbers)), m("mrow", ...shown(of[1], numbers)))];
+      case "ceil": return [sign("\u2308", "prefix"), ...shown(of[0], numbers), sign("\u2309", "postfix")];
+      case "floor": return [sign("\u230a", "prefix"), ...shown(of[0], numbers), sign("\u230b", "postfix")];
+    }
+    const listed = of.flatMap((each, place) => [...(place ? [sign(",")] : []), ...shown(each, numbers)]);
+    return [m("mi", done), sign("\u2061"), bracketed(listed)];
+  }
+  const dotted = (of, numbers) => Boolean(numbers) || of.some((each) => sheet.sizes[each]?.word);
+  const factors = (of, numbers) => of.map((each) => within(each, 2, numbers));
+  function signed(term, first, numbers) {
+    const down = Array.isArray(term) && term[0] === "-";
+    const before = down ? [sign("\u2212", first ? "prefix" : "infix")] : first ? [] : [sign("+", "infix")];
+    return [...before, within(down ? term[1] : term, down ? 1 : 0, numbers)];
+  }
+  // In pieces, between which a line may be broken: the terms of a sum, and of one in brackets at the end of a product.
+  function pieces(tree, numbers) {
+    if (!Array.isArray(tree) || (tree[0] !== "+" && tree[0] !== "*")) return [shown(tree, numbers)];
+    if (tree[0] === "+") {
+      return tree.slice(1).flatMap((term, place) => {
+        const down = term[0] === "-" && Array.isArray(term);
+        const [begun, ...others] = pieces(down ? term[1] : term, numbers);
+        if (down && binds(term[1]) < 1) return [signed(term, !place, numbers)];
+        return [[...(down ? [sign("\u2212", place ? "infix" : "prefix")] : place ? [sign("+", "infix")] : []), ...begun], ...others];
+      });
+    }
+    const last = tree[tree.length - 1];
+    if (!Array.isArray(last) || last[0] !== "+" || last.length < 4) return [shown(tree, numbers)];
+    const [begun, ...others] = pieces(last, numbers), end = others.pop();
+    const dot = sign(numbers ? "\u22c5" : "\u2062");
+    return [[...shown(["*", ...tree.slice(1, -1)], numbers), dot, sign("(", "prefix"), ...begun], ...others, [...end, sign(")", "postfix")]];
+  }
+  const math = (tree, numbers) => pieces(tree, numbers).flatMap((piece, place) => [...(place ? [el("wbr")] : []), m("math", m("mrow", ...piece))]);
+  const measured = m("math", sub(...sheet.letter));
+  const equals = () => m("math", sign("=", "infix"));
+
+  let { state, said } = exact.restore(sheet, location.hash);
+  let step = 0;
+  const modelOf = (side) => sheet.models[side.model];
+  const formOf = (side) => exact.form(modelOf(side), side.at);
+
+  // A field is made once for each form and kept, so that typing and dragging are never interrupted.
+  const panels = [];
+  function panel(number) {
+    const side = state.sides[number], model = modelOf(side), form = formOf(side);
+    const id = (name) => `side${number}-${name}`;
+    const legend = state.sides.length > 1 ? `${number ? "Second" : "First"}: ` : "";
+    const fields = new Map();
+    const head = el("h3", {}, `${legend}${model.title}`);
+    const controls = el("div", { class: "controls" });
+    if (sheet.models.length > 1) {
+      const choice = el("select", { id: id("model") }, ...sheet.models.map((each, place) => el("option", { value: String(place), selected: place === side.model }, each.name)));
+      choice.addEventListener("change", () => { state.sides[number] = exact.begin(sheet, Number(choice.value)); rebuild(id("model")); });
+      controls.append(el("p", {}, el("label", { for: id("model") }, "Model"), " ", choice));
+    }
+    const choice = el("select", { id: id("preset") }, el("option", { value: "" }, "sizes of your own"), ...model.presets.map((each) => el("option", { value: each.name }, each.name)));
+    choice.addEventListener("change", () => {
+      const preset = model.presets.find((each) => each.name === choice.value);
+      if (!preset) return;
+      side.preset = preset.name;
+      Object.assign(side.at, preset.at);
+      for (const [name, n] of Object.entries(preset.numbers)) side.typed.set(name, exact.group(BigInt(n)));
+      rebuild(id("preset"));
+    });
+    if (model.presets.length) controls.append(el("p", {}, el("label", { for: id("preset") }, "Preset"), " ", choice));
+    for (const turned of model.switches) {
+      const set = el("fieldset", {}, el("legend", {}, turned.name));
+      turned.values.forEach((value, place) => {
+        const own = id(`${turned.name}-${place}`);
+        const input = el("input", { type: "radio", name: id(turned.name), id: own, checked: side.at[turned.name] === value });
+        input.addEventListener("change", () => { side.at[turned.name] = value; rebuild(own); });
+        set.append(el("label", { for: own, ...(turned.says[place] ? { title: turned.says[place] } : {}) }, input, ` ${value}`));
+      });
+      controls.append(set);
+    }
+    const sizes = el("div", { class: "sizes" });
+    for (const name of form.asks ?? []) {
+      const size = sheet.sizes[name], where = model.places[name];
+      const field = el("input", { type: "text", inputmode: "numeric", autocomplete: "off", spellcheck: "false", id: id(name), "aria-describedby": id(`${name}-wrong`) });
+      const slider = el("input", { type: "range", min: "0", step: "1", "aria-label": `${name}, ${size.meaning}` });
+      const wrong = el("p", { class: "wrong", id: id(`${name}-wrong`), hidden: true });
+      field.value = side.typed.get(name) ?? "";
+      const typed = (text) => { side.typed.set(name, text); refresh(); };
+      field.addEventListener("input", () => typed(field.value));
+      field.addEventListener("change", () => {
+        const { number: n } = exact.read(field.value, most);
+        if (n !== null) field.value = exact.group(n);
+      });
+      slider.addEventListener("input", () => {
+        field.value = exact.group(fields.get(name).steps[Number(slider.value)]);
+        typed(field.value);
+      });
+      const about = el("label", { for: id(name) }, m("math", ...shown(name)), el("span", {}, ` ${size.meaning}`), where ? el("code", {}, where) : "");
+      sizes.append(el("div", { class: "size" }, about, field, slider, wrong));
+      fields.set(name, { field, slider, wrong, steps: [] });
+    }
+    const given = el("div", { class: "follows" });
+    const formula = el("div", { class: "formula", role: "group", "aria-label": "Formula", tabindex: "0" }), number_ = el("output", { class: "value", "aria-live": "polite" });
+    const faults = el("div", { class: "faults", role: "status" });
+    const conditions = el("ul", { class: "conditions" });
+    const node = el("section", { class: "panel", "aria-label": `${legend}${model.title}` }, head, controls, sizes, given, el("div", { class: "answer" }, formula, number_, faults), el("details", {}, el("summary", {}, "Conditions"), conditions));
+    if (!form.refused) {
+      const lines = [form.factored === undefined ? null : form.factored, form.written];
+      const trees = JSON.stringify(sheet.trees[lines[0]]) === JSON.stringify(sheet.trees[lines[1]]) ? [lines[1]] : lines;
+      trees.forEach((tree, place) => formula.append(el("p", { ...(place ? { class: "polynomial" } : {}) }, place ? "" : measured.cloneNode(true), " ", equals(), " ", ...math(sheet.trees[tree]))));
+    }
+    return { node, choice, fields, given, number: number_, faults, conditions, model };
+  }
+
+  function show(place, found) {
+    const side = state.sides[place], { node, choice, fields, given, number, faults, conditions, model } = panels[place];
+    const { form } = found;
+    const fits = (each) => Object.entries(each.at).every(([name, value]) => side.at[name] === value) && (form.asks ?? []).every((name) => !(name in each.numbers) || String(found.given.get(name)) === String(each.numbers[name]));
+    const preset = [...model.presets.filter((each) => each.name === side.preset), ...model.presets].find(fits);
+    choice.value = preset ? preset.name : "";
+    for (const [name, each] of fields) {
+      const fault = found.wrong.find(([size]) => size === name);
+      each.wrong.hidden = !fault;
+      each.wrong.textContent = fault ? fault[1] : "";
+      each.field.setAttribute("aria-invalid", String(Boolean(fault)));
+      each.steps = exact.ladder(form, sheet, found.given, name);
+      const now = found.given.get(name) ?? null;
+      each.slider.max = String(Math.max(0, each.steps.length - 1));
+      each.slider.value = String(now === null ? 0 : each.steps.indexOf(now));
+      each.slider.setAttribute("aria-valuetext", now === null ? "no number" : exact.group(now));
+    }
+    given.replaceChildren(...(form.given ?? []).map(([name, tree]) => {
+      const n = found.numbers.get(name);
+      return el("p", {}, m("math", ...shown(name)), " ", equals(), " ", ...math(sheet.trees[tree]), n === undefined ? "" : ` = ${exact.group(n)}`);
+    }));
+    number.textContent = found.number ? exact.spelt(found.number) : "no number";
+    node.classList.toggle("none", !found.number);
+    const unit = found.number ? ` ${sheet.unit}` : "";
+    if (unit) number.append(el("span", { class: "unit" }, unit));
+    if (found.number && sheet.unit === "bytes") number.append(el("span", { class: "unit" }, ` ${exact.bytes(found.number[0])}`));
+    const lacking = (found.missing ?? []).filter((name) => !found.wrong.some(([size]) => size === name));
+    const told = [...found.wrong.map(([name, fault]) => `${name}: ${fault}`), ...(found.said ?? [])];
+    if (lacking.length) told.push(`needs a number for ${lacking.map((name) => `${name} (${sheet.sizes[name]?.meaning ?? "a size"})`).join(", ")}`);
+    faults.replaceChildren(...told.map((each) => el("p", {}, each)));
+    conditions.replaceChildren(...(form.conditions ?? []).map((each) => {
+      const condition = sheet.conditions[each], known = condition.of.every((tree) => exact.at(sheet.trees[tree], found.numbers) !== null);
+      const mark = exact.broken(condition, sheet, found.numbers) ? "✗ broken: " : known ? "✓ holds: " : "– not checked: ";
+      return el("li", {}, mark, condition.holds);
+    }));
+    conditions.parentNode.hidden = !(form.conditions ?? []).length;
+  }
+
+  // The chart: a row for each part, a bar for each side, the numbers beside.
+  const VIEWS = { parts: "by part", purposes: "by what it is for", rows: "row by row" };
+  const itemsOf = (form, by) => (form[by] ?? []).map((row) => sheet.rows[row]).map(([name, ...trees]) => [name, trees.map((tree) => sheet.trees[tree])]);
+  function bar(share, second) {
+    const wide = exact.decimal(share === null || exact.less(share, [0n, 1n]) ? [0n, 1n] : [share[0] * 100n, share[1]], 2);
+    const drawn = made(DRAWING, "rect", { width: `${wide}%`, height: "100%", class: second ? "second" : "first" }, []);
+    return made(DRAWING, "svg", { class: "bar", "aria-hidden": "true" }, [drawn]);
+  }
+  function chart(all) {
+    const place = document.getElementById("chart"), choice = document.getElementById("views");
+    const offered = Object.keys(VIEWS).filter((by) => all.some(({ form }) => (form[by] ?? []).length));
+    const by = offered.includes(state.by) ? state.by : offered[0];
+    if (choice.childElementCount !== offered.length) {
+      choice.replaceChildren(...offered.map((each) => {
+        const input = el("input", { type: "radio", name: "view", id: `view-${each}`, checked: each === by });
+        input.addEventListener("change", () => { state.by = each; refresh(); });
+        return el("label", { for: `view-${each}` }, input, ` ${VIEWS[each]}`);
+      }));
+    }
+    for (const each of offered) document.getElementById(`view-${each}`).checked = each === by;
+    choice.hidden = offered.length < 2;
+    const told = all.map((found) => new Map(itemsOf(found.form, by).map(([name, trees]) => {
+      const values = trees.map((tree) => (found.number ? exact.at(tree, found.numbers) : null));
+      const whole = Array.isArray(values[0]) && Array.isArray(values.at(-1)) ? ("over" in found.form ? values.at(-1) : values.reduce(exact.times)) : null;
+      return [name, whole];
+    })));
+    const names = [...new Set(told.flatMap((each) => [...each.keys()]))];
+    const known = told.flatMap((each) => [...each.values()]).filter(Boolean);
+    const adds = all.every(({ form }) => !("over" in form));
+    const largest = known.reduce((a, b) => (exact.less(a, b) ? b : a), [0n, 1n]);
+    const two = all.length > 1;
+    const heads = all.flatMap((_, number) => [el("th", { scope: "col", class: "right" }, two ? `${number ? "Second" : "First"}` : sheet.unit), ...(adds ? [el("th", { scope: "col", class: "right" }, "Share")] : [])]);
+    const rows = names.map((name) => el("tr", {}, el("th", { scope: "row" }, name || "the whole"), ...told.flatMap((each, number) => {
+      const value = each.get(name) ?? null, whole = all[number].number;
+      return [el("td", { class: "right" }, value ? exact.spelt(value) : each.has(name) ? "…" : "none"), ...(adds ? [el("td", { class: "right" }, value && whole ? exact.percent(value, whole) : "")] : [])];
+    }), el("td", { class: "bars" }, ...told.map((each, number) => bar(each.get(name) && largest[0] > 0n ? exact.times(each.get(name), exact.over(largest[1], largest[0])) : null, number)))));
+    const totals = adds ? [el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Total"), ...all.flatMap(({ number }) => [el("td", { class: "right" }, number ? exact.spelt(number) : "no number"), el("td", { class: "right" }, number ? "100.0%" : "")]), el("td", {})))] : [];
+    const key = two ? " The upper bar, filled, is the first; the lower one, hatched, is the second." : "";
+    place.replaceChildren(el("table", {}, el("caption", {}, `${sheet.title[0].toUpperCase()}${sheet.title.slice(1)}, ${VIEWS[by]}.${key}`), el("thead", {}, el("tr", {}, el("th", { scope: "col" }, by === "rows" ? "Row" : by === "parts" ? "Part" : "What for"), ...heads, el("th", { scope: "col" }, el("span", { class: "unseen" }, "Bars")))), el("tbody", {}, ...rows), ...totals));
+  }
+
+  function difference(all) {
+    const place = document.getElementById("difference");
+    place.hidden = all.length < 2;
+    if (place.hidden) return;
+    const [a, b] = all.map(({ number }) => number);
+    if (!a || !b) { place.textContent = "There is no difference while one of the two has no number."; return; }
+    const apart = exact.plus(a, exact.minus(b));
+    const ratio = b[0] === 0n ? "no ratio, since the second is 0" : `ratio ${exact.decimal(exact.times(a, exact.over(b[1], b[0])), 4).replace(/0+$/, "").replace(/\.$/, "")}`;
+    place.textContent = `First less second: ${exact.spelt(apart)} ${sheet.unit}; ${ratio}.`;
+  }
+
+  // The derivation of the first side's number, a row at a time, each added to those before it.
+  function steps(found) {
+    const place = document.getElementById("steps"), items = found.form.over === undefined ? itemsOf(found.form, "rows") : [];
+    place.hidden = !items.length || !found.number;
+    if (place.hidden) return;
+    step = Math.max(0, Math.min(step, items.length));
+    const done = items.map(([, [copies, each]]) => exact.times(exact.at(copies, found.numbers), exact.at(each, found.numbers)));
+    const line = (n) => done.slice(0, n).reduce(exact.plus, [0n, 1n]);
+    const said = document.getElementById("step");
+    document.getElementById("back").disabled = step === 0;
+    document.getElementById("on").disabled = step === items.length;
+    document.getElementById("which").textContent = step < items.length ? `Row ${step + 1} of ${items.length}` : `The sum of ${count(items.length, "row")}`;
+    if (step === items.length) {
+      const whole = line(items.length), same = exact.spelt(whole) === exact.spelt(found.number);
+      said.replaceChildren(el("p", {}, `Together ${exact.spelt(whole)} ${sheet.unit}, which ${same ? "is what the formula gives" : "is NOT what the formula gives"}:`), el("p", {}, measured.cloneNode(true), " ", equals(), " ", ...math(sheet.trees[found.form.written])), el("p", {}, equals(), " ", ...math(sheet.trees[found.form.written], found.numbers)), el("p", {}, equals(), ` ${exact.spelt(found.number)}`));
+      return;
+    }
+    const [name, [copies, each]] = items[step];
+    const product = copies === "1" ? each : each === "1" ? copies : ["*", copies, each];
+    said.replaceChildren(el("p", {}, el("code", {}, name || "the whole"), copies === "1" ? "" : el("span", {}, ", ", ...math(copies), " copies of ", ...math(each))), el("p", {}, ...math(product), " ", equals(), " ", ...math(product, found.numbers), ` = ${exact.spelt(done[step])} ${sheet.unit}`), el("p", { class: "why" }, `With the rows before it: ${exact.spelt(line(step + 1))} of ${exact.spelt(found.number)}, ${exact.percent(line(step + 1), found.number)}.`));
+  }
+
+  // The address, not at every letter typed.
+  let waiting = 0, written = "";
+  function remember() {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      written = `#${exact.write(sheet, state)}`;
+      try { history.replaceState(null, "", written); } catch { /* an address that may not be changed */ }
+    }, 250);
+  }
+  function refresh(quietly) {
+    const all = state.sides.map((side) => exact.reckon(sheet, side));
+    all.forEach((found, place) => show(place, found));
+    difference(all);
+    chart(all);
+    steps(all[0]);
+    if (!quietly) remember();
+  }
+  function rebuild(focus, quietly) {
+    panels.length = 0;
+    for (const place of state.sides.keys()) panels.push(panel(place));
+    document.getElementById("sides").replaceChildren(...panels.map(({ node }) => node));
+    const held = [...new Set(state.sides.flatMap((side) => modelOf(side).held))];
+    const note = document.getElementById("held");
+    note.hidden = !held.length;
+    note.textContent = held.length ? `There is no room here to switch every convention. Held as it was asked for: ${held.join(", ")}; another is an --option of the command that wrote this page.` : "";
+    document.getElementById("compare").textContent = state.sides.length > 1 ? "Show one alone" : "Compare two";
+    refresh(quietly);
+    if (focus) document.getElementById(focus)?.focus();
+  }
+  function notes(said) {
+    const place = document.getElementById("notes");
+    place.replaceChildren(...said.map((each) => el("p", {}, `${each[0].toUpperCase()}${each.slice(1)}.`)));
+  }
+  document.getElementById("compare").addEventListener("click", () => {
+    if (state.sides.length > 1) state.sides.length = 1;
+    else if (sheet.models.length > 1) state.sides.push(exact.begin(sheet, state.sides[0].model ? 0 : 1));
+    else state.sides.push({ ...state.sides[0], at: { ...state.sides[0].at }, typed: new Map(state.sides[0].typed) });
+    rebuild("compare");
+  });
+  document.getElementById("back").addEventListener("click", () => { step--; refresh(true); });
+  document.getElementById("on").addEventListener("click", () => { step++; refresh(true); });
+  document.getElementById("reset").addEventListener("click", () => {
+    ({ state } = exact.restore(sheet, ""));
+    notes([]);
+    rebuild("reset");
+  });
+  addEventListener("hashchange", () => {
+    if (location.hash === written || !/[=]/.test(location.hash)) return;
+    ({ state, said } = exact.restore(sheet, location.hash));
+    notes(said);
+    rebuild("", true);
+  });
+  root.hidden = false;
+  notes(/=/.test(location.hash) ? said : []);
+  rebuild("", true);
+})();

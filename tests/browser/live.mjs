@@ -1,0 +1,109 @@
+// Drives a live page in Chromium as a person does: types, drags, presses keys, follows a link.
+// See tests/browser/README.md for how it is run.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const PYTHON = process.env.PYTHON ?? "python";
+const symformer = (...told) => execFileSync(PYTHON, ["-m", "symformer", ...told], { encoding: "utf8" });
+const folder = mkdtempSync(join(tmpdir(), "live-"));
+const written = (name, ...told) => { const file = join(folder, name); symformer("derive", ...told, "--live", "-o", file); return `file://${file}`; };
+const python = (target, sizes, ...told) => JSON.parse(symformer("show", target, ...told, "--json", ...Object.entries(sizes).flatMap(([k, v]) => ["--set", `${k}=${v}`]))).value;
+const grouped = (n) => n.toLocaleString("en-US");
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+const heard = [];
+async function open(address, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.on("console", (message) => heard.push(message.text()));
+  page.on("pageerror", (error) => heard.push(String(error)));
+  page.on("request", (request) => { if (request.url().split("#")[0] !== address.split("#")[0]) heard.push(`asked for ${request.url()}`); });
+  page.on("dialog", (dialog) => { heard.push(dialog.message()); dialog.dismiss(); });
+  await page.goto(address);
+  return page;
+}
+const value = async (page, side = 0) => (await page.locator("output.value").nth(side).innerText()).split(/\s/)[0];
+const faults = (page) => page.locator(".faults").first().innerText();
+
+const gpt2 = written("gpt2.html", "gpt2");
+const page = await open(gpt2);
+assert.equal(await value(page), grouped(python("gpt2", {})));
+
+// types
+await page.fill("#side0-E", "1,032");
+assert.equal(await value(page), grouped(python("gpt2", { E: 1032 })));
+await page.fill("#side0-E", "1000");
+assert.equal(await value(page), "no");
+assert.match(await faults(page), /E=1000 is not a multiple of A=12/);
+await page.fill("#side0-E", "<img src=x onerror=alert(1)>");
+assert.match(await faults(page), /is not a whole number/);
+await page.fill("#side0-E", "999999999999996");
+assert.match(await faults(page), /H would be 3999999999999984/);
+await page.fill("#side0-E", "249999999999996");
+assert.equal((await value(page)).replaceAll(",", ""), `${12n * 12n * 249999999999996n ** 2n + (156n + 50257n + 1024n + 2n) * 249999999999996n}`);
+
+// a switch, a preset, another of the same
+await page.check("#side0-tied-1");
+await page.selectOption("#side0-preset", "gpt2-xl");
+assert.equal(await value(page), grouped(python("gpt2-xl", {})));
+await page.check("#side0-tied-1");
+assert.equal(await value(page), grouped(python("gpt2-xl", {}, "--option", "tied=false")));
+
+// drags: every place of the slider holds, and the number follows
+const slider = page.locator("#side0-E ~ input[type=range]"), box = await slider.boundingBox();
+await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+await page.mouse.down();
+for (const share of [0.2, 0.35, 0.8, 0.65]) {
+  await page.mouse.move(box.x + box.width * share, box.y + box.height / 2, { steps: 4 });
+  const width = Number((await page.inputValue("#side0-E")).replaceAll(",", ""));
+  assert.equal(await value(page), grouped(python("gpt2-xl", { E: width }, "--option", "tied=false")), `E = ${width}`);
+}
+await page.mouse.up();
+
+// without a mouse
+await slider.focus();
+const before = await value(page);
+await page.keyboard.press("ArrowRight");
+assert.notEqual(await value(page), before);
+await page.locator("#on").focus();
+for (let n = 0; n < 20 && !(await page.locator("#on").isDisabled()); n++) await page.keyboard.press("Enter");
+assert.match(await page.innerText("#step"), /is what the formula gives/);
+
+// the address holds it all; another page reads it
+await page.waitForTimeout(400);
+const shared = page.url();
+assert.match(shared, /#model=gpt2&o-tied=false&s-L=48/);
+const other = await open(shared);
+assert.equal(await value(other), await value(page));
+await other.locator("#compare").click();
+await other.fill("#side1-L", "96");
+assert.notEqual(await value(other, 1), await value(other, 0));
+assert.match(await other.innerText("#difference"), /^First less second: −/);
+assert.equal(await other.locator("#chart tbody tr").first().locator("svg").count(), 2);
+const hostile = await open(`${gpt2}#s-E=%3Cscript%3Ealert(1)%3C/script%3E&o-tied=%22%3E&by=__proto__&%E0%A4%A=1&2-model=constructor`);
+assert.equal(await value(hostile), grouped(python("gpt2", {})));
+assert.match(await hostile.innerText("#notes"), /which this page does not know/);
+
+// two models, a window, a ratio, bytes; narrow and dark
+const two = await open(written("two.html", "gpt2", "llama-2-7b"));
+assert.equal(await value(two, 1), grouped(python("llama-2-7b", {})));
+const flops = await open(written("flops.html", "gemma-3-1b", "-q", "flops"), { viewport: { width: 360, height: 700 }, colorScheme: "dark" });
+assert.match(await faults(flops), /needs a number for B \(batch\), S \(sequence length\)/);
+await flops.check("#side0-attention-1");
+for (const [size, n] of [["B", 3], ["S", 5000]]) await flops.fill(`#side0-${size}`, `${n}`);
+assert.equal(await value(flops), grouped(python("gemma-3-1b", { B: 3, S: 5000 }, "-q", "flops", "--option", "attention=causal")));
+assert.ok(await flops.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than a phone");
+const still = await open(gpt2, { javaScriptEnabled: false });
+assert.ok((await still.innerText("main")).includes("124,439,808"));
+assert.ok(!(await still.locator("#live").isVisible()));
+
+assert.deepEqual(heard, [], "no message, nothing requested");
+await browser.close();
+console.log("a live page does what Python does");

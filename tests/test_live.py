@@ -1,0 +1,462 @@
+"""The live page: what it reckons is what Python reckons, its address is read with care, and it loads nothing."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from sympy import Max, Min, Symbol, ceiling, floor
+
+from symformer.answers.targets import resolve
+from symformer.commands.cli import cli
+from symformer.documents.blocks import Document, Paragraph
+from symformer.documents.formats.live import Live
+from symformer.documents.live import MOST, page
+from symformer.documents.sheet import Sheet, sheet
+from symformer.documents.variants import FORMS, Variants
+from symformer.formulas.formula import Formula
+from symformer.language.errors import DocumentError, SizeError
+from symformer.language.notation.data import data
+from symformer.language.notation.text import number, percent
+from symformer.language.notation.tree import tree
+from symformer.language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes, put_in
+from symformer.language.symbols import A, B, E, G, H, S, V, symbol
+from tests.test_html import HOSTILE, Node, Page
+
+NODE = which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="the page's own evaluator runs in node, which is not on PATH")
+
+# What each asks of the evaluator: sums of products, totals of kinds, min of a window, fractions, bytes, ceil, a ratio.
+CASES = {
+    "gpt2": ("params", {}),
+    "deepseek-v3": ("params", {}),
+    "gemma3": ("flops", {"attention": "causal"}),
+    "vit": ("flops", {}),
+    "llama": ("train-memory", {}),
+    "mamba2": ("flops", {}),
+    "mistral": ("intensity", {"phase": "decode"}),
+    "t5": ("params", {}),
+}
+EACH = 150
+
+
+@cache
+def variants(target: str) -> Variants:
+    quantity, given = CASES[target]
+    return Variants(resolve(target, {}, (), [quantity])[0], quantity, given)
+
+
+@cache
+def written(target: str) -> str:
+    case = variants(target)
+    return page([case.model], [case.quantity], "1", **case.given).decode()
+
+
+def scripts(source: str) -> dict[str, str]:
+    """The scripts of a page: what is data, what copies, what reckons, what shows it."""
+    found = [node.text for node in Page(source).root.all("script")]
+    return dict(zip(("sheet", "copies", "reckons", "shows"), found, strict=True))
+
+
+def run(source: str, program: str, told: object = None) -> Any:
+    """What a program says that has the page's own evaluator, as ``exact``, its ``sheet``, and what it is ``told``."""
+    parts = scripts(source)
+    head = f"{parts['reckons']}\nconst sheet = exact.open({parts['sheet']}), told = {json.dumps(told)};\n"
+    tail = "\nconsole.log(JSON.stringify(result, (_, each) => typeof each === 'bigint' ? `${each}` : each));"
+    done = subprocess.run([str(NODE), "-"], input=head + program + tail, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def drawn(formula: Formula, asks: Sequence[str], seed: int) -> dict[str, int]:
+    """Sizes for a formula: most of them as its conditions want them, some against these, some as large as can be."""
+    chance = random.Random(seed)  # noqa: S311
+    sizes = {name: chance.randrange(1, 10 ** chance.randrange(1, 7)) for name in asks}
+    if chance.random() < 0.1:
+        sizes[chance.choice(asks)] = chance.randrange(10**14, 10**15 + 1)
+    for condition in formula.constraints * (chance.random() < 0.85):
+        if isinstance(condition, Divides) and isinstance(condition.dividend, Symbol):
+            by = put_in(condition.divisor, {symbol(name): number for name, number in sizes.items()})
+            if condition.dividend.name in sizes and by.is_Integer:
+                sizes[condition.dividend.name] = int(by) * chance.randrange(1, 40)
+        if isinstance(condition, AtMost) and {str(condition.low), str(condition.high)} <= sizes.keys():
+            low, high = str(condition.low), str(condition.high)
+            sizes[low], sizes[high] = sorted((sizes[low], sizes[high]))
+    if chance.random() < 0.05:
+        del sizes[chance.choice(asks)]
+    return sizes
+
+
+def expected(formula: Formula, sizes: Mapping[str, int]) -> str:
+    """The number as Python has it, as "p" or "p/q"; after a "!", why there is none."""
+    try:
+        return str(Fraction(formula.value(dict(sizes))))
+    except SizeError as error:
+        return f"!{error}"
+
+
+ANSWERS = """
+const plain = ([a, b]) => b === 1n ? `${a}` : `${a}/${b}`;
+const result = told.map(([at, sizes]) => {
+  const side = { model: 0, at, typed: new Map(Object.entries(sizes)) };
+  const { form, number, numbers, said, missing, wrong } = exact.reckon(sheet, side);
+  if (!number) return ["!" + (wrong.length ? wrong[0][1] : said[0] ?? ""), missing ?? [], []];
+  const value = (tree) => exact.at(sheet.trees[tree], numbers);
+  const sum = (rows) => rows.map((row) => sheet.rows[row].slice(1).map(value).reduce(exact.times)).reduce(exact.plus);
+  const shares = "over" in form ? [] : ["rows", "parts", "purposes"].map((by) => form[by]);
+  return [plain(number), [], shares.filter((rows) => rows.length).map((rows) => plain(sum(rows)))];
+});
+"""
+
+
+@needs_node
+@pytest.mark.parametrize("target", CASES)
+def test_every_number_is_exact_to_the_unit(target: str) -> None:
+    case = variants(target)
+    told, truth = [], []
+    settings = [(at, case.formula(at)) for at in case.places()[::3]]
+    asked = [Sheet().form(formula)["asks"] for _, formula in settings if isinstance(formula, Formula)]
+    for seed in range(EACH):
+        at, formula = settings[seed % len(settings)]
+        assert isinstance(formula, Formula)
+        sizes = drawn(formula, asked[seed % len(settings)], seed)
+        told.append([at, {name: str(size) for name, size in sizes.items()}])
+        truth.append((expected(formula, sizes), sizes, formula))
+    answers = run(written(target), ANSWERS, told)
+    numbers = 0
+    for (answer, missing, sums), (right, sizes, formula) in zip(answers, truth, strict=True):
+        assert answer.startswith("!") == right.startswith("!"), (answer, right, sizes)
+        if not right.startswith("!"):
+            numbers += 1
+            assert answer == right, (sizes, formula.code())
+            assert set(sums) <= {right}, "what stands in the chart adds up"
+        elif "needs a number for" in right:
+            assert right.endswith(", ".join(sorted(missing)))
+        elif not re.search(
+            " would be |no number: |is no size", answer
+        ):  # fields and relations have sentences of their own
+            assert answer == right, "the page says what Python says"
+    assert numbers > EACH // 2
+    assert numbers < EACH, "some of what is drawn breaks a condition"
+
+
+CONDITIONS: Sequence[tuple[Condition, Mapping[Symbol, int]]] = [
+    (Divides(A, E, "choose others"), {A: 5, E: 12}),
+    (Divides(2 * A, S), {A: 3, S: 9}),
+    (Divides(S * 0 + 2, E), {E: 7}),
+    (AtMost(S, V, "choose fewer"), {S: 9, V: 8}),
+    (AtMost(E / A, V), {E: 7, A: 2, V: 3}),
+    (Excludes((B, G), "the kernel is another"), {B: 1, G: 1}),
+    (Differs(E, H, "they are told apart by it"), {E: 4, H: 4}),
+    (Equals(H, 4 * E, "set those"), {E: 4, H: 15}),
+]
+
+
+@needs_node
+def test_a_broken_condition_is_said_as_python_says_it() -> None:
+    made, right = Sheet(), []
+    for condition, sizes in CONDITIONS:
+        made.condition(condition)
+        with pytest.raises(SizeError) as error:
+            condition.check(sizes)
+        right.append(str(error.value))
+    told = {
+        "trees": [json.loads(each) for each in made.trees],
+        "conditions": [json.loads(each) for each in made.conditions],
+        "sizes": [{size.name: str(value) for size, value in sizes.items()} for _, sizes in CONDITIONS],
+    }
+    said = run(
+        written("gpt2"),
+        """const own = exact.open(told), result = own.conditions.map((each, place) => {
+             const sizes = Object.entries(told.sizes[place]).map(([k, v]) => [k, BigInt(v)]);
+             return [exact.broken(each, own, new Map(sizes)), exact.broken(each, own, new Map(sizes.slice(1)))]; });""",
+        told,
+    )
+    assert [each for each, _ in said] == right
+    assert [each for _, each in said] == [""] * len(right), "nothing is said of a size without a number"
+
+
+def test_a_condition_of_another_kind_is_refused() -> None:
+    class Odd(Condition):
+        def __str__(self) -> str:
+            return "E is odd"
+
+        def check(self, numbers: Mapping[Symbol, int]) -> None:
+            pass
+
+    with pytest.raises(DocumentError, match="a live page cannot check that E is odd"):
+        Sheet().condition(Odd())
+
+
+@needs_node
+def test_numbers_are_printed_as_python_prints_them() -> None:
+    chance = random.Random(3)  # noqa: S311
+    pairs = [(chance.randrange(10**5), chance.randrange(10**5, 10**6)) for _ in range(200)]
+    pairs += [(0, 7), (1, 2000), (1, 2001), (1, 1), (1, 8), (3, 8), (1, 400), (3, 400), (25, 1000)]  # halves among them
+    both = run(
+        written("gpt2"),
+        """const result = told.map(([a, b]) => [exact.spelt(exact.over(BigInt(a), BigInt(b))),
+                                                exact.percent([BigInt(a), 1n], [BigInt(b), 1n])]);""",
+        pairs,
+    )
+    assert both == [[number(Fraction(*pair)), percent(Fraction(*pair))] for pair in pairs]
+
+
+@needs_node
+def test_bytes_in_the_units_that_memory_is_sold_in() -> None:
+    program = "const result = told.map((n) => exact.bytes(BigInt(n)));"
+    # 2**31 / 10**9 = 2.147..., 2**31 / 2**30 = 2; 1000 / 1024 = 0.97...
+    assert run(written("gpt2"), program, [str(2**31), "1000", "999"]) == ["2.15 GB, 2.00 GiB", "1.00 kB, 0.98 KiB", ""]
+
+
+@needs_node
+def test_what_is_typed_is_a_size_or_is_refused() -> None:
+    typed = ["768", "50,257", " 1 024 ", "1_000", "0", "-3", "1e3", "1.5", "4*E", "٣", "0x10", "1" * 17, "9" * 400]
+    typed += ["1000000000000000", "1000000000000001", "", *HOSTILE]
+    program = "const result = told.map((each) => exact.read(each, 10n ** 15n));"
+    read = run(written("gpt2"), program, typed)
+    right: dict[str, str] = {"768": "768", "50,257": "50257", " 1 024 ": "1024", "1_000": "1000", typed[13]: typed[13]}
+    assert {text: each["number"] for text, each in zip(typed, read, strict=True) if each["number"]} == right
+    assert [text for text, each in zip(typed, read, strict=True) if not each["number"] and not each["wrong"]] == [""]
+    assert all(len(each["wrong"]) < 120 for each in read)
+
+
+RESTORED = """
+const result = told.map((address) => {
+  const { state, said } = exact.restore(sheet, address);
+  const [{ at, typed }] = state.sides, written = exact.write(sheet, state);
+  return { written, said, sides: state.sides.length, tied: at.tied, typed: Object.fromEntries(typed) };
+});
+"""
+
+
+@needs_node
+def test_an_address_comes_back_as_it_was_written() -> None:
+    address = "model=gpt2&o-tied=false&s-L=7&s-V=100&s-P=&s-E=24&s-A=6&by=rows"
+    two = address.replace("&by", "&2-model=gpt2&2-o-tied=true&2-s-L=1&2-s-V=2&2-s-P=3&2-s-E=4&2-s-A=5&by")
+    one, both, usual = run(written("gpt2"), RESTORED, [f"#{address}", f"#{two}", ""])
+    assert one["written"] == address
+    assert both["written"] == two
+    assert (one["sides"], both["sides"], usual["sides"]) == (1, 2, 1)
+    assert (one["tied"], usual["tied"]) == ("false", "true")
+    assert one["said"] == both["said"] == usual["said"] == []
+    assert usual["typed"]["E"] == "768"  # Radford et al. 2019, table 2: the smallest of four
+
+
+@needs_node
+@pytest.mark.parametrize(
+    "odd", [*HOSTILE, "__proto__", "constructor", "%", "%E0%A4%A", "1e9", "-1", "10000000000000000"]
+)
+def test_a_hostile_address_changes_nothing(odd: str) -> None:
+    addresses = [
+        f"#s-E={odd}",
+        f"#{odd}=1",
+        f"#s-{odd}=1",
+        f"#o-tied={odd}",
+        f"#o-{odd}=true",
+        f"#model={odd}",
+        f"#by={odd}",
+    ]
+    addresses += [f"#2-model={odd}", f"#s-E={odd * 3000}", f"#{odd}", "#=", "#&&&===", f"#{'s-E=1&' * 4000}"]
+    usual, *others = run(written("gpt2"), RESTORED, ["", *addresses])
+    for address, found in zip(addresses, others, strict=True):
+        assert found["typed"] == usual["typed"], address
+        assert found["tied"] == usual["tied"]
+        assert found["written"].split("&2-")[0] == usual["written"]
+        assert len(found["said"]) <= 5
+        assert all(len(each) < 200 for each in found["said"])
+    assert sum(bool(found["said"]) for found in others) >= 7, "what is passed over is said"
+
+
+@needs_node
+def test_a_slider_stands_where_every_condition_holds() -> None:
+    program = """
+    const form = exact.form(sheet.models[0], told.at);
+    const given = new Map(Object.entries(told.sizes).map(([k, v]) => [k, BigInt(v)]));
+    const result = Object.fromEntries(form.asks.map((name) => [name, exact.ladder(form, sheet, given, name)]));
+    """
+    case = variants("gpt2")
+    sizes = {"L": 12, "V": 50257, "P": 1024, "E": 768, "A": 12}
+    ladders = {
+        name: [*map(int, steps)]
+        for name, steps in run(written("gpt2"), program, {"at": case.start, "sizes": sizes}).items()
+    }
+    assert all(768 % each == 0 for each in ladders["A"])  # A divides E
+    assert all(each % 12 == 0 for each in ladders["E"])
+    for name, steps in ladders.items():
+        assert sizes[name] in steps
+        assert steps == sorted(set(steps))
+        assert len(steps) > 8
+        assert steps[-1] > sizes[name]
+
+
+# At V = 100, E = 7, A = 2, H = 5, S = 3; each worked by hand.
+VALUES = {
+    floor(V / 64) * E**2 / A - 3 * E: "7/2",  # 1 * 49/2 - 21
+    E / 3 + H / A: "29/6",  # 14/6 + 15/6
+    ceiling(V / E) + floor(-V / E): "0",  # 15 - 15
+    ceiling(-V / E): "-14",
+    Max(E, A * H) - Min(E, A * H): "3",
+    Max(E / A, H / S, 3): "7/2",  # 3.5, 1.67, 3
+    Min(E / A, H / S, 3): "5/3",
+    (E - H) ** 3 / E**2: "8/49",
+    (A - E) ** 3: "-125",
+    10**15 * V * (E + H): "1200000000000000000",
+    (E + 1) / (H - 1) ** 2: "1/2",  # 8/16
+}
+
+
+@needs_node
+def test_a_tree_has_the_value_of_what_it_shows() -> None:
+    program = """
+    const sizes = new Map([["V", 100n], ["E", 7n], ["A", 2n], ["H", 5n], ["S", 3n]]);
+    const result = told.map((tree) => exact.value(tree, sizes)).map(([a, b]) => b === 1n ? `${a}` : `${a}/${b}`);
+    """
+    assert run(written("gpt2"), program, [data(tree(expr)) for expr in VALUES]) == [*VALUES.values()]
+
+
+@pytest.mark.parametrize("target", CASES)
+def test_a_page_loads_nothing_and_is_small(target: str) -> None:
+    source = written(target)
+    assert len(source.encode()) < MOST == 150_000
+    root = Page(source).root
+    policy = next(node.attributes["content"] for node in root.all("meta") if "http-equiv" in node.attributes)
+    allowed = dict(each.strip().split(" ", 1) for each in policy.split(";"))
+    assert allowed["default-src"] == "'none'"
+    running = [node for node in root.all("script") if node.attributes.get("type") != "application/json"]
+    assert allowed["script-src"].split() == [_hash(node.text) for node in running]
+    assert allowed["style-src"].split() == [_hash(node.text) for node in root.all("style")]
+    for node in root.walk():
+        assert not [name for name in node.attributes if name.startswith("on") or name in ("style", "src", "srcset")]
+        assert node.tag not in ("iframe", "object", "embed", "img", "form", "base")
+    for node in running:
+        assert not re.search(
+            r"\beval\b|\bFunction\b|innerHTML|outerHTML|document\.write|fetch\(|XMLHttp|import\(", node.text
+        )
+    assert not re.search(r"parseFloat|Math\.(?!max|min)", scripts(source)["reckons"]), "no floating point on the way"
+
+
+def test_a_page_reads_without_scripts() -> None:
+    root = Page(written("gpt2")).root
+    ids = [node.attributes["id"] for node in root.walk() if "id" in node.attributes]
+    assert len(ids) == len(set(ids))
+    (live,) = [node for node in root.walk() if node.attributes.get("id") == "live"]
+    assert "hidden" in live.attributes, "nothing is shown that does nothing"
+    assert "124,439,808" in _visible(root)  # what transformers says of GPT2LMHeadModel with the sizes of gpt2
+    assert "With scripts" in root.all("noscript")[0].text
+    levels = [int(node.tag[1]) for node in root.walk() if re.fullmatch(r"h\d", node.tag)]
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def _visible(node: Node) -> str:
+    if node.tag in ("script", "style") or "hidden" in node.attributes:
+        return ""
+    return "".join(each if isinstance(each, str) else _visible(each) for each in node.inside)
+
+
+def _hash(content: str) -> str:
+    return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
+
+
+@pytest.mark.parametrize("odd", HOSTILE)
+def test_hostile_names_stay_data(odd: str) -> None:
+    told = {"name": odd, "sizes": {odd: [odd]}}
+    root = Page(Live(told).spell(Document(odd, odd, [Paragraph([odd])]))).root
+    data_, *running = root.all("script")
+    assert json.loads(data_.text) == told
+    assert len(running) == 3
+    assert root.all("title")[0].text == odd
+
+
+def test_switches_are_those_that_change_something() -> None:
+    case = variants("llama")
+    assert {switch.name for switch in case.switches} >= {"recipe", "optimizer"}
+    assert {"implementation=eager", "recompute=none"} <= set(case.held), "what there is no room for is named"
+    assert len(case.places()) <= FORMS
+    assert "activation" not in {switch.name for switch in variants("gpt2").changing}, "no function stores anything"
+    at = {**case.start, "optimizer": "sgd"}
+    other = case.formula(at)
+    assert isinstance(other, Formula)
+    assert other.conventions["optimizer"] == "sgd"
+
+
+def test_presets_are_those_that_a_formula_gives_the_number_of() -> None:
+    # the head of Llama 3.2 1B is tied (its config.json), for which there is a switch where parameters are counted
+    assert "llama-3.2-1b" not in variants("llama").presets()
+    assert Variants(variants("llama").model, "params", {}).presets()["llama-3.2-1b"][1]["tied"] == "true"
+    for name, (preset, setting) in variants("deepseek-v3").presets().items():
+        formula = variants("deepseek-v3").formula({**variants("deepseek-v3").start, **setting})
+        assert isinstance(formula, Formula)
+        assert formula.value({size: preset.known[size] for size in formula.symbols}) == preset.params.value(), name
+
+
+def test_a_preset_of_another_form_is_not_offered_under_its_name() -> None:
+    model, _ = resolve("llama-7b", {"tied": "true"}, (), ["train-memory"])
+    told = Variants(model, "train-memory", {})
+    assert "tied" not in {switch.name for switch in told.switches}
+    assert "llama-7b" not in told.presets(), "its head is stored apart, and that of the page is tied"
+    assert "llama-3.2-1b" in told.presets()
+
+
+def test_two_models_share_a_page() -> None:
+    models = [resolve(name)[0] for name in ("gpt2", "llama-2-7b")]
+    source = page(models, ["params"], "1").decode()
+    assert len(source.encode()) < MOST
+    told = json.loads(scripts(source)["sheet"])
+    assert [each["name"] for each in told["models"]] == ["gpt2", "llama-2-7b"]
+    text = _visible(Page(source).root)
+    assert "124,439,808" in text
+    assert "6,738,415,616" in text  # Llama 2's own count, which its checkpoint has
+    ids = [node.attributes["id"] for node in Page(source).root.walk() if "id" in node.attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_same_bytes_twice() -> None:
+    model = resolve("mistral-7b-v0.1", {}, (), ["kv-cache"])[0]
+    assert page([model], ["kv-cache"], "1") == page([model], ["kv-cache"], "1")
+    once, again = (sheet([Variants(model, "kv-cache", {})], Sheet()) for _ in range(2))
+    assert once == again
+
+
+REFUSED = {
+    ("gpt2", "-o", "x.pdf", "--live"): "--live is one of HTML, and x.pdf is .pdf",
+    ("gpt2", "-o", "x.html", "--live", "-q", "params", "-q", "flops"): "a live page is of one quantity",
+    ("gpt2", "-o", "x.tex", "--live", "--macros"): "keep one of the two",
+    ("gpt2", "-o", "x.tex", "--live", "--fragment"): "keep one of the two",
+    ("gpt2", "llama", "-o", "x.html"): "a document is of one TARGET, and 2 are named",
+    ("gpt2", "llama", "t5", "-o", "x.html", "--live"): "at most two models side by side, and 3 are named",
+    ("gpt2", "gpt2", "-o", "x.html", "--live"): "gpt2 is named twice",
+    ("gpt2", "gpt3", "-o", "x.html", "--live"): "gpt3",
+}
+
+
+@pytest.mark.parametrize("arguments", REFUSED, ids=" ".join)
+def test_what_cannot_be_is_refused_in_a_sentence(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, ["derive", *arguments])
+    assert result.exit_code == 2, result.output
+    assert REFUSED[arguments] in " ".join(result.output.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_writes_one(tmp_path: Path) -> None:
+    target = tmp_path / "x.html"
+    result = CliRunner().invoke(cli, ["derive", "gpt2", "-o", str(target), "--live"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(scripts(target.read_text("utf-8"))["sheet"])
+    assert told["models"][0]["start"]["numbers"]["E"] == 768
