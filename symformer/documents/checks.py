@@ -32,7 +32,10 @@ TRACED = (
     "At {points} random configs that played no part in finding this formula, every row was as predicted: its module, "
     "its shape and how often it stands there."
 )
-FILED = "This formula is from the catalogue of symformer, where it was put once it was read off the code of the class. "
+FILED = (
+    "This formula is from the catalogue of symformer, where it was put once it was read off the code of the class. "
+    "Every switch of it stands as its config has it, or as it is by default. "
+)
 COUNTED = " Torch's own FlopCounterMode gave the same total at each."
 
 
