@@ -44,6 +44,12 @@ LINES = {
         "[h_e, r_e] = x W_gate_up_proj,eᵀ [B, S, K, 2M]",
         "y = ∑_e w_e (SiLU(h_e) ⊙ r_e) W_down_proj,eᵀ [B, S, E]",
     ],
+    ("bert", "encoder.layer.*"): [  # whose feed-forward network is no module of torch
+        "h = attention.output.LayerNorm(x + attention(x)) [B, S, E]",
+        "r = h W_intermediate.denseᵀ + b_intermediate.dense [B, S, H]",
+        "f = GELU(r) W_output.denseᵀ + b_output.dense [B, S, E]",
+        "y = output.LayerNorm(h + f) [B, S, E]",
+    ],
     ("t5", "decoder.block.*"): [
         "h = x + SelfAttention(layer.0.layer_norm(x), β) [B, S, E]",
         "r = h + EncDecAttention(layer.1.layer_norm(h), m) [B, S, E]",
@@ -68,9 +74,12 @@ LINES = {
 
 
 def part(name: str, path: str) -> Scope:
-    ledger = architecture(name).component.ledger.apart
-    found = {".".join(filter(None, each)): scope for each, scope in walked(ledger.root, ())}
-    return found[path]
+    return scope_of_path(architecture(name).component.ledger.apart.root, path)
+
+
+def scope_of_path(root: Scope, path: str) -> Scope:
+    """The first that stands at a path: a part without a name of its own stands where the one around it does."""
+    return next(scope for each, scope in walked(root, ()) if ".".join(filter(None, each)) == path)
 
 
 def walked(scope: Scope, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], Scope]]:
@@ -88,6 +97,18 @@ def test_layers_that_are_repeated_say_how_often() -> None:
     lines = computed(part("deepseek-v3", ""))
     assert [str(line.times) for line in lines if line.times is not None] == ["L_dense", "L_moe"]
     assert text(lines[2].shown) == "x_L_dense"
+
+
+def test_two_adapters_are_told_apart() -> None:
+    adapted = architecture("llama", lora="q_proj,v_proj")
+    scope = scope_of_path(adapted.component.ledger.apart.root, "layers.*.self_attn")
+    told = " ".join(text(line.shown) for line in computed(scope))
+    assert all(name in told for name in ("W_q_proj.lora_Aᵀ", "W_v_proj.lora_Aᵀ"))
+    assert "W_lora" not in told
+
+
+def test_what_gives_several_things_is_not_written_as_one() -> None:
+    assert computed(part("llama", "layers.*.self_attn.rotary")) == []
 
 
 def test_dropout_alone_computes_nothing() -> None:

@@ -75,8 +75,10 @@ def computed(scope: Scope) -> list[Assignment]:
             lines = _Computing(scope, apart).lines() if scope.items else []
         except _UnknownError:
             return []
+        while len(lines) > 1 and lines[-1].shown == lines[-2].name:  # what dropout, which is left out, would give again
+            lines[-2:] = [replace(lines[-2], name=lines[-1].name)]
         if lines and isinstance(lines[-1].shown, Name):
-            return []  # such as dropout, which is left out
+            return []  # such as dropout alone
         if all(len(text(line.name)) + len(text(line.shown)) <= _LONG for line in lines):
             break
     return [replace(line, shape=_last(line.shape)) for line in lines] if anywhere else lines
@@ -180,6 +182,11 @@ class _Computing:
             elif item is not last and self._needs_a_name(item):
                 self._assign(_gives(item))
         y = _gives(last)
+        alone = [item for item in self.items[:-1] if isinstance(item, Entry) and item.kind is not Kind.PARAMETER]
+        if not any(isinstance(item, Scope) and item.loop for item in self.items) and any(
+            id(item.output) not in self.uses for item in alone
+        ):
+            raise _UnknownError  # it gives more than one thing
         if id(y) not in self.named:  # as what layers give that are repeated
             self.found.append(Assignment(Name("y"), self._shown(y, whole=True), _shape(y)))
         return self.found
@@ -402,13 +409,23 @@ class _Computing:
     def _weight(self, entry: Entry, letter: str) -> Name:
         """A weight by its module's name, as torch calls it inside the part."""
         own = [*entry.weights, *entry.shared]
-        module, _, last = own[0].path.rpartition(".") if own else ("", "", "")
-        called = module.rpartition(".")[2] if last in ("weight", "bias") else last.removesuffix("_bias")
+        module, called = _module(own[0].path) if own else ("", "")
+        every = {_module(each.path) for item in self.items if isinstance(item, Entry) for each in item.weights}
+        if any(other != module and name == called for other, name in every):  # of two adapters, whose each is
+            called = ".".join(module.split(".")[-2:])
         return Name(letter, called.removesuffix("*"), _EXPERT if entry.kind is Kind.EXPERTS else None)
 
 
 def _terms(shown: Tree) -> tuple[Tree, ...]:
     return shown.terms if isinstance(shown, Sum) else (shown,)
+
+
+def _module(path: str) -> tuple[str, str]:
+    """The module that a weight is of, and what a line calls it: by its last word."""
+    module, _, last = path.rpartition(".")
+    if last in ("weight", "bias"):
+        return module, module.rpartition(".")[2]
+    return path.removesuffix("_bias"), last.removesuffix("_bias")
 
 
 def _of_expert(shown: Tree) -> Tree:
@@ -431,9 +448,11 @@ def _function(name: str) -> str:
 
 
 def _items(scope: Scope) -> Iterator[Item]:
-    """The operations and the parts of a part; those that store nothing are not parts but what they do."""
+    """The operations and the parts of a part; one that stores nothing, or has no name, is what it does."""
     for item in scope.items:
-        if isinstance(item, Scope) and not item.repeated and not any(entry.weights for entry in _entries(item)):
+        nameless = isinstance(item, Scope) and not item.name  # torch has no module there
+        stores = isinstance(item, Scope) and any(entry.weights for entry in _entries(item))
+        if isinstance(item, Scope) and (nameless or not (item.repeated or stores)):
             yield from _items(item)
         else:
             yield item
