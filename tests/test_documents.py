@@ -630,6 +630,51 @@ def paragraphs(made_: Document) -> list[str]:
     return [words(block.line) for block in made_.blocks if isinstance(block, Paragraph)]
 
 
+def test_tables_are_numbered_as_they_stand() -> None:
+    made_ = derivation("gpt2", "params", "train-memory")
+    tables = [block for block in made_.blocks if isinstance(block, Table)]
+    assert len(tables) > 12
+    assert [table.number for table in tables if table.caption] == list(
+        range(1, 1 + sum(bool(t.caption) for t in tables))
+    )
+    bare = [table for table in tables if not table.caption]
+    assert bare
+    assert all(len(table.rows) == 1 and table.number == 0 for table in bare)
+    spelt = render(made_, "md").decode()
+    assert "\n**Table 1.** The symbols, and their values in `gpt2`.\n" in spelt
+
+
+def test_a_weight_has_one_row_for_all_that_goes_with_it() -> None:
+    """By hand: single precision, its gradient and two moments of Adam are 4 + 4 + 4 + 4 bytes; the count of steps is 4
+    for the whole weight. In half precision with ZeRO-1, 2 + 2 are on every rank, and 4 + 4 + 4 are divided.
+    """
+    attn = rows_of(derivation("gpt2", "train-memory"), "h.*.attn")
+    assert attn["c_attn.weight"] == ("3E × E × 16", "48E²")
+    assert attn["c_attn.weight (step)"] == ("4", "4")
+    model = architecture("gpt2")
+    shared = document(model, ["train-memory"], "0", recipe="bf16", data="zero1")
+    attn = rows_of(shared, "h.*.attn")
+    assert attn["c_attn.weight (weight, gradient)"] == ("3E × E × 4", "12E²")
+    assert attn["c_attn.weight (master weight, first moment, second moment)"] == (
+        "3E × E × 12 × 1/N_dp",
+        "36E²/N_dp",
+    )
+
+
+def rows_of(made_: Document, path: str) -> dict[str, tuple[str, str]]:
+    """The rows of a part's table: what is multiplied out, and what that comes to."""
+    (table,) = [block for block in made_.blocks if isinstance(block, Table) and Code(path) in block.caption]
+    return {words(name): (words(shape), words(each)) for name, shape, each in table.rows}
+
+
+@pytest.mark.parametrize("count", [1, 4, 40])
+def test_the_last_page_has_some_lines(count: int) -> None:
+    """At least ten, where there are as many: each of these takes two."""
+    entries = [("key", "Somebody and others", "A title of some length " * 3, "A place, 2020")] * count
+    tail = A4.tail(References(entries))
+    assert tail == min(count, 5)
+
+
 def test_each_place_is_described_as_it_is() -> None:
     """Parts that count alike share a section; what is true of some of them is not said of the others."""
     said = [*paragraphs(derivation("gemma-2-2b")), *paragraphs(derivation("gemma-2-2b", "flops"))]

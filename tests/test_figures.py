@@ -148,6 +148,17 @@ def test_the_arrows_of_a_block(target: str, expected: set[tuple[str, str]]) -> N
     assert arrows(frame.graph) == expected
 
 
+def test_what_moves_between_ranks_breaks_no_arrow() -> None:
+    """Shoeybi et al. 2019, figure 3: what a rank computes reads what it reads in the whole model."""
+    (whole,) = frames(figure("llama-2-7b").graph)
+    for tensor in ("on", "sequence"):
+        drawn = figure("llama-2-7b", tensor=tensor, pipeline="middle")
+        (frame,) = frames(drawn.graph)
+        assert arrows(frame.graph) == arrows(whole.graph)
+        assert arrows(drawn.graph) == {("receive", "layers"), ("layers", "send")}
+        assert drawn.target == "one rank of llama-2-7b"
+
+
 def test_bert_adds_before_it_normalises() -> None:
     (frame,) = frames(figure("bert").graph)
     signs = [node.key for node in frame.graph.nodes if isinstance(node, Plus)]

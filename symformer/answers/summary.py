@@ -72,7 +72,7 @@ def conventions(model: Model, formula: Formula) -> dict[str, str]:
 
 def value_of(formula: Formula, model: Model) -> int | None:
     """The number, or None while a symbol has none."""
-    return formula.value() if set(formula.symbols) <= model.known.keys() else None
+    return formula.value(dict(model.known)) if set(formula.symbols) <= model.known.keys() else None
 
 
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")

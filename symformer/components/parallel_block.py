@@ -15,7 +15,7 @@ from .self_attention import SelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class ParallelBlock(Component):
-    """x + attention(norm(x)) + MLP(norm(x)), with one norm for both, or with a norm of x for each.
+    """``x + attention(norm(x)) + MLP(norm(x))``, with one norm for both, or with a norm of x for each.
 
     >>> ParallelBlock().params
     4*E**2 + 3*E*H + 6*E
@@ -39,7 +39,7 @@ class ParallelBlock(Component):
             which = "Chowdhery et al. 2022 [chowdhery2022], section 2: with one norm for both."
         else:
             which = "Black et al. 2022 [black2022], section 2.1.2: with a norm of x for each."
-        return f"x + attention(norm(x)) + MLP(norm(x)), {which}"
+        return f"``x + attention(norm(x)) + MLP(norm(x))``, {which}"
 
     def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
         y = normal = x

@@ -48,7 +48,7 @@ class ResidualBlock(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class PreNormBlock(ResidualBlock):
-    """x + f(norm(x)) for one sublayer after the other, Xiong et al. 2020 [xiong2020], table 1.
+    """``x + f(norm(x))`` for one sublayer after the other, Xiong et al. 2020 [xiong2020], table 1.
 
     >>> PreNormBlock().params
     4*E**2 + 2*E*H + 9*E + H
@@ -72,8 +72,8 @@ class PreNormBlock(ResidualBlock):
             2: "for attention, then for the feed-forward network",
             3: "for attention, for attention to the encoder, then for the feed-forward network",
         }[sublayers]
-        bare = " Its first norm is left out: f(x) stands there." if isinstance(norms[0], Identity) else ""
-        return f"x + f(norm(x)) {which}, Xiong et al. 2020 [xiong2020], table 1.{bare}"
+        bare = " Its first norm is left out: ``f(x)`` stands there." if isinstance(norms[0], Identity) else ""
+        return f"``x + f(norm(x))`` {which}, Xiong et al. 2020 [xiong2020], table 1.{bare}"
 
     def ended(self, ops: Operations, sublayer: str, y: Tensor) -> Tensor:
         y = ops.scale(f"{sublayer}_{self.scale}", y) if self.scale else y

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Literal
 
 from sympy import Expr
@@ -132,12 +133,17 @@ class Computation:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. Alignment is one letter a column: l, r or c. ``total`` sets the last row apart."""
+    """A table. Alignment is one letter a column: l, r or c. ``total`` sets the last row apart.
+
+    One that has a caption is numbered.
+    """
 
     head: Sequence[Line]
     rows: Sequence[Sequence[Line]]
     align: str
-    total: bool = False
+    total: bool = False  # the last row is the sum of those above
+    caption: Line = ()
+    number: int = 0
     kind: Literal["table"] = "table"
 
 
@@ -184,8 +190,8 @@ def lines(blocks: Iterable[Block]) -> Iterator[Line]:
         match block:
             case Heading(line=line) | Paragraph(line=line):
                 yield line
-            case Table(head=head, rows=rows):
-                yield from head
+            case Table(head=head, rows=rows, caption=caption):
+                yield from (caption, *head)
                 for row in rows:
                     yield from row
             case Equation(reasons=reasons):
@@ -205,12 +211,13 @@ def formulas_in(blocks: Iterable[Block]) -> Iterator[Tree]:
 
 
 def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
-    """The blocks with a number for each equation that has an id and each paper cited, and the keys of these papers in
-    the order they are cited.
+    """The blocks with a number for each equation that has an id, each table that has a caption and each paper cited,
+    and the keys of these papers in the order they are cited.
     """
     keys = list(dict.fromkeys(piece.key for line in lines(blocks) for piece in line if isinstance(piece, Cited)))
     ids = [block.id for block in blocks if isinstance(block, Equation) and block.id]
     numbers = {each: number for number, each in enumerate(ids, 1)}
+    tables = count(1)
 
     def put(line: Line) -> Line:
         return [counted(piece) for piece in line]
@@ -227,8 +234,9 @@ def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
         match block:
             case Heading(line=line) | Paragraph(line=line):
                 return replace(block, line=put(line))
-            case Table(head=head, rows=rows):
-                return replace(block, head=[*map(put, head)], rows=[[*map(put, row)] for row in rows])
+            case Table(head=head, rows=rows, caption=caption):
+                found = replace(block, head=[*map(put, head)], rows=[[*map(put, row)] for row in rows])
+                return replace(found, caption=put(caption), number=next(tables)) if caption else found
             case Equation(reasons=reasons):
                 return replace(block, number=numbers.get(block.id, 0), reasons=[*map(put, reasons)])
         return block

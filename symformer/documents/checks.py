@@ -56,9 +56,10 @@ def _reading(reading: Reading, unit: str, filed: bool) -> list[Block]:
         ("Points", [f"{reading.points} random configs, and {reading.builds} builds of the model in all"]),
         ("Seed", [Code(str(reading.seed))]),
     ]
-    return [*blocks, Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw")]
+    return [*blocks, Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw", caption=CAPTION)]
 
 
+CAPTION: Line = ["What was compared, and how."]
 SHAPES = "by name and shape, and the total"
 AXES = (
     "The matrix of a linear layer stands here as output by input, and shapes are compared up to the order of their "
@@ -166,7 +167,7 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
                 *maybe(certificate.rests, RESTS),
             ]
         ),
-        Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw"),
+        Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw", caption=CAPTION),
     ]
 
 

@@ -198,7 +198,9 @@ class _Chapter:
         head: list[Line] = [["Symbol"], ["Meaning"], *(side.head for side in self.sides)]
         if not any(row[2] or row[3] for row in cells):
             head, cells = head[:2], [row[:2] for row in cells]
-        said: list[Block] = [Table(head, cells, "cl" if len(head) == 2 else "clrr")] if cells else []
+        said: list[Block] = (
+            [Table(head, cells, "cl" if len(head) == 2 else "clrr", caption=["The symbols."])] if cells else []
+        )
         lacking = self._lacking()
         if lacking:
             line: list[Piece] = [
@@ -251,14 +253,21 @@ class _Chapter:
         amounts = self._amounts()
         short = max(len(text(each)) for shown in trees for each in shown) <= SHORT
         heading = Heading(1, ["Part by part"])
+        unit = capital(self.sides[0].formula.measure.unit)
         if short and amounts:
             rows = [[role, *cells, *each] for role, cells, each in zip(roles, formulas, amounts, strict=True)]
-            return [heading, Table([["Part"], *heads, *heads, ["Difference"]], rows, "lllrrr", total=True)]
+            return [
+                heading,
+                Table([["Part"], *heads, *heads, ["Difference"]], rows, "lllrrr", True, [f"{unit} by part."]),
+            ]
         rows = [[role, *cells] for role, cells in zip(roles[:-1], formulas[:-1], strict=True)]
-        said: list[Block] = [heading, Table([["Part"], *heads], rows, "lll" if short else "lww")]
+        said: list[Block] = [
+            heading,
+            Table([["Part"], *heads], rows, "lll" if short else "lww", caption=["The formula by part."]),
+        ]
         if amounts:
             rows = [[role, *each] for role, each in zip(roles, amounts, strict=True)]
-            said.append(Table([["Part"], *heads, ["Difference"]], rows, "lrrr", total=True))
+            said.append(Table([["Part"], *heads, ["Difference"]], rows, "lrrr", True, [f"{unit} by part."]))
         return said
 
     def _amounts(self) -> list[list[Line]]:
@@ -394,7 +403,10 @@ class _Chapter:
             cells += [[_ranges(spans, sign)] for sign in (1, -1)]
             rows.append([*cells, *_cells(same, [_ranges(spans, 0)])])
         line = "For one size alone, among those that the conditions allow, while all others stay as they are:"
-        return [Paragraph([line]), Table(head, rows, "crll" + "l" * same)]
+        return [
+            Paragraph([line]),
+            Table(head, rows, "crll" + "l" * same, caption=["Which has more, as one size changes."]),
+        ]
 
 
 def _bracketed(shown: Tree) -> Tree | None:

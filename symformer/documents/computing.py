@@ -126,9 +126,15 @@ def _name(item: Item, scope: Scope) -> str:
     return item.path.removeprefix(outside)
 
 
-def scope_of(part: object, path: str, ledger: Ledger) -> Scope | None:
-    """Where a part stands in a ledger: at this path, or else at the one most like it where the same part stands."""
-    alike = {where: scope for where, scope in _scopes(ledger.apart.root, "") if scope.part == part}
+def scope_of(part: object, path: str, ledger: Ledger, placed: bool = False) -> Scope | None:
+    """Where a part stands in a ledger: at this path, or else at the one most like it where the same part stands.
+
+    Of a part as one rank has it only its class and its path are the same.
+    """
+    scopes = _scopes(ledger.apart.root, "")
+    if placed:
+        return next((scope for where, scope in scopes if where == path and type(scope.part) is type(part)), None)
+    alike = {where: scope for where, scope in scopes if scope.part == part}
     if path in alike or path.endswith("*"):  # what layers of several kinds share is no layer by itself
         return alike.get(path)
     ends = path.split(".")[::-1]

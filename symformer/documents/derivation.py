@@ -81,7 +81,7 @@ def document(
     if not together:
         model.asked_by(formulas)
     chapters = [_chapter(model, formula, form, first=place == 0) for place, formula in enumerate(formulas)]
-    drawn = illustration(model, formulas[0]) if form == "full" and formulas else []
+    drawn = illustration(with_numbers(model), formulas[0]) if form == "full" and formulas else []
     blocks: list[Block] = []
     if len(chapters) == 1:
         (one,) = chapters
@@ -131,7 +131,7 @@ def _subtitle(model: Model, formulas: Sequence[Formula], version: str) -> str:
         compared = "each chapter ends with what of it is compared with torch"
     else:
         compared = "no certificate compares the result with torch"
-    return f"Derived by symformer {version}. Every line follows from the one before it, by proof; {compared}."
+    return f"Derived by symformer {version}. Each line is proved from the one before it; {compared}."
 
 
 def _held(model: Model, formula: Formula) -> bool:
@@ -193,7 +193,7 @@ def _page(model: Model, formula: Formula, numbers: Numbers | None) -> list[Block
             cells += [_integer(value), [percent(share(value, total))]]
         rows.append(cells)
     head: list[Line] = [["Part"], ["Copies"], ["Each"], *([["Total"], ["Share"]] if numbers else [])]
-    table = Table(head, rows, "lrlrr" if numbers else "lrl")
+    table = Table(head, rows, "lrlrr" if numbers else "lrl", caption=[f"The {formula.measure.unit} by part."])
     return [*_conditions(model, formula), table, Paragraph(short_check(model, formula))]
 
 
@@ -230,7 +230,9 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
             for row in side.rows
             if row.each != 0
         ]
-        rest.append(Table([["Row"], ["Copies"], ["Each"]], rows, "lrl") if rows else Paragraph(["Nothing adds to it."]))
+        caption: Line = [f"{capital(side.measure.title)} row by row."]
+        table = Table([["Row"], ["Copies"], ["Each"]], rows, "lrl", caption=caption)
+        rest.append(table if rows else Paragraph(["Nothing adds to it."]))
     head: list[Line] = [["Row"], ["Each"], *([[formula.measure.unit]] if numbered_ else [])]
     rows = []
     for row in formula.rows:
@@ -239,7 +241,7 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
         value_cell: list[Line] = [[number(formula.of_row(row, known))]] if numbered_ else []
         rows.append([[named(row.path, formula)], [Math.of(row.each)], *value_cell])
     if rows:
-        rest += [Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered_ else "ll")]
+        rest += [Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered_ else "ll", caption=_rows(formula))]
     return result, [*rest, Heading(1, ["The check against torch"]), Paragraph([RATIO])]
 
 
@@ -290,7 +292,8 @@ def _counted(model: Model, formula: Formula, first: bool) -> list[Block]:
     if formula.conventions.get("count") == "all":
         head: list[Line] = [["Operation"], ["FLOPs an element"], ["Which are"]]
         counts: list[Sequence[Line]] = [[[name], [str(count.flops)], sentence(count.steps)] for name, count in stated()]
-        blocks.append(Table(head, counts, "lrw"))
+        caption: Line = ["FLOPs of what is computed element by element."]
+        blocks.append(Table(head, counts, "lrw", caption=caption))
     if model.component.chosen:
         options = ", ".join(f"{name}={value}" for name, value in model.component.chosen.items())
         blocks.append(Paragraph(["Options of the model that differ from its usual form: ", Code(options), "."]))
@@ -310,7 +313,9 @@ def _alphabet(subjects: Sequence[Subject], blocks: Sequence[Block]) -> list[Bloc
     ]
     head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [subjects[0].column]]
     cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
-    table = Table([head[i] for i in cols], [[row[i] for i in cols] for row in rows], "".join("cllr"[i] for i in cols))
+    align, cells = "".join("cllr"[i] for i in cols), [[row[i] for i in cols] for row in rows]
+    values: Line = [", and their values in ", *subjects[0].line] if 3 in cols else []
+    table = Table([head[i] for i in cols], cells, align, caption=["The symbols", *values, "."])
     said = dict.fromkeys(tuple(line) for each in subjects for line in (each.read_at, each.assumed) if line)
     return [table, *(Paragraph(line) for line in said if 3 in cols)] if rows else []
 
@@ -434,7 +439,11 @@ def _breakdown(formula: Formula, shown: Model, numbered_: bool) -> list[Block]:
     if numbered_:
         last += [_integer(total), [percent(share(1, 1))]]
         rows.append(last)
-    return [Heading(1, ["Row by row"]), Table(head, rows, align, total=numbered_)]
+    return [Heading(1, ["Row by row"]), Table(head, rows, align, total=numbered_, caption=_rows(formula))]
+
+
+def _rows(formula: Formula) -> Line:
+    return [f"{capital(formula.measure.title)} row by row."]
 
 
 @cache
@@ -455,7 +464,7 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
         rows.append([[Code(preset.target)], _integer(value), sentence(presets()[preset.target]["source"])])
     if rows:
         head: list[Line] = [["Preset"], [capital(formula.measure.unit)], ["Sizes from"]]
-        blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw")]
+        blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw", caption=["Presets that have this formula."])]
     if more := len(known) - len(rows):
         said = f"{more} more presets have" if more > 1 else "One more preset has"
         blocks.append(Paragraph([f"{said} this formula: ", Code("symformer list --presets"), "."]))
@@ -482,7 +491,8 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
         counted = any(row[-1] for row in others)
         head = [["Variant"], ["Formula"], *([[subject.column]] if counted else [])]
         rows = others if counted else [row[:-1] for row in others]
-        blocks += [Heading(1, ["Variants"]), Table(head, rows, "lwr" if counted else "lw")]
+        caption: Line = ["The formula with other options."]
+        blocks += [Heading(1, ["Variants"]), Table(head, rows, "lwr" if counted else "lw", caption=caption)]
     return blocks
 
 

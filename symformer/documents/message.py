@@ -75,6 +75,7 @@ def _purpose(line: AccountLine, term: Term, unit: str) -> str:
 
 def _table(formula: Formula, parts: dict[str, Expr], numbers: Numbers | None, stored: Label | None) -> Table:
     head: list[Line] = [["What for"], [capital(formula.measure.unit)]]
+    caption: Line = [f"What the {formula.measure.unit} are for."]
     rows: list[Sequence[Line]] = []
     total = formula.value(dict(numbers)) if numbers else 0
     for what, each in parts.items():
@@ -85,9 +86,9 @@ def _table(formula: Formula, parts: dict[str, Expr], numbers: Numbers | None, st
             cells += [[f"{amount:,}"], [percent(share(amount, total))]]
         rows.append(cells)
     if not numbers:
-        return Table(head, rows, "ll")
+        return Table(head, rows, "ll", caption=caption)
     rows.append([["Together"], [], [f"{total:,}"], [percent(share(1, 1))]])
-    return Table([*head, ["Value"], ["Share"]], rows, "llrr", total=True)
+    return Table([*head, ["Value"], ["Share"]], rows, "llrr", total=True, caption=caption)
 
 
 def _stored(model: Model, formula: Formula) -> Label | None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
-from sympy import Expr, Integer, Mul, Symbol, expand
+from sympy import Expr, Integer, Symbol, expand
 
 from ..architectures.base import Architecture
 from ..components.base import Component
 from ..formulas.account import Line as AccountLine
+from ..formulas.account import Term, together
 from ..formulas.derivation import Chain, Reason, Section
 from ..formulas.factored import factored
 from ..formulas.formula import Formula
-from ..language.notation.tree import Label
+from ..language.notation.tree import Label, Sum, tree
 from ..language.shapes import shape_line
 from ..language.symbols import letter
 from ..ledger.facts import Kind, Scope
@@ -51,17 +52,22 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
     blocks: list[Block] = []
     titles = [_title(section) for section in sections[:-1] if section.chain is not None]
 
-    def twice(title: Piece) -> bool:
-        """Whether several parts are called so, and are told apart by their names."""
-        return titles.count(title) > 1
+    named_ = [(_title(section), section.line.name) for section in sections[:-1] if section.chain is not None]
+
+    def apart(section: Section) -> Line:
+        """What tells a part from others that are called so: its name, or where it stands."""
+        line, title = section.line, _title(section)
+        by_name = named_.count((title, line.name)) == 1
+        return maybe(titles.count(title) > 1, ", ", Code(line.name if by_name else line.path.removesuffix(".*")))
 
     for section in sections[:-1]:
         if not section.composite and section.chain is not None:
-            blocks += _part(formula, section, question.columns, computes, places, twice)
+            blocks += _part(formula, section, question.columns, computes, places, apart(section))
     blocks += _silent(formula)
+    blocks = [*_state(sections, formula), *blocks]
     if any(isinstance(block, Computation) for block in blocks):
         attends = any(line.entry and line.entry.kind is Kind.SCORES for _, line in formula.root.leaves())
-        blocks.insert(0, Paragraph([LEGEND, *maybe(attends, HEADS_LEGEND)]))
+        blocks.insert(0, Paragraph([LEGEND, *maybe(attends, HEADS_LEGEND), *maybe(placed(formula), RANKS_LEGEND)]))
     blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
     composites = [section for section in sections[:-1] if section.composite]
     for section in composites:
@@ -69,8 +75,7 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
             continue
         title = _title(section)
         shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) else title
-        apart = maybe(twice(title), ", ", Code(section.line.name))
-        blocks.append(Heading(1, ["The ", shown, *apart], f"{formula.id}.{section.line.key}"))
+        blocks.append(Heading(1, ["The ", shown, *apart(section)], f"{formula.id}.{section.line.key}"))
         does, stands = _computed(computes, section), _places(section, formula, computes)
         if does and section.line.among is not None:  # it has a part of what it does of its own
             blocks += [Paragraph(["A layer of ", Code(section.line.path), " computes:"]), *does, *stands]
@@ -107,11 +112,9 @@ def _part(
     columns: tuple[str, str],
     computes: _Computes | None,
     places: Mapping[str, str],
-    twice: Callable[[Piece], bool],
+    apart: Line,
 ) -> list[Block]:
-    title = _title(section)
-    head: Line = [title, *maybe(twice(title), ", ", Code(section.line.name))]
-    blocks: list[Block] = [Heading(2, head, f"{formula.id}.{section.line.key}")]
+    blocks: list[Block] = [Heading(2, [_title(section), *apart], f"{formula.id}.{section.line.key}")]
     blocks += [*_places(section, formula, computes), *_computed(computes, section)]
     blocks.append(_term_table(section, columns, formula))
     if section.chain:
@@ -127,14 +130,16 @@ HEADS_LEGEND = (
     " Heads stand apart in a shape of four axes, and are joined before the matrix of the output; where there are fewer "
     "heads of keys and values than of queries, several queries share one."
 )
+RANKS_LEGEND = " What is computed is so of all ranks together; what is held is what one rank has of it."
 
 
 class _Computes:
     """What the parts of a model compute, where its ledger says so."""
 
     def __init__(self, model: Model, formula: Formula) -> None:
-        known = isinstance(model.component, Component) and not placed(formula)
+        known = isinstance(model.component, Component)
         self.ledger = model.component.ledger if known else None
+        self.placed = placed(formula)
 
     def lines(self, line: AccountLine) -> Sequence[Assignment]:
         """What a part computes, line by line; of a layer of one kind, all that it does."""
@@ -147,7 +152,7 @@ class _Computes:
         return ideas(scope) if scope is not None else {}
 
     def _scope(self, line: AccountLine) -> Scope | None:
-        return scope_of(line.part, line.path, self.ledger) if self.ledger is not None else None
+        return scope_of(line.part, line.path, self.ledger, self.placed) if self.ledger is not None else None
 
 
 def _computed(computes: _Computes | None, section: Section) -> list[Block]:
@@ -251,11 +256,9 @@ def named(path: str, formula: Formula) -> Code:
 
 def _term_table(section: Section, columns: tuple[str, str], formula: Formula) -> Table:
     rows: list[Sequence[Line]] = []
-    prefix = f"{section.line.path}." if section.line.path else ""
     for _, term in section.terms:
-        name = term.label.removeprefix(prefix)
-        rows.append([[named(name, formula)], [Math.shape(term.factors)], [Math.of(expand(Mul(*term.factors)))]])
-    return Table(_head(columns, formula), rows, "lll")
+        rows.append([[named(_label(section, term), formula)], *_amount(term)])
+    return _table(section, columns, formula, rows)
 
 
 def _table_of_parts(section: Section, columns: tuple[str, str], formula: Formula, places: Mapping[str, str]) -> Table:
@@ -267,14 +270,44 @@ def _table_of_parts(section: Section, columns: tuple[str, str], formula: Formula
         if line.entry is None and line.each != 0:
             each = expand((line.count * line.each).xreplace(formula.simplified))
             rows.append([[named(name, formula)], [Ref(places[line.key])], [Math.of(each)]])
-        for term in line.terms if line.entry is not None else ():
-            label = named(term.label.removeprefix(prefix), formula)
-            rows.append([[label], [Math.shape(term.factors)], [Math.of(expand(Mul(*term.factors)))]])
-    return Table(_head(columns, formula), rows, "lll")
+        for term in together(line.terms) if line.entry is not None else ():
+            rows.append([[named(_label(section, term), formula)], *_amount(term)])
+    return _table(section, columns, formula, rows)
 
 
-def _head(columns: tuple[str, str], formula: Formula) -> list[Line]:
-    return [[columns[0].capitalize()], [columns[1].capitalize()], [capital(formula.measure.unit)]]
+def _amount(term: Term) -> list[Line]:
+    """What is multiplied out, and what it comes to."""
+    return [[Math.shape(term.factors)], [Math.of(expand(term.expr))]]
+
+
+def _label(section: Section, term: Term) -> str:
+    """What a row is called inside of its part: all of a weight that is counted by the element by its name alone."""
+    rows = [other for _, other in section.terms if other.weight == term.weight and len(other.factors) > 1]
+    label = term.weight if term.made_of and len(rows) == 1 else term.label
+    return label.removeprefix(f"{section.line.path}.") if section.line.path else label
+
+
+def _table(section: Section, columns: tuple[str, str], formula: Formula, rows: Sequence[Sequence[Line]]) -> Table:
+    """The table of a part; one of a single row needs no caption."""
+    head: list[Line] = [[columns[0].capitalize()], [columns[1].capitalize()], [capital(formula.measure.unit)]]
+    paths = dict.fromkeys(path for path in section.paths if path)
+    whose: Line = ["one ", Code(section.line.path), ", and of all alike"] if len(paths) > 1 else [*map(Code, paths)]
+    caption = [capital(formula.measure.unit), " of ", *(whose or ["the whole"]), "."]
+    return Table(head, rows, "lll", caption=caption if len(rows) > 1 else ())
+
+
+def _state(sections: Sequence[Section], formula: Formula) -> list[Block]:
+    """What the bytes of a weight are, where one row says them all."""
+    terms = (term for section in sections for _, term in section.terms if term.made_of)
+    first = next(terms, None)
+    if first is None:
+        return []
+    kinds: list[Line] = [[each.label.removeprefix(first.weight).strip(" ()")] for each in first.made_of]
+    at = next(place for place, factor in enumerate(first.factors) if factor != first.made_of[0].factors[place])
+    numbers = Sum(tuple(tree(each.factors[at]) for each in first.made_of))
+    whole = Math.of(first.factors[at])
+    line: Line = ["Each element of a weight takes ", Math(numbers), " = ", whole, f" {formula.measure.unit}"]
+    return [Paragraph([*line, ": for its ", *listed(*kinds), "."])]
 
 
 def _ideas(computes: _Computes | None, section: Section, formula: Formula) -> list[Block]:
@@ -291,7 +324,9 @@ def _ideas(computes: _Computes | None, section: Section, formula: Formula) -> li
     rows: list[Sequence[Line]] = [
         [[f"for the {idea}"], [Math(factored(expand(each)))]] for idea, each in groups.items()
     ]
-    return [Table([["What it is"], [capital(formula.measure.unit)]], rows, "ll")]
+    unit = capital(formula.measure.unit)
+    caption: Line = [unit, " of ", Code(section.line.path or section.line.name), " by what they are for."]
+    return [Table([["What it is"], [unit]], rows, "ll", caption=caption)]
 
 
 def _silent(formula: Formula) -> list[Block]:

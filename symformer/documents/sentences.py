@@ -9,13 +9,14 @@ from sympy import Expr, Symbol
 
 from ..language.symbols import LETTERS, SYMBOLS
 from ..papers import pieces
-from .blocks import Cited, Line, Math, Piece
+from .blocks import Cited, Code, Line, Math, Piece
 
 _LETTER = re.compile(r"(?<![A-Za-z_0-9-])([A-Z](?:_[a-z]+)?)(²?)(?![A-Za-z_0-9])")
 
 
 def sentence(words: str, sizes: Mapping[Symbol, Expr] | None = None) -> list[Piece]:
-    """A sentence with its letters as mathematics and the papers that it cites; ``sizes`` says what letters stand for.
+    """A sentence with its letters as mathematics, the papers that it cites, and what stands in double backticks as it
+    stands there; ``sizes`` says what letters stand for.
 
     The word "A" at the beginning of a sentence is no letter, and neither is one that is no size of the alphabet, or
     that a hyphen makes a part of a name: Command-R, Nemotron-H.
@@ -25,17 +26,23 @@ def sentence(words: str, sizes: Mapping[Symbol, Expr] | None = None) -> list[Pie
         if place % 2:
             found.append(Cited(part))
             continue
-        end = 0
-        for each in _LETTER.finditer(part):
-            before, name, square = part[: each.start()], each[1], each[2]
-            article = name == "A" and re.match(r" [a-z]", part[each.end() :]) and re.search(r"(^|[.] )$", before)
-            if name not in LETTERS or LETTERS[name].word or article:
-                continue
-            size = (sizes or {}).get(SYMBOLS[name], SYMBOLS[name])
-            found += [part[end : each.start()], Math.of(size**2 if square else size)]
-            end = each.end()
-        found.append(part[end:])
+        for index, said in enumerate(part.split("``")):
+            found += [Code(said)] if index % 2 else _lettered(said, sizes or {})
     return [piece for piece in found if piece != ""]
+
+
+def _lettered(words: str, sizes: Mapping[Symbol, Expr]) -> list[Piece]:
+    found: list[Piece] = []
+    end = 0
+    for each in _LETTER.finditer(words):
+        before, name, square = words[: each.start()], each[1], each[2]
+        article = name == "A" and re.match(r" [a-z]", words[each.end() :]) and re.search(r"(^|[.] )$", before)
+        if name not in LETTERS or LETTERS[name].word or article:
+            continue
+        size = sizes.get(SYMBOLS[name], SYMBOLS[name])
+        found += [words[end : each.start()], Math.of(size**2 if square else size)]
+        end = each.end()
+    return [*found, words[end:]]
 
 
 def listed(*notes: Line) -> list[Piece]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,10 +39,32 @@ class Term:
     factors: tuple[Expr, ...]
     gradient: str = ""  # what it is the gradient of, if it is one
     purpose: str = ""  # what of the whole it is, where a quantity tells that: weights, gradients, activations
+    weight: str = ""  # whose these are, where they go with a weight: its gradient's bytes, its optimizer's state
+    made_of: tuple[Term, ...] = ()  # those that it is the sum of
 
     @property
     def expr(self) -> Expr:
         return Mul(*self.factors)
+
+
+def together(terms: Iterable[Term]) -> tuple[Term, ...]:
+    """The terms, those of one weight that differ in a number alone as one: 4 bytes an element, and 4, and 8, as 16."""
+    alike: dict[object, list[tuple[Term, int]]] = {}
+    for place, term in enumerate(terms):
+        at = max((index for index, factor in enumerate(term.factors) if factor.is_Integer), default=-1)
+        alone = not term.weight or at < 0 or len(term.factors) < 2
+        key = place if alone else (term.weight, term.factors[:at], term.factors[at + 1 :])
+        alike.setdefault(key, []).append((term, at))
+    return tuple(_one(found) if len(found) > 1 else found[0][0] for found in alike.values())
+
+
+def _one(found: list[tuple[Term, int]]) -> Term:
+    terms = tuple(term for term, _ in found)
+    first, at = found[0]
+    number = Add(*(term.factors[at] for term in terms))
+    kinds = ", ".join(term.label.removeprefix(first.weight).strip(" ()") for term in terms)
+    factors = (*first.factors[:at], number, *first.factors[at + 1 :])
+    return Term(f"{first.weight} ({kinds})", factors, purpose=first.purpose, weight=first.weight, made_of=terms)
 
 
 @dataclass(frozen=True)

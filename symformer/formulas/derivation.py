@@ -33,7 +33,7 @@ from ..language.notation.tree import (
 )
 from ..language.sizes import Relations, evaluate
 from ..language.symbols import RANK
-from .account import Line, Measure, Term
+from .account import Line, Measure, Term, together
 from .totals import gathered
 
 Reason = tuple[Symbol | Line, ...]  # the sizes that a relation stands in for, or the parts that are put in
@@ -200,7 +200,7 @@ def _shape_key(line: Line) -> object:
 
 
 def _section(line: Line, labels: Mapping[int, Label], relations: Relations, totals: Relations) -> Section:
-    table = tuple((below, term) for below in line.lines if below.entry is not None for term in below.terms)
+    table = tuple((below, term) for below in line.lines if below.entry is not None for term in together(below.terms))
     label = labels[id(line)]
     composite = _is_composite(line)
     general = expand(line.each)
@@ -211,7 +211,8 @@ def _section(line: Line, labels: Mapping[int, Label], relations: Relations, tota
     if composite:
         parts = [below for below in line.lines if below.each != 0]
         named = [
-            _times(below.count, labels[id(below)]) if below.entry is None else _written(below.terms) for below in parts
+            _times(below.count, labels[id(below)]) if below.entry is None else _written(together(below.terms))
+            for below in parts
         ]
         filled = [_times(below.count, tree(expand(below.each.xreplace(relations)))) for below in parts]
         total = gathered(special, totals)

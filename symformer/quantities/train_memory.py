@@ -106,10 +106,11 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         for what, size in RECIPES[conventions["recipe"]][: 1 if entry.frozen else None]:
             share = (*((1 / ranks,) if what in divided else ()), *shared(weight))
             factors = (*weight.shape, Integer(size), *share)
-            terms.append(Term(f"{weight.path} ({what})", factors, purpose=f"{what}s"))
+            terms.append(Term(f"{weight.path} ({what})", factors, purpose=f"{what}s", weight=weight.path))
         for what, factors in () if entry.frozen else OPTIMIZERS[optimizer](weight):
             share = (*((1 / ranks,) if "state" in divided and what != "step" else ()), *shared(weight))
-            terms.append(Term(f"{weight.path} ({what})", (*factors, *share), purpose="optimizer's state"))
+            kept = (*factors, *share)
+            terms.append(Term(f"{weight.path} ({what})", kept, purpose="optimizer's state", weight=weight.path))
     return tuple(terms)
 
 

@@ -63,7 +63,9 @@ class Flow:
 
     def __init__(self, ledger: Ledger, drafts: Sequence[Draft], inputs: Sequence[str] | None) -> None:
         self._inputs = inputs  # what the whole is given, by name; None where it is a part, which may be given anything
-        self._made = {id(root_of(entry.output)): entry for _, entry in ledger}
+        self._made: dict[int, Entry] = {}
+        for _, entry in ledger:  # the first: what moves between ranks looks into what another has made
+            self._made.setdefault(id(root_of(entry.output)), entry)
         stored = (entry for _, entry in ledger if entry.kind is Kind.PARAMETER)
         self._stored = {weight.path: entry.output for entry in stored for weight in entry.weights}
         self._chains: dict[int, Chain] = {}  # where an operation stands

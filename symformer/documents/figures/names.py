@@ -48,6 +48,8 @@ def operation(entry: Entry) -> str:
         return "Fixed positions"
     if entry.kind is Kind.NORM:
         return "Layer normalisation" if entry.function == "layer" else f"Normalisation ({entry.function})"
+    if entry.kind is Kind.MOVE:
+        return entry.function.capitalize()
     if entry.kind is Kind.ACTIVATION:
         return FUNCTIONS.get(entry.function, entry.function)
     if entry.kind is Kind.MULTIPLY and len(entry.inputs) == 1:

@@ -24,7 +24,7 @@ from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from ..blocks import Code, Math, Piece
 from ..blocks import Line as Words
-from ..subject import name_of
+from ..subject import name_of, placed
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .flow import Draft, Flow, summed
 from .names import operation, role
@@ -75,7 +75,7 @@ class Reader:
         results = [_tensor(each.name, each.dims) for each in outputs]
         results = results if len(results) == len(gives) else [[] for _ in gives]
         graph = replace(self._graph(drafts, flow, None, ""), ports=ports, gives=gives, results=results)
-        measure = self.formula.measure
+        measure, target = self.formula.measure, name_of(self.model.target)
         notes = []
         if self.seen:
             notes.append(
@@ -84,7 +84,7 @@ class Reader:
             )
         return Figure(
             self.model.title,
-            name_of(self.model.target),
+            f"one rank of {target}" if placed(self.formula) else target,
             Label(measure.letter, "", self.formula.written),
             measure.title,
             Amount(self.formula.expr, self.formula.written, self.whole, None),

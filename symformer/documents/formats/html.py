@@ -54,7 +54,6 @@ class HTML(Language):
     of_blocks = {
         "equation": ("equation", "room", "scrolls", "latex"),
         "computation": ("computation",),
-        "table": ("caption",),
     }
     of_texts = (*Language.of_texts, "anchor")
     of_itself = ("style", "script", "policy")
@@ -149,10 +148,6 @@ class HTML(Language):
     def anchor(self, id: str) -> Markup:
         """An id as an attribute: no space may stand in one."""
         return markup(escape(re.sub(r"[\s%]", lambda found: quote(found[0]), printable(id))))
-
-    def caption(self, table: Table) -> Line:
-        """What stands over a table, where it has that."""
-        return getattr(table, "caption", ())
 
     @cached_property
     def style(self) -> Markup:

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from ...language.notation.text import text
 from ...language.notation.tree import Minus, Sum, Tree, sizes_of, terms_tree, tree
 from ...language.symbols import letter
-from ..blocks import Cited, Code, Computation, Equation, Line, Math, Piece, Ref, Strong, Table
+from ..blocks import Cited, Code, Computation, Equation, Line, Math, Piece, Ref, References, Strong, Table
 
 FEW = 12  # rows of a table that stand on one page whatever stands before
 WRAPPED = 40  # of a cell that wraps
+BOXED = 4  # characters that a box around an equation takes from its lines
+TAIL = 10  # lines that the last page has at least
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Page:
             if place < len(steps) - 1 and not self._fits(step):
                 left_out = reason or left_out  # the next line follows by it
                 continue
-            pieces = self._pieces(step)
+            pieces = self._pieces(step, BOXED * equation.key)
             signed = [("=", pieces[0]), *map(_carried, pieces[1:])]
             found += [Row(*piece) for piece in signed[:-1]] + [Row(*signed[-1], reason or left_out)]
             left_out = ()
@@ -99,18 +101,28 @@ class Page:
         shapes = max(breadth(line.shape) + more for line, more in zip(block.lines, often, strict=True))
         return named + shown + shapes <= self.longest
 
+    def tail(self, references: References) -> int:
+        """How many of the last references stand on one page, so that it has some lines; they may be all."""
+        lines = 0
+        for found, (_, *said) in enumerate(reversed(references.entries)):
+            if lines >= TAIL:
+                return found
+            lines += -(-sum(map(len, said)) // self.table)
+        return len(references.entries)
+
     def _fits(self, step: Tree) -> bool:
         return all(breadth(piece) <= self.longest for piece in self._pieces(step))
 
-    def _pieces(self, shown: Tree) -> list[Tree]:
-        """A long sum in pieces that each fit a line."""
-        if not isinstance(shown, Sum) or breadth(shown) <= self.width:
+    def _pieces(self, shown: Tree, less: int = 0) -> list[Tree]:
+        """A long sum in pieces that each fit a line, which may have room for so many characters less."""
+        room = self.width - less
+        if not isinstance(shown, Sum) or breadth(shown) <= room:
             return [shown]
         pieces: list[list[Tree]] = [[]]
         width = 0
         for term in shown.terms:
             length = breadth(term) + 3
-            if pieces[-1] and width + length > self.width:
+            if pieces[-1] and width + length > room:
                 pieces.append([])
                 width = 0
             pieces[-1].append(term)

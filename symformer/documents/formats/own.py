@@ -99,8 +99,8 @@ def _view(block: Block, language: Language) -> dict[str, Any]:
     for field in fields(block):
         value = getattr(block, field.name)
         match field.name:
-            case "line":
-                view["line"] = language.line(value)
+            case "line" | "caption":
+                view[field.name] = language.line(value)
             case "head":
                 view["head"] = [language.line(cell) for cell in value]
             case "rows":
