@@ -59,7 +59,6 @@ def test_answered_or_refused_in_a_sentence(place: int, group: list[str]) -> None
         formula = formula_of(resolve(asked)[0], quantity)
         given = sizes(formula) if formula else []
         ways = 1 + (turn % 2 == 0) + (turn % APART == 0)
-        ways = 1 + (turn % 2 == 0) + (turn % APART == 0)
         for command in (["show"], ["tree"], ["derive", "-o", "-", "--as", "md"])[:ways]:
             arguments = [command[0], asked, "-q", quantity, *given, *command[1:]]
             result = CliRunner().invoke(cli, arguments, prog_name="symformer")

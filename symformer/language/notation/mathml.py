@@ -11,9 +11,11 @@ from sympy import Expr, Symbol
 from ..symbols import letter as row
 from .emitter import POINTWISE, PRODUCT, Emitter, spelt_out, under
 from .text import text
-from .tree import Cross, Minus, Product, Sum, Times, Tree, tree
+from .tree import Applied, Cross, Minus, Product, Sum, Times, Transposed, Tree, tree
 
 TIMES = "\N{INVISIBLE TIMES}"  # between factors side by side: a screen reader says it, nobody sees it
+THIN = '<mspace width="0.17em"></mspace>'
+TRANSPOSE = f"<mrow>{THIN}<mtext>T</mtext></mrow>"  # clear of a letter that leans
 SHORT = 24  # characters of a sum in brackets within which no line is broken
 _CALLS = {"ceil": ("\N{LEFT CEILING}", "\N{RIGHT CEILING}"), "floor": ("\N{LEFT FLOOR}", "\N{RIGHT FLOOR}")}
 _SIGNS = {"-": "\N{MINUS SIGN}"}
@@ -36,7 +38,9 @@ class MathMLEmitter(Emitter):
         return _sub(f"<mi>{_told(base)}</mi>", below)
 
     def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
-        return _row(_sign("\N{DOT OPERATOR}" if spelt_out(trees) else TIMES).join(factors))
+        sign = _sign("\N{DOT OPERATOR}" if spelt_out(trees) else TIMES)
+        apart = [THIN + spelt if at and _worded(trees[at]) else spelt for at, spelt in enumerate(factors)]
+        return _row(sign.join(apart))
 
     def times(self, factors: list[str]) -> str:
         return _row(_sign("\N{DOT OPERATOR}").join(factors))
@@ -80,8 +84,8 @@ class MathMLEmitter(Emitter):
 
     def transposed(self, operand: str) -> str:
         if operand.startswith("<msub>") and operand.endswith("</msub>"):  # above what stands below, not behind it
-            return f"<msubsup>{operand.removeprefix('<msub>').removesuffix('</msub>')}<mtext>T</mtext></msubsup>"
-        return f"<msup>{operand}<mtext>T</mtext></msup>"
+            return f"<msubsup>{operand.removeprefix('<msub>').removesuffix('</msub>')}{TRANSPOSE}</msubsup>"
+        return f"<msup>{operand}{TRANSPOSE}</msup>"
 
     def root(self, operand: str) -> str:
         return f"<msqrt>{operand}</msqrt>"
@@ -241,6 +245,11 @@ def _told(name: str) -> str:
 
 def _row(inside: str) -> str:
     return f"<mrow>{inside}</mrow>"
+
+
+def _worded(shown: Tree) -> bool:
+    """Whether it begins with the name of a function, which stands clear of what it is multiplied by."""
+    return isinstance(shown, Applied) or (isinstance(shown, Transposed) and _worded(shown.operand))
 
 
 def _sub(base: str, below: str) -> str:
