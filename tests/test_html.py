@@ -131,6 +131,8 @@ def tokens(element: ElementTree.Element) -> list[str]:
             return [element.text.replace(",", "")]
         case "mi" | "mtext":
             return [element.text]
+        case "mspace":
+            return []
         case "mo":
             return {"\u2062": ["*"], "⋅": ["*"], "×": ["*"], "−": ["-"], "\u2061": []}.get(element.text, [element.text])
         case "msub":

@@ -98,6 +98,8 @@ def document(
     if refused:
         blocks.append(Heading(1, ["What has no formula here"]))
         blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in refused]
+    if form == "short":  # two or three tables on a page need no numbers
+        blocks = [replace(block, caption=()) if isinstance(block, Table) else block for block in blocks]
     blocks, keys = numbered(blocks)
     if keys:
         entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]

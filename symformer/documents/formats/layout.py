@@ -12,12 +12,29 @@ from dataclasses import dataclass
 from ...language.notation.text import text
 from ...language.notation.tree import Minus, Sum, Tree, sizes_of, terms_tree, tree
 from ...language.symbols import letter
-from ..blocks import Cited, Code, Computation, Equation, Line, Math, Piece, Ref, References, Strong, Table
+from ..blocks import (
+    Block,
+    Cited,
+    Code,
+    Computation,
+    Equation,
+    Heading,
+    Line,
+    Math,
+    Paragraph,
+    Piece,
+    Ref,
+    References,
+    Strong,
+    Table,
+)
 
 FEW = 12  # rows of a table that stand on one page whatever stands before
 WRAPPED = 40  # of a cell that wraps
+BRIEF = 6  # lines of an equation that stands on one page with its table
 BOXED = 4  # characters that a box around an equation takes from its lines
 TAIL = 10  # lines that the last page has at least
+LINE = 96  # characters of prose in one
 
 
 @dataclass(frozen=True)
@@ -70,9 +87,13 @@ class Page:
     def long(self, block: Equation | Table) -> bool:
         """Whether it may go on from one page to the next: many rows, or some that wrap into many lines."""
         if isinstance(block, Equation):
-            return len(self.rows(block)) > self.lines
+            return sum(1 + _high(row.shown) for row in self.rows(block)) > self.lines
         lines = sum(max(-(-extent(cell) // WRAPPED) for cell in row) for row in block.rows)
         return len(block.rows) > FEW or lines > self.lines
+
+    def brief(self, equation: Equation) -> bool:
+        """Whether it has so few lines that it stands on one page with what it follows from."""
+        return len(self.rows(equation)) <= BRIEF
 
     def columns(self, table: Table) -> str:
         """The alignment, where the longest cells do not fit side by side with the widest of them wrapped."""
@@ -107,8 +128,29 @@ class Page:
         for found, (_, *said) in enumerate(reversed(references.entries)):
             if lines >= TAIL:
                 return found
-            lines += -(-sum(map(len, said)) // self.table)
+            lines += -(-sum(map(len, said)) // LINE)
         return len(references.entries)
+
+    def ending(self, blocks: Sequence[Block]) -> int:
+        """How many of the last blocks stand on one page, for the same; none, where some of the references do."""
+        lines = 0
+        for count, block in enumerate(reversed(blocks)):
+            if lines >= TAIL:
+                return count
+            match block:
+                case References() if self.tail(block) < len(block.entries):
+                    return 0
+                case References(entries=entries):
+                    lines += sum(-(-sum(map(len, said)) // LINE) for _, *said in entries)
+                case Heading():
+                    lines += 1
+                case Paragraph(line=line):
+                    lines += -(-extent(line) // LINE)
+                case Table(rows=rows) if not self.long(block):
+                    lines += len(rows) + 1
+                case _:
+                    return count
+        return len(blocks)
 
     def _fits(self, step: Tree) -> bool:
         return all(breadth(piece) <= self.longest for piece in self._pieces(step))
@@ -136,7 +178,12 @@ A4 = Page()
 def tall(table: Table) -> bool:
     """Whether a cell has a fraction, which is taller than a line."""
     cells = [cell for row in (table.head, *table.rows) for cell in row]
-    return any("/" in text(piece.shown) for cell in cells for piece in cell if isinstance(piece, Math))
+    return any(_high(piece.shown) for cell in cells for piece in cell if isinstance(piece, Math))
+
+
+def _high(shown: Tree) -> bool:
+    """Whether it has a fraction."""
+    return "/" in text(shown)
 
 
 def _longest(table: Table) -> list[int]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...language.errors import DocumentError
-from ..blocks import Block, Computation, Document, Equation, Table
+from ..blocks import Block, Computation, Document, Equation, References, Table
 from .language import Language
 from .layout import tall
 
@@ -89,6 +89,7 @@ def views(document: Document, language: Language) -> dict[str, Any]:
         },
         "blocks": [_view(block, language) for block in made.blocks],
         "chapters": chapters,
+        "ending": language.page.ending(made.blocks),
         "facts": {name: str(getattr(language, name)) for name in language.of_itself},
     }
 
@@ -112,8 +113,12 @@ def _view(block: Block, language: Language) -> dict[str, Any]:
     page = language.page
     if isinstance(block, Table):
         view |= {"columns": page.columns(block), "wide": page.wide(block), "tall": tall(block)}
+    if isinstance(block, References):
+        view["tail"] = page.tail(block)
     if isinstance(block, Table | Equation):
         view["long"] = page.long(block)
+    if isinstance(block, Equation):
+        view["brief"] = page.brief(block)
     if isinstance(block, Equation | Computation):
         view["spoken"] = block.spoken
     view["spelt"] = {name: _spelt(block, name, language) for name in language.of_blocks.get(block.kind, ())}

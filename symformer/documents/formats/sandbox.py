@@ -105,10 +105,11 @@ def _names(given: Mapping[str, Any], made: type[str]) -> dict[str, Any]:
     speaks |= {name: rows(name) for name in ("equation", "computation")}
     speaks |= {"line": line, "contents": lambda _: chapters}
     speaks["strong"] = lambda told: made(language.strong(line(told)))
+    facts = {name: _fact(name) for name in ("long", "brief", "wide", "columns", "tail")}
     return {
         "document": _record("Document", {**_frozen(given["about"], str), "blocks": blocks}),
         "language": _record("Language", speaks),
-        "page": _record("Page", {name: _fact(name) for name in ("long", "wide", "columns")}),
+        "page": _record("Page", {**facts, "ending": lambda _: given["ending"]}),
         "tall": _fact("tall"),
     }
 
@@ -119,7 +120,9 @@ def _fact(name: str) -> Callable[[Any], Any]:
 
 def _block(view: Mapping[str, Any], made: type[str]) -> Any:
     """The view of a block, with what is in the document's language marked as that."""
-    told = {name: _frozen(each, made if name in ("line", "head", "rows") else str) for name, each in view.items()}
+    told = {
+        name: _frozen(each, made if name in ("line", "head", "rows", "caption") else str) for name, each in view.items()
+    }
     spelt = {name: _frozen(each, made) for name, each in view["spelt"].items()}
     return _record("Block", {**told, "spelt": _record("Spelt", spelt)})
 

@@ -68,7 +68,7 @@ class Latex(Language):
         return rf"\eqref{{eq:{id}}}"
 
     def columns(self, align: str) -> str:
-        share = 0.4 if len(align) < 5 else 0.3
+        share = {2: 0.78, 3: 0.46, 4: 0.4}.get(len(align), 0.3)
         return align.replace("w", rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}")
 
 
