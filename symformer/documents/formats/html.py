@@ -185,8 +185,8 @@ def _hash(content: str) -> str:
 
 
 def _math(made: Sequence[MathPiece]) -> Markup:
-    """Mathematics in pieces, between which a browser may break the line."""
-    return markup("<wbr>".join(piece.element for piece in made))
+    """Displayed mathematics in pieces, between which a browser may break the line."""
+    return markup("<wbr>".join(piece.displayed for piece in made))
 
 
 def _equal(made: Sequence[MathPiece]) -> list[MathPiece]:

@@ -129,6 +129,11 @@ class Piece:
         """The whole element."""
         return f'<math alttext="{_told(self.alternative)}">{self.content}</math>'
 
+    @property
+    def displayed(self) -> str:
+        """The whole element, with fractions and sums as high as in a line of their own."""
+        return f'<math displaystyle="true" alttext="{_told(self.alternative)}">{self.content}</math>'
+
 
 _MATHML = MathMLEmitter()
 
