@@ -39,19 +39,25 @@ def spell(model: Model) -> str:
 PROVABLE = [(model, quantity, way) for model in VARIANTS for quantity, way in provable(model)]
 
 
-@pytest.mark.parametrize("model", VARIANTS, ids=spell)
-def test_the_stored_certificates_fit_and_hold_where_they_began(model: Model) -> None:
-    """Each is word for word the one that would be made today, and its first point shows again that no row differs.
+AGAIN = 3  # of as many variants one is compared with torch once more, beside the usual form of each architecture
+
+
+@pytest.mark.parametrize(("place", "model"), list(enumerate(VARIANTS)), ids=map(spell, VARIANTS))
+def test_the_stored_certificates_fit_and_hold_where_they_began(place: int, model: Model) -> None:
+    """Each is word for word the one that would be made today; the first point of some shows again that no row differs.
 
     The seed gives the same points; all of them are gone through by ``symformer verify --all``, and here for WHOLE.
     """
     made, wrong = [], {}
+    again = place % AGAIN == 0 or not model.component.chosen
     for check in checks(model):
         kept = [certificate_for(model, claim.formula) for claim in check.claims]
         assert None not in kept, "run: symformer verify --all --write"
         (seed,) = {each.seed for each in kept if each}
         for claim, each in zip(check.claims, kept, strict=True):
             assert each == check.certificate(claim, seed, each.presets if each else {})
+        if not again:
+            continue
         made += check.claims
         session = check.session(seed, place=0, point=0)
         if "params" in (claim.quantity for claim in check.claims):  # before it is run: what is trained as it is made
@@ -59,7 +65,7 @@ def test_the_stored_certificates_fit_and_hold_where_they_began(model: Model) -> 
             formula = check.model.formula("trainable-params")
             assert evaluate(formula.expanded, session.numbers, formula.id) == trained > 0
         wrong |= check.compare_at(check.claims, session)
-    assert len(wrong) == len(made) == len(provable(model))
+    assert len(wrong) == len(made) == (len(provable(model)) if again else 0)
     assert not any(wrong.values())
 
 
