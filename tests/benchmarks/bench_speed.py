@@ -40,7 +40,17 @@ def test_cold_derive(benchmark: Any, tmp_path: Path) -> None:
 
 
 def test_cold_derive_ten(benchmark: Any, tmp_path: Path) -> None:
-    ten = ("gpt2", "llama-2-7b", "t5", "bert-base-uncased", "mamba-2.8b", "mixtral-8x7b", "deepseek-v3", "vit", "whisper")
+    ten = (
+        "gpt2",
+        "llama-2-7b",
+        "t5",
+        "bert-base-uncased",
+        "mamba-2.8b",
+        "mixtral-8x7b",
+        "deepseek-v3",
+        "vit",
+        "whisper",
+    )
     cold(benchmark, "derive ten to PDFs (at most 18)", SYMFORMER, "derive", *ten, "qwen3-8b", "-o", f"{tmp_path}/")
 
 

@@ -6,7 +6,9 @@ import re
 
 from ...language.notation.latex import latex
 from ...language.notation.tree import Tree
-from .language import Language, broken
+from ..blocks import Document
+from .language import Language, broken, printable
+from .letters import label, lettered, plain, with_macro
 
 
 class Latex(Language):
@@ -15,6 +17,7 @@ class Latex(Language):
     template = "derivation.tex.jinja"
     quad = r"\quad"
     row_break = r" \\"
+    of_texts = (*Language.of_texts, "label", "anchor")
 
     _SPECIAL = {
         "\\": r"\textbackslash{}",
@@ -35,8 +38,12 @@ class Latex(Language):
         **{character: "\\" + character for character in "{}$&#_%"},
     }
 
+    def spell(self, document: Document) -> str:
+        """A document, with the macro for letters beyond Latin where it has such."""
+        return with_macro(super().spell(document))
+
     def prose(self, text: str) -> str:
-        return "".join(self._SPECIAL.get(character, character) for character in text)
+        return lettered("".join(self._SPECIAL.get(character, character) for character in text))
 
     def code(self, text: str) -> str:
         spelt = r"\allowbreak{}".join(map(self.prose, broken(text)))
@@ -47,7 +54,7 @@ class Latex(Language):
         return rf"\textbf{{{spelt}}}"
 
     def math(self, shown: Tree) -> str:
-        return latex(shown)
+        return lettered(printable(latex(shown)))
 
     def inline(self, mathematics: str, shown: Tree) -> str:
         return f"${mathematics}$"
@@ -65,7 +72,15 @@ class Latex(Language):
         return rf"[\ref{{ref:{key}}}]"
 
     def ref(self, id: str, number: int) -> str:
-        return rf"\eqref{{eq:{id}}}"
+        return rf"\eqref{{{label(id)}}}"
+
+    def label(self, id: str) -> str:
+        """What an equation is referred to by."""
+        return label(id)
+
+    def anchor(self, id: str) -> str:
+        """What a section is referred to by."""
+        return plain(id)
 
     def columns(self, align: str) -> str:
         share = 0.4 if len(align) < 5 else 0.3
