@@ -13,7 +13,6 @@ from ...language.notation.emitter import under
 from ...language.notation.latex import LatexEmitter, upright
 from ...language.notation.tree import Fraction, Label, Minus, Product, Sum, Times, Tree
 from ..blocks import Cited, Code, Line, Math, Ref, Strong, Table
-from .language import printable
 from .layout import breadth, extent
 from .letters import WIDE, lettered, wide
 
@@ -32,14 +31,15 @@ class _Narrow(LatexEmitter):
     """LaTeX in which a long name below a letter stands on several lines."""
 
     def label(self, letter: str, name: str) -> str:
-        if len(name) <= NAME:
+        if wide(name) <= NAME:
             return super().label(letter, name)
         base, below = under(letter, "")
         lines = [below + ", "] if below else [""]
         for word in runs(name):
-            if len(lines[-1]) + len(word) > NAME:
-                lines.append("")
-            lines[-1] += word
+            for part in [word] if wide(word) == len(word) else word:
+                if wide(lines[-1]) + wide(part) > NAME:
+                    lines.append("")
+                lines[-1] += part
         lines = [r",\,".join(map(upright, line.split(", "))) for line in lines]
         stacked = r" \\ ".join(rf"\mathrm{{{line}}}" for line in lines)
         return rf"{base}_{{\substack{{{stacked}}}}}"
@@ -50,13 +50,13 @@ _NARROW = _Narrow()
 
 def latex(shown: Tree) -> str:
     """Mathematics for a column, its letters such as LaTeX has them."""
-    return lettered(printable(_NARROW.emit(shown)))
+    return lettered(_NARROW.emit(shown))
 
 
 def across(shown: Tree) -> int:
     """The room of mathematics, in which a name below a letter is small."""
     if isinstance(shown, Label):
-        return 2 + (8 * min(len(shown.name) + len(shown.letter) - 1, NAME) + 9) // 10
+        return 2 + (8 * min(wide(shown.name) + len(shown.letter) - 1, NAME) + 9) // 10
     return breadth(shown)
 
 

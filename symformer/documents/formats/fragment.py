@@ -24,15 +24,6 @@ class Fragment(Latex):
 
     template = "fragment.tex.jinja"
 
-    _SPECIAL = {
-        **Latex._SPECIAL,
-        "`": r"\textasciigrave{}",
-        "×": r"$\times$",
-        "·": r"$\cdot$",
-        "÷": r"$\div$",
-        "±": r"$\pm$",
-    }
-
     def spell(self, document: Document) -> str:
         """What stands between the preamble and the bibliography of the paper that it is brought into."""
         body = [block for block in document.blocks if not isinstance(block, References)]
@@ -49,7 +40,8 @@ class Fragment(Latex):
         return "".join(_BREAK.join(map(super(Fragment, self).prose, pieces(word))) for word in words)
 
     def code(self, text: str) -> str:
-        return rf"\texttt{{{_BREAK.join(map(self.prose, runs(text)))}}}"
+        signs = {**self._SPECIAL, **self._STRAIGHT}
+        return rf"\texttt{{{_BREAK.join(self._spelt(run, signs) for run in runs(text))}}}"
 
     def math(self, shown: Tree) -> str:
         return latex(shown)

@@ -177,16 +177,22 @@ def printable(text: str) -> str:
 
 
 LONG_WORD = 60  # characters that a line has room for
+LONG_PART = 40  # and a cell of a table
+SYLLABLE = 5  # and of what is longer, how many stand together
 
 
 def broken(text: str) -> list[str]:
-    """A name in pieces between which a line may be broken: of words that no line has room for.
+    """A name in pieces between which a line may be broken: a word that no line has room for, at its dots, and what is
+    still too long anywhere.
 
-    >>> broken("a short one"), [len(each) for each in broken("a" * 150)]
-    (['a short one'], [60, 60, 30])
+    >>> broken("a short one"), [len(each) for each in broken("layers.*." + "a" * 52)]
+    (['a short one'], [7, 2, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 2])
     """
-    words = re.findall(rf"\S{{{LONG_WORD}}}(?=\S)|.+?(?=\S{{{LONG_WORD + 1}}})|.+", text, re.DOTALL)
-    return words or [text]
+    found: list[str] = []
+    for place, word in enumerate(re.split(rf"(\S{{{LONG_WORD + 1},}})", text)):  # each second one is long
+        for part in re.findall(r"[^.]*\.|[^.]+", word) if place % 2 else [word]:
+            found += re.findall(rf".{{1,{SYLLABLE}}}", part) if len(part) > LONG_PART else [part]
+    return [piece for piece in found if piece] or [text]
 
 
 @cache

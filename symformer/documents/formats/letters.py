@@ -13,12 +13,18 @@ from functools import cache
 from typing import Final
 
 WIDE = len("[U+6A21]")
-# What LaTeX has in every encoding of text, with no package but its own.
-_LATEX: Final = frozenset(
-    "¡¢£¤¥¦§¨©ª¬®¯°±²³´µ¶·¸¹º¼½¾¿ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖ×ØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõö÷øùúûüýÿ"
-    "ĀāĂăĆćĈĉĊċČčĎďĒēĔĕĖėĚěĜĝĞğĠġĢģĤĥĨĩĪīĬĭİıĴĵĶķĹĺĻļĽľŁłŃńŅņŇňŌōŎŏŐőŒœŔŕŖŗŘřŚśŜŝŞşŠšŢţŤťŨũŪūŬŭŮůŰűŴŵŶŷŸŹźŻżŽž"
-    "–—‘’“”†‡•…‰€™"
+# What LaTeX prints in every font and under every engine: letters with an accent, a few more, and signs.
+_ACCENTS: Final = dict(
+    zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327", "`'^~=u.\"rHvc", strict=True)
 )
+_LATIN: Final = {
+    **{"ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ø": r"\o{}", "Ø": r"\O{}"},
+    **{"ł": r"\l{}", "Ł": r"\L{}", "ı": r"\i{}", "§": r"\S{}", "¶": r"\P{}", "©": r"\copyright{}", "…": r"\ldots{}"},
+    **{"–": "--", "—": "---", "‘": "`", "’": "'", "“": "``", "”": "''"},
+    **{"×": r"$\times$", "·": r"$\cdot$", "÷": r"$\div$", "±": r"$\pm$", "µ": r"$\mu$", "σ": r"$\sigma$"},
+    **{"≈": r"$\approx$", "≠": r"$\neq$", "≥": r"$\geq$", "°": r"$^\circ$", "¹": "$^1$", "²": "$^2$", "³": "$^3$"},
+}
+_DOTLESS: Final = {"i": r"\i", "j": r"\j"}  # as they are below an accent
 _NAMED: Final = re.compile(r"(\\symformerletter\{.\}\{[0-9A-F]+\})")
 _MACRO: Final = r"""\providecommand\symformerletter[2]{% a letter and its number: the letter where the font has it
   \ifdefined\Uchar\iffontchar\font"#2 #1\else[U+#2]\fi\else[U+#2]\fi}
@@ -29,7 +35,7 @@ def lettered(spelt: str) -> str:
     r"""LaTeX in which letters that it may not have are told by their numbers; the second time it changes nothing.
 
     >>> lettered("é and 模型")
-    'é and \\symformerletter{模}{6A21}\\allowbreak{}\\symformerletter{型}{578B}'
+    "\\'{e} and \\symformerletter{模}{6A21}\\allowbreak{}\\symformerletter{型}{578B}"
     """
     if spelt.isascii():
         return spelt
@@ -46,12 +52,13 @@ def with_macro(spelt: str) -> str:
 
 
 def _letter(character: str) -> str:
-    if character.isascii() or character in _LATEX:
-        return character
+    if latin := _latin(character):
+        return latin
     number = f"{ord(character):04X}"
-    # of a script that is set from right to left, or a mark above another letter: nothing here would place them
+    # of a script that is set from right to left, or a mark above another letter: nothing here would place them; and
+    # what stands for no letter LuaTeX takes for a fault
     placed = unicodedata.bidirectional(character) in ("R", "AL", "AN") or unicodedata.combining(character)
-    return f"[U+{number}]" if placed else rf"\symformerletter{{{character}}}{{{number}}}"
+    return f"[U+{number}]" if placed or number == "FFFD" else rf"\symformerletter{{{character}}}{{{number}}}"
 
 
 def label(id: str) -> str:
@@ -70,6 +77,16 @@ def plain(id: str, kept: str = ".:_*/-", sign: str = "+") -> str:
     )
 
 
+def _latin(character: str) -> str:
+    """How LaTeX spells a character by itself; empty for one that it has not."""
+    if character.isascii() or character in _LATIN:
+        return _LATIN.get(character, character)
+    parts = unicodedata.normalize("NFD", character)
+    if len(parts) != 2 or not parts[0].isascii() or parts[1] not in _ACCENTS:
+        return ""
+    return rf"\{_ACCENTS[parts[1]]}{{{_DOTLESS.get(parts[0], parts[0])}}}"
+
+
 def in_typst(text: str) -> str:
     """Text in which what the fonts of PDFs have no glyph for is told by its number."""
     if text.isascii():
@@ -80,7 +97,7 @@ def in_typst(text: str) -> str:
 @cache
 def _missing(character: str) -> bool:
     """Whether Typst's own fonts lack a character, by its own word: PDF/UA refuses those."""
-    if character.isascii() or character in _LATEX or character in "≈≠≥":
+    if _latin(character):
         return False
     import typst
 
@@ -98,8 +115,4 @@ def wide(text: str) -> int:
     >>> wide("gpt2"), wide("é模")
     (4, 9)
     """
-    return len(text) if text.isascii() else sum(1 if _short(each) else WIDE for each in text)
-
-
-def _short(character: str) -> bool:
-    return character.isascii() or character in _LATEX or character in "≈≠≥σ"
+    return len(text) if text.isascii() else sum(1 if _latin(each) else WIDE for each in text)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ...language.notation.latex import latex
 from ...language.notation.tree import Tree
 from ..blocks import Document
-from .language import Language, broken, printable
+from .language import Language, broken
 from .letters import label, lettered, plain, with_macro
 
 
@@ -23,38 +24,39 @@ class Latex(Language):
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
-        "–": "--",
-        "≈": r"$\approx$",
-        "≠": r"$\neq$",
-        "×": r"$\times$",
-        "·": r"$\cdot$",
-        "…": r"\ldots{}",
-        "≥": r"$\geq$",
-        "σ": r"$\sigma$",
-        "<": "$<$",
-        ">": "$>$",
-        "|": "$|$",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
         '"': "''",
+        "`": r"\`{}",
         **{character: "\\" + character for character in "{}$&#_%"},
     }
+
+    _STRAIGHT = {'"': r"\symbol{34}"}  # in a name from the code
 
     def spell(self, document: Document) -> str:
         """A document, with the macro for letters beyond Latin where it has such."""
         return with_macro(super().spell(document))
 
     def prose(self, text: str) -> str:
-        return lettered("".join(self._SPECIAL.get(character, character) for character in text))
+        return self._spelt(text, self._SPECIAL)
 
     def code(self, text: str) -> str:
-        spelt = r"\allowbreak{}".join(map(self.prose, broken(text)))
+        spelt = r"\allowbreak{}".join(self._spelt(piece, {**self._SPECIAL, **self._STRAIGHT}) for piece in broken(text))
         spelt = re.sub(r"\.(?=[A-Za-z_])", lambda _: r".\allowbreak{}", spelt)
         return rf"\texttt{{{spelt}}}"
+
+    @staticmethod
+    def _spelt(text: str, signs: Mapping[str, str]) -> str:
+        # two signs in a row would become another: a dash, a quotation mark
+        parted = re.sub(r"([-'])(?=\1)", r"\1\0", text)
+        return lettered("".join(signs.get(character, character) for character in parted).replace("\0", "{}"))
 
     def strong(self, spelt: str) -> str:
         return rf"\textbf{{{spelt}}}"
 
     def math(self, shown: Tree) -> str:
-        return lettered(printable(latex(shown)))
+        return lettered(latex(shown))
 
     def inline(self, mathematics: str, shown: Tree) -> str:
         return f"${mathematics}$"

@@ -34,7 +34,7 @@ class Typst(Language):
         return f"#strong[{spelt}]"
 
     def math(self, shown: Tree) -> str:
-        return printable(typst(shown))
+        return typst(shown)
 
     def inline(self, mathematics: str, shown: Tree) -> str:
         return f"#m({_string(text(shown))})[${mathematics}$];"

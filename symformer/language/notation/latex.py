@@ -44,7 +44,7 @@ def upright(word: str) -> str:
     >>> upright("ln_1"), upright("a%b{c}"), upright("模型")
     ('ln\\_1', 'a\\%b\\{c\\}', '\\text{模型}')
     """
-    spelt = "".join(_SIGNS.get(each, each) for each in word)
+    spelt = "".join(_SIGNS.get(each, each if each.isprintable() else "\N{REPLACEMENT CHARACTER}") for each in word)
     return spelt if spelt.isascii() else re.sub(r"[^\x00-\x7f]+", lambda run: rf"\text{{{run[0]}}}", spelt)
 
 

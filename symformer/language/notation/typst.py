@@ -79,6 +79,7 @@ class TypstEmitter(Emitter):
 
 
 def _quoted(word: str) -> str:
+    word = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in word)
     return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
