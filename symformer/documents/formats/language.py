@@ -195,6 +195,18 @@ def broken(text: str) -> list[str]:
     return [piece for piece in found if piece] or [text]
 
 
+def parted(text: str, between: str) -> str:
+    """Text in which a number that no cell has room for may be broken between its groups of digits.
+
+    >>> parted("of 1,000", "|"), parted("1" + ",000" * 10, "|")[:12]
+    ('of 1,000', '1,|000,|000,')
+    """
+    return _LONG_NUMBER.sub(lambda found: found[0].replace(",", f",{between}"), text)
+
+
+_LONG_NUMBER = re.compile(rf"\d{{1,3}}(?:,\d{{3}}){{{LONG_PART // 4},}}")
+
+
 @cache
 def environment() -> Environment:
     """What reads the templates, each once."""

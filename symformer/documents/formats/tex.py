@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ...language.notation.latex import latex
 from ...language.notation.tree import Tree
 from ..blocks import Document
-from .language import Language, broken
+from .language import Language, broken, parted
 from .letters import label, lettered, plain, with_macro
 
 
@@ -39,7 +39,7 @@ class Latex(Language):
         return with_macro(super().spell(document))
 
     def prose(self, text: str) -> str:
-        return self._spelt(text, self._SPECIAL)
+        return self._spelt(parted(text, "\1"), {**self._SPECIAL, "\1": r"\allowbreak{}"})
 
     def code(self, text: str) -> str:
         spelt = r"\allowbreak{}".join(self._spelt(piece, {**self._SPECIAL, **self._STRAIGHT}) for piece in broken(text))

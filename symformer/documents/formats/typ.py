@@ -9,7 +9,7 @@ from ...language.notation.text import text
 from ...language.notation.tree import Tree
 from ...language.notation.typst import typst
 from ..blocks import Picture
-from .language import Language, broken, environment, printable
+from .language import Language, broken, environment, parted, printable
 from .letters import in_typst, plain
 
 HIGH, BROAD = 660, 450  # points of a page that a figure may take
@@ -25,7 +25,7 @@ class Typst(Language):
     of_texts = (*Language.of_texts, "alignment", "string", "label", "anchor")
 
     def prose(self, text: str) -> str:
-        return f"#{_string(text)};"
+        return f"#{_string(parted(text, _ZERO_WIDTH_SPACE))};"
 
     def code(self, text: str) -> str:
         return f"#raw({_string(_ZERO_WIDTH_SPACE.join(broken(text)))});"
