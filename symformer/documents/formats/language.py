@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,8 @@ class Language(Format):
     def spell(self, document: Document) -> str:
         """A document in this language."""
         template = environment().get_template(self.template)
+        title, subtitle, *keywords = map(printable, (document.title, document.subtitle, *document.keywords))
+        document = replace(document, title=title, subtitle=subtitle, keywords=keywords)
         return template.render(document=self.prepared(document), language=self, page=self.page, tall=tall)
 
     def prepared(self, document: Document) -> Document:
@@ -185,12 +188,15 @@ def broken(text: str) -> list[str]:
     """A name in pieces between which a line may be broken: a word that no line has room for, at its dots, and what is
     still too long anywhere.
 
-    >>> broken("a short one"), [len(each) for each in broken("layers.*." + "a" * 52)]
-    (['a short one'], [7, 2, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 2])
+    >>> broken("a name of many words, none of which is long"), [len(each) for each in broken("layers.*." + "a" * 52)]
+    (['a name of many words, none of which is long'], [7, 2, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 2])
     """
     found: list[str] = []
-    for place, word in enumerate(re.split(rf"(\S{{{LONG_WORD + 1},}})", text)):  # each second one is long
-        for part in re.findall(r"[^.]*\.|[^.]+", word) if place % 2 else [word]:
+    for place, words in enumerate(re.split(rf"(\S{{{LONG_WORD + 1},}})", text)):  # each second one is a long word
+        if place % 2 == 0:
+            found.append(words)
+            continue
+        for part in re.findall(r"[^.]*\.|[^.]+", words):
             found += re.findall(rf".{{1,{SYLLABLE}}}", part) if len(part) > LONG_PART else [part]
     return [piece for piece in found if piece] or [text]
 
