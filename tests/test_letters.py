@@ -147,6 +147,15 @@ def test_the_macro_stands_where_it_is_needed() -> None:
         assert b"symformerletter" not in render(hostile("é ن"), extension)
 
 
+def test_a_template_of_ones_own_has_the_macro_too(odd: str) -> None:
+    Path("own.tex").write_text("<%= language.prose(document.title) %>: <%= language.code('模') %>")
+    arguments = ["derive", odd, "--template", "own.tex", "-o", "x.tex"]
+    assert CliRunner().invoke(cli, arguments, prog_name="symformer").exit_code == 0
+    made = Path("x.tex").read_text()
+    assert made.startswith(r"\providecommand\symformerletter[2]")
+    assert made.endswith(r"\texttt{\symformerletter{模}{6A21}}")
+
+
 def test_ids_are_labels_that_every_language_takes() -> None:
     assert plain("gpt2.params.h.ln_1") == "gpt2.params.h.ln_1"
     assert plain("a%b") != plain("a$b")

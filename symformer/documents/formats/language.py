@@ -63,7 +63,13 @@ class Language(Format):
         template = environment().get_template(self.template)
         title, subtitle, *keywords = map(printable, (document.title, document.subtitle, *document.keywords))
         document = replace(document, title=title, subtitle=subtitle, keywords=keywords)
-        return template.render(document=self.prepared(document), language=self, page=self.page, tall=tall)
+        return self.completed(
+            template.render(document=self.prepared(document), language=self, page=self.page, tall=tall)
+        )
+
+    def completed(self, spelt: str) -> str:
+        """What a template has made, with whatever it needs before it."""
+        return spelt
 
     def prepared(self, document: Document) -> Document:
         """A document as this language's template takes it."""
@@ -202,12 +208,14 @@ def broken(text: str) -> list[str]:
 
 
 def parted(text: str, between: str) -> str:
-    """Text in which a number that no cell has room for may be broken between its groups of digits.
+    """Text in which a number that no cell has room for may be broken between its groups of digits, and so a word that
+    no line has room for.
 
     >>> parted("of 1,000", "|"), parted("1" + ",000" * 10, "|")[:12]
     ('of 1,000', '1,|000,|000,')
     """
-    return _LONG_NUMBER.sub(lambda found: found[0].replace(",", f",{between}"), text)
+    numbers = _LONG_NUMBER.sub(lambda found: found[0].replace(",", f",{between}"), text)
+    return numbers if numbers != text else between.join(broken(text))
 
 
 _LONG_NUMBER = re.compile(rf"\d{{1,3}}(?:,\d{{3}}){{{LONG_PART // 4},}}")

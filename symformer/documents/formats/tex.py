@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from ...language.notation.latex import latex
 from ...language.notation.tree import Tree
-from ..blocks import Document
 from .language import Language, broken, parted
 from .letters import label, lettered, plain, with_macro
 
@@ -34,9 +33,9 @@ class Latex(Language):
 
     _STRAIGHT = {'"': r"\symbol{34}"}  # in a name from the code
 
-    def spell(self, document: Document) -> str:
-        """A document, with the macro for letters beyond Latin where it has such."""
-        return with_macro(super().spell(document))
+    def completed(self, spelt: str) -> str:
+        """With the macro for letters beyond Latin where there are such."""
+        return with_macro(spelt)
 
     def prose(self, text: str) -> str:
         return self._spelt(parted(text, "\1"), {**self._SPECIAL, "\1": r"\allowbreak{}"})

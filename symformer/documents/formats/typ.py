@@ -25,7 +25,9 @@ class Typst(Language):
     of_texts = (*Language.of_texts, "alignment", "string", "label", "anchor")
 
     def prose(self, text: str) -> str:
-        return f"#{_string(parted(text, _ZERO_WIDTH_SPACE))};"
+        # two signs in a row would become another: a dash, a quotation mark
+        signs = re.sub(r"(-(?=-)|'(?=')|,(?=,)|`(?=`)|[?!](?=`))", rf"\1{_ZERO_WIDTH_SPACE}", text)
+        return f"#{_string(parted(signs, _ZERO_WIDTH_SPACE))};"
 
     def code(self, text: str) -> str:
         return f"#raw({_string(_ZERO_WIDTH_SPACE.join(broken(text)))});"
