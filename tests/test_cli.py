@@ -149,7 +149,7 @@ REFUSED = [
     (["derive", "gpt2", "-o", "nowhere/gpt2.pdf"], ["the folder nowhere does not exist"]),
     (["derive", "gpt2", "-o", "gpt2.doc"], ["written as .pdf, .tex, .md, .typ, .html, .zip, not as .doc"]),
     (["derive", "gpt2", "-o", "gpt2"], ["ends in none of these"]),
-    (["derive", "gpt2", "-o", "."], ["is a folder"]),
+    (["compare", "gpt2", "bert", "-o", "."], ["is a folder"]),
     (["derive", "gpt2", "-o", ""], ["the name of the file is empty"]),
     (["compare", "gpt2", "gpt3"], ["unknown target 'gpt3'"]),
     (["cite", "gtp2.params"], ["unknown formula 'gtp2.params'", "did you mean gpt2.params"]),

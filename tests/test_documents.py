@@ -545,17 +545,6 @@ def test_no_folder_of_a_machine_is_printed(tmp_path: Path) -> None:
     assert "For `tiny/config.json` this is" in spell(document(resolve(str(config))[0], ["params"], "1"), "md")
 
 
-def test_a_character_that_no_font_has_is_refused() -> None:
-    odd = Document("模型", "", [Paragraph(["é, ł, σ, ², ≈ and – are printed, ", Code("配置"), " is not"])])
-    with pytest.raises(
-        DocumentError, match=r"no 型 \(U\+578B\), 模 \(U\+6A21\), 置 \(U\+7F6E\), 配 \(U\+914D\); write"
-    ):
-        render(odd, "pdf")
-    assert "模型" in render(odd, "md").decode()
-    fair = Document("model", "", [Paragraph(["é, ł, σ, ², ≈ and – are printed"])])
-    assert render(fair, "pdf").startswith(b"%PDF")
-
-
 class Narrow(torch.nn.Module):
     """A depthwise convolution, a tied size and one that the code keeps."""
 

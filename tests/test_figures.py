@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pypdfium2
 import pytest
 from click.testing import CliRunner, Result
 from sympy import Add, Integer, expand
@@ -430,11 +431,15 @@ def test_refusals(case: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("extension", FORMATS)
-def test_what_no_font_has_is_refused(extension: str, folder: Path) -> None:
-    result = plot(config(folder, "模型"), "-o", f"out.{extension}")
-    assert result.exit_code == 2
-    assert "U+6A21" in result.stderr
-    assert not (folder / f"out.{extension}").exists()
+def test_what_no_font_has_is_told_by_its_number(extension: str, folder: Path) -> None:
+    assert plot(config(folder, "模"), "-o", f"out.{extension}").exit_code == 0
+    content = (folder / f"out.{extension}").read_bytes()
+    if extension == "pdf":
+        found = pypdfium2.PdfDocument(content)[0].get_textpage().get_text_range()
+        assert "[U+6A21]/config.json" in found
+    if extension == "tex":
+        assert r"\symformerletter{模}{6A21}/config.".encode() in content
+        assert content.startswith(rb"\providecommand\symformerletter")
 
 
 # -- plots -------------------------------------------------------------------------------------------------------------

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from ..documents.formats import FORMATS
+from ..documents.formats import FORMATS, Engine, Flavour
 from . import arguments, completing, writing
 from .shell import Command, version
+from .terminal import tell
+
+if TYPE_CHECKING:
+    from ..documents.order import Kind
 
 ARCHIVE = "zip"
 
 
 @click.command("derive", cls=Command)
-@click.argument("targets", metavar="TARGET", nargs=-1, required=True, shell_complete=completing.target)
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=completing.target)
 @click.option(
     "--output",
     "-o",
     required=True,
     metavar="FILE",
     shell_complete=completing.file,
-    help=f"FILE.{', .'.join(FORMATS)}, or .zip, a bundle for arXiv; - for standard output.",
+    help=f"FILE.{', .'.join(FORMATS)}, or .zip, a bundle for arXiv; FOLDER/ for a file of each TARGET; - for standard "
+    "output.",
 )
 @click.option(
     "--quantity",
@@ -40,7 +47,12 @@ ARCHIVE = "zip"
     show_default=True,
     help="The whole derivation, or a page of it.",
 )
-@writing.as_format
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice([*FORMATS, ARCHIVE]),
+    help="The format, where -o is - or a FOLDER. [default in a FOLDER: pdf]",
+)
 @writing.engine
 @writing.flavour
 @click.option(
@@ -60,8 +72,8 @@ def command(
     options: tuple[str, ...],
     length: str,
     form: str | None,
-    engine: str,
-    flavour: str | None,
+    engine: Engine,
+    flavour: Flavour | None,
     template: str | None,
     fragment: bool,
     macros: bool,
@@ -69,70 +81,82 @@ def command(
 ) -> None:
     """Write the derivation as a document.
 
-    What a TARGET can be, `symformer --help` says.
+    What a TARGET can be, `symformer --help` says. In a FOLDER each TARGET gets a file of its own, called after it: all
+    of them are written, or none.
     """
-    from ..answers.targets import pairs, resolve
-    from ..documents.derivation import document
-    from ..documents.files import check_output
-    from ..documents.formats import render
-    from ..documents.macros import formulas_of
+    from ..answers.targets import pairs
+    from ..documents.files import is_folder, write_all
+    from ..documents.folder import made_of_each
+    from ..documents.order import Order
+    from ..language.errors import listed
+
+    into = is_folder(output)
+    if len(targets) > 1 and not into and not live:
+        holds = "standard output takes" if output == "-" else f"{output} is"
+        raise click.UsageError(
+            f"{holds} one document, and {len(targets)} TARGETs are named; a folder, as in -o FOLDER/, "
+            "takes one of each, and --live sets two side by side"
+        )
+    kind = _kind(fragment, macros, live, template, length)
+    extension = _extension(output, into, form or "", kind)
+    place = f"what goes into {output}" if into else output
+    writing.check_flavour(flavour, extension, place)
+    own = _own(template, extension, place) if template else None
+    asked = tuple(dict.fromkeys(quantities)) or ("params",)
+    usual: Flavour = flavour or "github"
+    order = Order(version(), extension, kind, asked, pairs(options), sets, length, engine, usual, own)
+    if into:
+        made = made_of_each(order, targets, output)
+        write_all(output, made)
+        tell(f"wrote {listed(made)} in {output}")
+        return
+    models, conventions = zip(*map(order.resolved, targets), strict=True)
+    writing.put(output, order.written(models, conventions[0], output))
+
+
+def _kind(fragment: bool, macros: bool, live: bool, template: str | None, length: str) -> Kind:
+    """What is written. Raises UsageError and DocumentError for options that do not go together."""
     from ..language.errors import DocumentError
 
-    target = targets[0]
-    if len(targets) > 1 and not live:
-        raise click.UsageError(
-            f"a document is of one TARGET, and {len(targets)} are named; --live sets two side by side"
-        )
     if fragment and macros:
         raise click.UsageError("--fragment writes a text and --macros writes definitions; keep one of the two")
-    if fragment or macros:
-        what = "a fragment" if fragment else "a file of macros"
-        extension = check_output(output, what, ("tex",), "tex" if output == "-" and not form else form or "")
-        if extension != "tex":
-            raise click.UsageError(f"{what} is written as .tex, and --as asks for {extension}; leave --as out")
-    else:
-        extension = check_output(output, formats=(*FORMATS, ARCHIVE), chosen=form or "")
-    asked = tuple(dict.fromkeys(quantities)) or ("params",)
-    writing.check_flavour(flavour, extension, output)
-    if template and (fragment or macros):
-        raise DocumentError("--template stands in place of our own, and --fragment and --macros are ours; keep one")
-    if template and extension in ("pdf", ARCHIVE):
-        raise DocumentError(
-            f"--template makes text, and {output} is .{extension}; write .tex or .typ, and typeset that"
-        )
-    if macros and length == "short":
-        raise DocumentError("--macros writes every formula, and --form short is of a derivation; leave one out")
     if live and (fragment or macros or template):
         other = "--fragment" if fragment else "--macros" if macros else "--template"
         raise DocumentError(f"--live writes a page of its own, and {other} writes something else; keep one of the two")
-    if live and extension != "html":
-        raise DocumentError(f"--live is one of HTML, and {output} is .{extension}; leave it out, or write .html")
-    own = ""
-    if template:
-        from ..documents.formats.own import fill, read
+    if template and (fragment or macros):
+        raise DocumentError("--template stands in place of our own, and --fragment and --macros are ours; keep one")
+    if macros and length == "short":
+        raise DocumentError("--macros writes every formula, and --form short is of a derivation; leave one out")
+    return "fragment" if fragment else "macros" if macros else "live" if live else "derivation"
 
-        own = read(template)
-    model, conventions = resolve(target, pairs(options), sets, asked)
-    if live:
-        from ..documents.live import page
 
-        models = [model, *(resolve(other, pairs(options), sets, asked)[0] for other in targets[1:])]
-        writing.put(output, page(models, asked, version(), length, **conventions))
-        return
-    if macros:
-        from ..documents.macros import Asked, spelt
+def _extension(output: str, into: bool, form: str, kind: Kind) -> str:
+    """How the files end. Raises UsageError and DocumentError where they cannot be written, before any work is done."""
+    from ..documents.files import check_new_folder, check_output
+    from ..language.errors import DocumentError
 
-        source = Asked.for_file(version(), model, asked, pairs(options), sets, output)
-        writing.put(output, spelt(model, formulas_of(model, asked, conventions), source))
-        return
-    paper = document(model, asked, version(), form=length, **conventions)
-    if extension == ARCHIVE:
-        from ..documents.bundle import bundle
+    what = {"fragment": "a fragment", "macros": "a file of macros"}.get(kind, "")
+    usual = "tex" if what else "html" if kind == "live" else FORMATS[0]
+    if into:
+        check_new_folder(output)
+        extension = form or usual
+    elif what:
+        extension = check_output(output, what, ("tex",), form or usual if output == "-" else form)
+    else:
+        extension = check_output(output, formats=(*FORMATS, ARCHIVE), chosen=form)
+    if what and extension != "tex":
+        raise click.UsageError(f"{what} is written as .tex, and --as asks for {extension}; leave --as out")
+    if kind == "live" and extension != "html":
+        place = f"what goes into {output}" if into else output
+        raise DocumentError(f"--live is one of HTML, and {place} is .{extension}; leave it out, or write .html")
+    return extension
 
-        writing.put(output, bundle(model, formulas_of(model, asked, conventions), paper))
-        return
-    if template:
-        writing.put(output, fill(paper, extension, flavour or "github", own, template))
-        return
-    made = "fragment" if fragment else extension
-    writing.put(output, render(paper, made, engine, flavour or "github"))  # type: ignore[arg-type]
+
+def _own(template: str, extension: str, place: str) -> tuple[str, str]:
+    """The name and the text of a template. Raises DocumentError."""
+    from ..documents.formats.own import read
+    from ..language.errors import DocumentError
+
+    if extension in ("pdf", ARCHIVE):
+        raise DocumentError(f"--template makes text, and {place} is .{extension}; write .tex or .typ, and typeset that")
+    return template, read(template)

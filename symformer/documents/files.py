@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ..language.errors import DocumentError
 from .formats import FORMATS
 
 _SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+_ENDS = tuple(filter(None, (os.sep, os.altsep)))  # what a path that names a folder may end with
 
 
 def check_output(
@@ -44,6 +46,21 @@ def check_output(
     if not os.access(target if target.exists() else target.parent, os.W_OK):
         raise DocumentError(f"{path} cannot be written: permission denied")
     return extension
+
+
+def is_folder(path: str) -> bool:
+    """Whether a path is meant as a folder: it ends as one does, or one is there."""
+    return path.endswith(_ENDS) or os.path.isdir(path)
+
+
+def check_new_folder(folder: str) -> None:
+    """Raise DocumentError where a folder is not there to be written into, and cannot be made."""
+    place = Path(folder)
+    if place.is_dir() or not folder.endswith(_ENDS):
+        return check_folder(folder)
+    if os.path.lexists(folder.rstrip("".join(_ENDS))):
+        raise DocumentError(f"{folder} is to be a folder, and a file of that name is there; name another")
+    return check_folder(str(place.parent))
 
 
 def check_folder(folder: str, to_write: bool = True) -> None:
@@ -99,18 +116,25 @@ def _here() -> None:
 
 def write(path: str, content: bytes) -> None:
     """Write a file whole or not at all. Raises DocumentError when it cannot be written."""
-    target = _place(path)
+    _put({path: content})
+
+
+def _put(made: Mapping[str, bytes]) -> None:
+    """Write files by their paths: each whole, and all beside where they go before the first is put there."""
+    places = {path: _place(path) for path in made}
+    partials: dict[str, str] = {}
+    path = ""
     try:
-        handle, partial = tempfile.mkstemp(dir=target.parent, prefix=".symformer-")
-    except OSError as error:
-        raise DocumentError(f"{path} cannot be written: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(partial, _permissions(target))
-        os.replace(partial, target)
+        for path, content in made.items():
+            handle, partials[path] = tempfile.mkstemp(dir=places[path].parent, prefix=".symformer-")
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.chmod(partials[path], _permissions(places[path]))
+        for path in made:
+            os.replace(partials[path], places[path])
     except BaseException as error:  # Ctrl-C among them: nothing half-written stays
-        Path(partial).unlink(missing_ok=True)
+        for partial in partials.values():
+            Path(partial).unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise DocumentError(f"{path} cannot be written: {error.strerror}") from None
         raise
@@ -125,12 +149,32 @@ def _permissions(target: Path) -> int:
 
 
 def write_all(folder: str, made: Mapping[str, bytes]) -> None:
-    """Write files into a folder that is there. Raises DocumentError, before the first where one cannot be written."""
-    check_folder(folder)
-    for name in made:
-        _place(str(Path(folder) / name))
-    for name, content in made.items():
-        write(str(Path(folder) / name), content)
+    """Write files into a folder, which is made where its name ends in a slash.
+
+    Raises DocumentError, before the first where one cannot be written.
+    """
+    check_files(folder, made)
+    new = not Path(folder).is_dir()
+    try:
+        if new:
+            Path(folder).mkdir()
+        _put({str(Path(folder) / name): content for name, content in made.items()})
+    except BaseException as error:
+        with suppress(OSError):
+            if new:
+                Path(folder).rmdir()
+        if isinstance(error, OSError):
+            raise DocumentError(f"{folder} cannot be made: {error.strerror}") from None
+        raise
+
+
+def check_files(folder: str, names: Iterable[str]) -> None:
+    """Raise DocumentError where files of these names cannot be written into a folder."""
+    check_new_folder(folder)
+    for name in names:
+        path = str(Path(folder) / name)
+        if _place(path).is_dir():
+            raise DocumentError(f"{path} is a folder, and a file of that name would be written; remove it first")
 
 
 def stale(folder: str, made: Mapping[str, bytes]) -> list[str]:

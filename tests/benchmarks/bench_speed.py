@@ -39,6 +39,21 @@ def test_cold_derive(benchmark: Any, tmp_path: Path) -> None:
     cold(benchmark, "derive gpt2 to PDF (at most 3)", SYMFORMER, "derive", "gpt2", "-o", str(tmp_path / "x.pdf"))
 
 
+def test_cold_derive_ten(benchmark: Any, tmp_path: Path) -> None:
+    ten = (
+        "gpt2",
+        "llama-2-7b",
+        "t5",
+        "bert-base-uncased",
+        "mamba-2.8b",
+        "mixtral-8x7b",
+        "deepseek-v3",
+        "vit",
+        "whisper",
+    )
+    cold(benchmark, "derive ten to PDFs (at most 18)", SYMFORMER, "derive", *ten, "qwen3-8b", "-o", f"{tmp_path}/")
+
+
 def test_warm_build_and_simplify(benchmark: Any) -> None:
     """GPT-2 from nothing to its polynomial, in a process that has done it once."""
     assert repr(benchmark(lambda: GPT2().params)) == "12*L*E**2 + 13*L*E + V*E + P*E + 2*E"

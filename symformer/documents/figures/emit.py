@@ -6,36 +6,32 @@ import re
 from html import escape
 from typing import Any, Final
 
-from ...language.errors import DocumentError
 from ..formats import language, pdf, tex, typ
 from ..formats.lengths import points
+from ..formats.letters import with_macro
 from .shapes import Drawing
 
 FORMATS: Final = ("svg", "pdf", "png", "tex")  # the first is the usual one
-OURS: Final = frozenset("·×≠…")  # signs that a figure has by itself
 RESOLUTION = 300  # points to an inch, of a PNG
 
 
 def emit(drawing: Drawing, extension: str, resolution: int = RESOLUTION) -> bytes:
-    """A drawing as a file. Raises DocumentError for characters that no font has, which nobody can measure either."""
-    source = _page(drawing)
-    if odd := pdf.missing("".join(sorted(set(source) - OURS))):
-        raise DocumentError(f"the fonts of figures have no {odd}; keep such characters out of names")
+    """A drawing as a file."""
     if extension == "tex":
         return tikz(drawing).encode()
     options: dict[str, Any] = {"format": extension}
     options |= {"ppi": resolution} if extension == "png" else {}
     options |= {"pdf_standards": pdf.STANDARD} if extension == "pdf" else {}
-    made = pdf.typst_bytes(source, **options)
+    made = pdf.typst_bytes(_page(drawing), **options)
     content: bytes = made[0] if isinstance(made, list) else made
     return _described(content, drawing) if extension == "svg" else content
 
 
 def _page(drawing: Drawing) -> str:
     module: Any = language.environment().get_template("figure.typ.jinja").module
-    body = str(module.place(drawing, typ.FORMAT)).strip().removeprefix("#")
-    said = typ.FORMAT.string(language.printable(drawing.alt or drawing.title))
-    title = typ.FORMAT.prose(language.printable(drawing.title))
+    body = str(module.place(drawing, typ.PRINTED)).strip().removeprefix("#")
+    said = typ.PRINTED.string(language.printable(drawing.alt or drawing.title))
+    title = typ.PRINTED.prose(language.printable(drawing.title))
     return (
         f"#set document(title: [{title}])\n"
         f"#set page(width: {points(drawing.width)}, height: {points(drawing.height)}, margin: 0pt, fill: white)\n"
@@ -46,7 +42,7 @@ def _page(drawing: Drawing) -> str:
 def tikz(drawing: Drawing) -> str:
     """A ``tikzpicture`` for \\input."""
     made: str = language.environment().get_template("figure.tex.jinja").render(drawing=drawing, language=tex.FORMAT)
-    return made
+    return with_macro(made)
 
 
 def _described(svg: bytes, drawing: Drawing) -> bytes:

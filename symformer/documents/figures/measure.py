@@ -8,7 +8,7 @@ from typing import Any
 from ...language.errors import DocumentError
 from ..blocks import Line
 from ..formats.language import templates
-from ..formats.typ import FORMAT as TYPST
+from ..formats.typ import PRINTED
 
 _PAGE = """#set text(font: "New Computer Modern")
 #let words(size, body) = {
@@ -29,7 +29,7 @@ class Ruler:
 
     def width(self, line: Line, size: float) -> float:
         """How wide a line is in points; a guess the first time that it is asked for, until ``settle`` has measured."""
-        key = (TYPST.line(line), size)
+        key = (PRINTED.line(line), size)
         if key not in self._known:
             self._asked[key] = None
         return self._known.get(key, 10.0)

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...language.notation.emitter import under
-from ...language.notation.latex import LatexEmitter
+from ...language.notation.latex import LatexEmitter, upright
 from ...language.notation.tree import Fraction, Label, Minus, Product, Sum, Times, Tree
 from ..blocks import Cited, Code, Line, Math, Ref, Strong, Table
 from .layout import breadth, extent
+from .letters import WIDE, lettered, wide
 
 ROOM = 37  # of an equation in the type of the text, in the narrowest usual column: 200 pt, of article at 10 pt
 TYPES = {"": 1.0, r"\small": 0.9, r"\footnotesize": 0.8, r"\scriptsize": 0.7}
@@ -30,26 +31,32 @@ class _Narrow(LatexEmitter):
     """LaTeX in which a long name below a letter stands on several lines."""
 
     def label(self, letter: str, name: str) -> str:
-        if len(name) <= NAME:
+        if wide(name) <= NAME:
             return super().label(letter, name)
         base, below = under(letter, "")
         lines = [below + ", "] if below else [""]
         for word in runs(name):
-            if len(lines[-1]) + len(word) > NAME:
-                lines.append("")
-            lines[-1] += word
-        lines = [line.replace("_", r"\_").replace(", ", r",\,") for line in lines]
+            for part in [word] if wide(word) == len(word) else word:
+                if wide(lines[-1]) + wide(part) > NAME:
+                    lines.append("")
+                lines[-1] += part
+        lines = [r",\,".join(map(upright, line.split(", "))) for line in lines]
         stacked = r" \\ ".join(rf"\mathrm{{{line}}}" for line in lines)
         return rf"{base}_{{\substack{{{stacked}}}}}"
 
 
-latex = _Narrow().emit
+_NARROW = _Narrow()
+
+
+def latex(shown: Tree) -> str:
+    """Mathematics for a column, its letters such as LaTeX has them."""
+    return lettered(_NARROW.emit(shown))
 
 
 def across(shown: Tree) -> int:
     """The room of mathematics, in which a name below a letter is small."""
     if isinstance(shown, Label):
-        return 2 + (8 * min(len(shown.name) + len(shown.letter) - 1, NAME) + 9) // 10
+        return 2 + (8 * min(wide(shown.name) + len(shown.letter) - 1, NAME) + 9) // 10
     return breadth(shown)
 
 
@@ -171,15 +178,20 @@ def narrowest(line: Line) -> int:
         match piece:
             case str() | Strong():
                 words = piece if isinstance(piece, str) else piece.text
-                widths += [len(each) for word in words.split() for each in pieces(word)]
+                widths += [_unbroken(each) for word in words.split() for each in pieces(word)]
             case Code(text):
-                widths += [len(run) for run in runs(text)]
+                widths += [_unbroken(run) for run in runs(text)]
             case Math(shown):
                 terms = shown.terms if isinstance(shown, Sum) else (shown,)
                 widths += [breadth(term) + 2 * (len(terms) > 1) for term in terms]
             case Cited() | Ref():
                 widths.append(len("[10]"))
     return max(widths)
+
+
+def _unbroken(run: str) -> int:
+    """The width of a run, which may be broken between letters that are told by their numbers."""
+    return len(run) if wide(run) == len(run) else max(WIDE, len(run))
 
 
 def pieces(word: str) -> list[str]:

@@ -3,24 +3,20 @@ r"""A fragment of LaTeX: a derivation for \input into a paper, which has the pre
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...language.errors import DocumentError
 from ...language.notation.tree import Tree, tree
 from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, References, Table, lines
 from .column import ROOM, TYPES, Fit, across, chunks, filled, fit, latex, pieces, runs, split
 from .language import printable
+from .letters import label
 from .tex import Latex
 
-_LETTERS = frozenset("ßæÆœŒøØåÅłŁıđ–—‘’“”…§¶©·×÷±°µ")  # of LaTeX's own, beside letters with an accent
-_ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327\u0328")
 _BREAK = r"\allowbreak{}"
 LABELS = 8  # of what stands before the sign of equality, beyond which it stands on a line of its own
 LONG = 15  # lines of an equation, beyond which it may go on in the next column
 NAMES = 18  # characters of names in a paragraph, from which on it is not justified
-ODD = 8  # characters that an error names
 
 
 class Fragment(Latex):
@@ -28,30 +24,12 @@ class Fragment(Latex):
 
     template = "fragment.tex.jinja"
 
-    _SPECIAL = {
-        **Latex._SPECIAL,
-        "`": r"\textasciigrave{}",
-        "×": r"$\times$",
-        "·": r"$\cdot$",
-        "÷": r"$\div$",
-        "±": r"$\pm$",
-    }
-
     def spell(self, document: Document) -> str:
-        """Raises DocumentError for characters that LaTeX has no letters for."""
+        """What stands between the preamble and the bibliography of the paper that it is brought into."""
         body = [block for block in document.blocks if not isinstance(block, References)]
         while body and isinstance(body[-1], Heading):  # that of the references
             body.pop()
-        spelt = super().spell(replace(document, blocks=body))
-        odd = sorted(
-            {character for line in spelt.splitlines() if line[:1] != "%" for character in line if _odd(character)}
-        )
-        if odd:
-            named = ", ".join(f"{each} (U+{ord(each):04X})" for each in odd[:ODD]) + (", …" if odd[ODD:] else "")
-            raise DocumentError(
-                f"LaTeX by itself has no letters for {named}; write .md or .typ, or keep such characters out of names"
-            )
-        return spelt
+        return super().spell(replace(document, blocks=body))
 
     def remark(self, text: str) -> str:
         """Text for a comment."""
@@ -62,20 +40,14 @@ class Fragment(Latex):
         return "".join(_BREAK.join(map(super(Fragment, self).prose, pieces(word))) for word in words)
 
     def code(self, text: str) -> str:
-        return rf"\texttt{{{_BREAK.join(map(self.prose, runs(text)))}}}"
+        signs = {**self._SPECIAL, **self._STRAIGHT}
+        return rf"\texttt{{{_BREAK.join(self._spelt(run, signs) for run in runs(text))}}}"
 
     def math(self, shown: Tree) -> str:
         return latex(shown)
 
     def cited(self, key: str, number: int) -> str:
         return rf"\cite{{{key}}}"
-
-    def ref(self, id: str, number: int) -> str:
-        return rf"\eqref{{{label(id)}}}"
-
-    def label(self, id: str) -> str:
-        """What an equation is referred to by."""
-        return label(id)
 
     def asked(self, document: Document) -> list[str]:
         """What `symformer cite` is asked for: the formulas that a document is about, then the papers that it cites."""
@@ -183,23 +155,6 @@ class Fragment(Latex):
             cells = [f"{name}: {self.line(cell)}" for name, cell in zip(head[1:], others, strict=True) if cell]
             rows.append(rf"\noindent {self.line(first)}. " + "; ".join(cells) + r"\par")
         return "\n".join([r"{\smallskip\footnotesize\raggedright", *rows, "}"])
-
-
-def label(id: str) -> str:
-    """What an equation is referred to by: ``eq:`` and its id, what LaTeX does not take in a label spelt by number.
-
-    >>> label("gpt2.params.h.ln_1"), label("a.params.x%y")
-    ('eq:gpt2.params.h.ln_1', 'eq:a.params.x+25y')
-    """
-    return "eq:" + "".join(
-        each if each.isascii() and (each.isalnum() or each in ".:_*/-") else f"+{ord(each):X}" for each in id
-    )
-
-
-def _odd(character: str) -> bool:
-    """Whether LaTeX by itself has no letter for a character."""
-    base, *marks = list(unicodedata.normalize("NFD", character))
-    return not (character in _LETTERS or (base.isascii() and len(marks) < 2 and _ACCENTS.issuperset(marks)))
 
 
 FORMAT = Fragment()

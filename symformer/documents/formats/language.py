@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,15 @@ class Language(Format):
     def spell(self, document: Document) -> str:
         """A document in this language."""
         template = environment().get_template(self.template)
-        return template.render(document=self.prepared(document), language=self, page=self.page, tall=tall)
+        title, subtitle, *keywords = map(printable, (document.title, document.subtitle, *document.keywords))
+        document = replace(document, title=title, subtitle=subtitle, keywords=keywords)
+        return self.completed(
+            template.render(document=self.prepared(document), language=self, page=self.page, tall=tall)
+        )
+
+    def completed(self, spelt: str) -> str:
+        """What a template has made, with whatever it needs before it."""
+        return spelt
 
     def prepared(self, document: Document) -> Document:
         """A document as this language's template takes it."""
@@ -177,16 +186,39 @@ def printable(text: str) -> str:
 
 
 LONG_WORD = 60  # characters that a line has room for
+LONG_PART = 40  # and a cell of a table
+SYLLABLE = 5  # and of what is longer, how many stand together
 
 
 def broken(text: str) -> list[str]:
-    """A name in pieces between which a line may be broken: of words that no line has room for.
+    """A name in pieces between which a line may be broken: a word that no line has room for, at its dots, and what is
+    still too long anywhere.
 
-    >>> broken("a short one"), [len(each) for each in broken("a" * 150)]
-    (['a short one'], [60, 60, 30])
+    >>> broken("a name of many words, none of which is long"), [len(each) for each in broken("layers.*." + "a" * 52)]
+    (['a name of many words, none of which is long'], [7, 2, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 2])
     """
-    words = re.findall(rf"\S{{{LONG_WORD}}}(?=\S)|.+?(?=\S{{{LONG_WORD + 1}}})|.+", text, re.DOTALL)
-    return words or [text]
+    found: list[str] = []
+    for place, words in enumerate(re.split(rf"(\S{{{LONG_WORD + 1},}})", text)):  # each second one is a long word
+        if place % 2 == 0:
+            found.append(words)
+            continue
+        for part in re.findall(r"[^.]*\.|[^.]+", words):
+            found += re.findall(rf".{{1,{SYLLABLE}}}", part) if len(part) > LONG_PART else [part]
+    return [piece for piece in found if piece] or [text]
+
+
+def parted(text: str, between: str) -> str:
+    """Text in which a number that no cell has room for may be broken between its groups of digits, and so a word that
+    no line has room for.
+
+    >>> parted("of 1,000", "|"), parted("1" + ",000" * 10, "|")[:12]
+    ('of 1,000', '1,|000,|000,')
+    """
+    numbers = _LONG_NUMBER.sub(lambda found: found[0].replace(",", f",{between}"), text)
+    return numbers if numbers != text else between.join(broken(text))
+
+
+_LONG_NUMBER = re.compile(rf"\d{{1,3}}(?:,\d{{3}}){{{LONG_PART // 4},}}")
 
 
 @cache

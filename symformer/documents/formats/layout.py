@@ -28,6 +28,7 @@ from ..blocks import (
     Strong,
     Table,
 )
+from .letters import wide
 
 FEW = 12  # rows of a table that stand on one page whatever stands before
 WRAPPED = 40  # of a cell that wraps
@@ -229,10 +230,10 @@ def _length(piece: Piece) -> int:
     """The characters of a piece of a line, as plain text."""
     match piece:
         case str():
-            return len(piece)
+            return wide(piece)
         case Math(shown):
             return breadth(shown)
         case Cited() | Ref():
             return len("[1]")
         case Code(words) | Strong(words):
-            return len(words)
+            return wide(words)

@@ -9,6 +9,7 @@ from ...language.notation.text import text
 from ...language.notation.tree import Tree, tree
 from ..blocks import Cited, Computation, Equation, Math, Piece, Ref
 from .language import Language, printable
+from .letters import plain
 
 
 class Markdown(Language):
@@ -18,6 +19,7 @@ class Markdown(Language):
     quad = r"\quad"
     row_break = r" \\"
     of_blocks = {"equation": ("equation", "display"), "computation": ("computation", "display")}
+    of_texts = (*Language.of_texts, "anchor")
     around = "$`", "`$"  # of mathematics within a line
     fences = "```math", "```"  # of mathematics by itself
 
@@ -28,6 +30,10 @@ class Markdown(Language):
         # A run of backticks inside asks for a longer one outside; a bar would end a table's cell.
         fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
         return f"{fence}{text}{fence}".replace("|", r"\|")
+
+    def anchor(self, id: str) -> str:
+        """What a section is referred to by."""
+        return plain(id)
 
     def strong(self, spelt: str) -> str:
         return f"**{spelt}**"

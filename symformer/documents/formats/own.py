@@ -69,7 +69,7 @@ def fill(document: Document, extension: str, flavour: str, template: str, name: 
     if "refused" in said:
         raise DocumentError(f"the template {name} is refused: {said['refused'][:MESSAGE]}")
     text: str = said["text"]
-    return text.encode("utf-8", "replace")
+    return language.completed(text).encode("utf-8", "replace")
 
 
 def views(document: Document, language: Language) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -16,10 +15,9 @@ from ...language.errors import DocumentError
 from ..blocks import Document
 from .language import Format, templates
 from .tex import FORMAT as LATEX
-from .typ import FORMAT as TYPST
+from .typ import PRINTED
 
 STANDARD: Final = "ua-1"  # PDF/UA: tagged, and each formula in words
-ODD = 8  # characters that an error names
 LATEX_SECONDS = 120  # a first run may make fonts
 MOST_SAID = 1_000_000  # bytes of what pdflatex says that are read
 
@@ -28,8 +26,8 @@ class PDF(Format):
     """Pages, the same bytes every time."""
 
     def render(self, document: Document, engine: str) -> bytes:
-        """Raises DocumentError for an engine that is missing, and for characters that no font has."""
-        return _latex_pdf(LATEX.spell(document)) if engine == "latex" else _typst_pdf(TYPST.spell(document))
+        """Raises DocumentError for an engine that is missing."""
+        return _latex_pdf(LATEX.spell(document)) if engine == "latex" else _typst_pdf(PRINTED.spell(document))
 
 
 def _typst_pdf(source: str) -> bytes:
@@ -40,7 +38,7 @@ def _typst_pdf(source: str) -> bytes:
 
 def picture(document: Document) -> bytes:
     """The first page of a document as a PNG."""
-    drawn = typst_bytes(TYPST.spell(document), format="png", ppi=100)
+    drawn = typst_bytes(PRINTED.spell(document), format="png", ppi=100)
     first: bytes = drawn[0] if isinstance(drawn, list) else drawn
     return first
 
@@ -52,33 +50,7 @@ def typst_bytes(source: str, **arguments: Any) -> Any:
     try:
         return typst.compile(source.encode(), root=templates(), ignore_system_fonts=True, timestamp=0, **arguments)
     except RuntimeError as error:
-        said = unprinted(source) or f"Typst refused the document: {str(error).partition(chr(10))[0]}"
-        raise DocumentError(said) from None
-
-
-def unprinted(source: str) -> str:
-    """Why a document cannot be printed; empty where every character of it can be."""
-    named = missing(source)
-    return named and (
-        f"the fonts for PDFs have no {named}; write .md, .tex or .typ, or keep such characters out of names"
-    )
-
-
-def missing(source: str) -> str:
-    """The characters of a text that no font has, named; empty where there are none."""
-    import typst
-
-    odd = []
-    for each in sorted(character for character in set(source) if not character.isascii()):
-        try:
-            typst.compile(
-                f'#set document(title: "x")\n#{json.dumps(each, ensure_ascii=False)}'.encode(),
-                ignore_system_fonts=True,
-                pdf_standards=STANDARD,
-            )
-        except RuntimeError:
-            odd.append(f"{each} (U+{ord(each):04X})")
-    return ", ".join(odd[:ODD]) + (", …" if len(odd) > ODD else "")
+        raise DocumentError(f"Typst refused the document: {str(error).partition(chr(10))[0]}") from None
 
 
 def _latex_pdf(source: str) -> bytes:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ...language.notation.latex import latex
 from ...language.notation.tree import Tree
-from .language import Language, broken
+from .language import Language, broken, parted
+from .letters import label, lettered, plain, with_macro
 
 
 class Latex(Language):
@@ -15,39 +17,45 @@ class Latex(Language):
     template = "derivation.tex.jinja"
     quad = r"\quad"
     row_break = r" \\"
+    of_texts = (*Language.of_texts, "label", "anchor")
 
     _SPECIAL = {
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
-        "–": "--",
-        "≈": r"$\approx$",
-        "≠": r"$\neq$",
-        "×": r"$\times$",
-        "·": r"$\cdot$",
-        "…": r"\ldots{}",
-        "≥": r"$\geq$",
-        "σ": r"$\sigma$",
-        "<": "$<$",
-        ">": "$>$",
-        "|": "$|$",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
         '"': "''",
+        "`": r"\`{}",
         **{character: "\\" + character for character in "{}$&#_%"},
     }
 
+    _STRAIGHT = {'"': r"\symbol{34}"}  # in a name from the code
+
+    def completed(self, spelt: str) -> str:
+        """With the macro for letters beyond Latin where there are such."""
+        return with_macro(spelt)
+
     def prose(self, text: str) -> str:
-        return "".join(self._SPECIAL.get(character, character) for character in text)
+        return self._spelt(parted(text, "\1"), {**self._SPECIAL, "\1": r"\allowbreak{}"})
 
     def code(self, text: str) -> str:
-        spelt = r"\allowbreak{}".join(map(self.prose, broken(text)))
+        spelt = r"\allowbreak{}".join(self._spelt(piece, {**self._SPECIAL, **self._STRAIGHT}) for piece in broken(text))
         spelt = re.sub(r"\.(?=[A-Za-z_])", lambda _: r".\allowbreak{}", spelt)
         return rf"\texttt{{{spelt}}}"
+
+    @staticmethod
+    def _spelt(text: str, signs: Mapping[str, str]) -> str:
+        # two signs in a row would become another: a dash, a quotation mark
+        parted = re.sub(r"([-'])(?=\1)", r"\1\0", text)
+        return lettered("".join(signs.get(character, character) for character in parted).replace("\0", "{}"))
 
     def strong(self, spelt: str) -> str:
         return rf"\textbf{{{spelt}}}"
 
     def math(self, shown: Tree) -> str:
-        return latex(shown)
+        return lettered(latex(shown))
 
     def inline(self, mathematics: str, shown: Tree) -> str:
         return f"${mathematics}$"
@@ -65,7 +73,15 @@ class Latex(Language):
         return rf"[\ref{{ref:{key}}}]"
 
     def ref(self, id: str, number: int) -> str:
-        return rf"\eqref{{eq:{id}}}"
+        return rf"\eqref{{{label(id)}}}"
+
+    def label(self, id: str) -> str:
+        """What an equation is referred to by."""
+        return label(id)
+
+    def anchor(self, id: str) -> str:
+        """What a section is referred to by."""
+        return plain(id)
 
     def columns(self, align: str) -> str:
         share = {2: 0.78, 3: 0.46, 4: 0.4}.get(len(align), 0.3)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 from ...language.notation.text import text
 from ...language.notation.tree import Tree
 from ...language.notation.typst import typst
 from ..blocks import Picture
-from .language import Language, broken, environment
+from .language import Language, broken, environment, parted, printable
+from .letters import in_typst, plain
 
 HIGH, BROAD = 660, 450  # points of a page that a figure may take
 
@@ -20,10 +22,12 @@ class Typst(Language):
     quad = "quad"
     row_break = " \\"
     of_blocks = {**Language.of_blocks, "picture": ("picture",)}
-    of_texts = (*Language.of_texts, "alignment", "string")
+    of_texts = (*Language.of_texts, "alignment", "string", "label", "anchor")
 
     def prose(self, text: str) -> str:
-        return f"#{_string(text)};"
+        # two signs in a row would become another: a dash, a quotation mark
+        signs = re.sub(r"(-(?=-)|'(?=')|,(?=,)|`(?=`)|[?!](?=`))", rf"\1{_ZERO_WIDTH_SPACE}", text)
+        return f"#{_string(parted(signs, _ZERO_WIDTH_SPACE))};"
 
     def code(self, text: str) -> str:
         return f"#raw({_string(_ZERO_WIDTH_SPACE.join(broken(text)))});"
@@ -62,7 +66,15 @@ class Typst(Language):
         return f"#link(<ref:{key}>)[[{number}]];"
 
     def ref(self, id: str, number: int) -> str:
-        return f"#link(<eq:{id}>)[({number})];"
+        return f"#link(<{self.label(id)}>)[({number})];"
+
+    def label(self, id: str) -> str:
+        """What an equation is referred to by."""
+        return f"eq:{self.anchor(id)}"
+
+    def anchor(self, id: str) -> str:
+        """What a section is referred to by."""
+        return plain(id, ".:_-", ":u")
 
     def columns(self, align: str) -> str:
         return ", ".join("1fr" if column == "w" else "auto" for column in align)
@@ -76,7 +88,23 @@ _ZERO_WIDTH_SPACE = "\u200b"
 
 
 def _string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    kept = re.split(f"([\n{_ZERO_WIDTH_SPACE}])", text)  # the lines of a file that is attached, and where one may end
+    told = [each if place % 2 else printable(each) for place, each in enumerate(kept)]
+    return json.dumps("".join(told), ensure_ascii=False)
+
+
+class Printed(Typst):
+    """Typst as it is printed, by its own fonts: what these have no glyph for is told by its number."""
+
+    def prose(self, text: str) -> str:
+        return super().prose(in_typst(text))
+
+    def code(self, text: str) -> str:
+        return super().code(in_typst(text))
+
+    def math(self, shown: Tree) -> str:
+        return in_typst(super().math(shown))
 
 
 FORMAT = Typst()
+PRINTED = Printed()

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ...language.errors import DocumentError, quoted
+from ...language.errors import DocumentError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,13 +82,8 @@ def plotted(draw: Callable[[Figure], None], extension: str, height: float = 2.4)
 
 
 def literal(text: str) -> str:
-    """Words as they stand: nothing in them starts mathematics. Raises DocumentError for what the font has not."""
-    odd = sorted({character for character in text if not (character.isascii() and character.isprintable())})
-    if odd:
-        named = ", ".join(
-            f"{each} (U+{ord(each):04X})" if each.isprintable() else f"U+{ord(each):04X}" for each in odd[:8]
-        )
-        raise DocumentError(f"the font of plots has no {named}, which {quoted(text)} needs; give it another name")
+    """Words as they stand: nothing in them starts mathematics, and what the font has not is told by its number."""
+    text = "".join(each if each.isascii() and each.isprintable() else f"[U+{ord(each):04X}]" for each in text)
     # Computer Modern's text font lacks a few signs of ASCII, which its mathematics has
     spelt = "".join(_SIGNS.get(character, character) for character in text)
     return spelt if len(text) <= LONGEST else spelt_short(text)

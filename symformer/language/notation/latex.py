@@ -2,6 +2,8 @@ r"""The LaTeX emitter: amsmath alone, digits grouped by us, and nothing that Git
 
 from __future__ import annotations
 
+import re
+
 from sympy import Expr, Symbol
 
 from ..symbols import letter as row
@@ -18,8 +20,32 @@ _LETTERS = {
 }
 
 
-def _upright(word: str) -> str:
-    return word.replace("_", r"\_").replace(" ", r"\ ").replace("…", r"\ldots ")
+# What stands for itself neither in LaTeX's mathematics nor in what reads it on a page, such as MathJax. In Markdown a
+# cell of a table may have no bar, and what stands between backticks no backtick.
+_SIGNS = {
+    **{sign: "\\" + sign for sign in "{}$&#%_"},
+    "\\": r"\backslash ",
+    "^": r"\hat{\ }",
+    "~": r"{\sim}",
+    "`": r"\grave{\ }",
+    "|": r"\vert ",
+    "<": "{<}",
+    ">": "{>}",
+    "'": r"\text{'}",
+    '"': r"\text{''}",
+    " ": r"\ ",
+    "…": r"\ldots ",
+}
+
+
+def upright(word: str) -> str:
+    r"""A name within ``\mathrm``; letters beyond ASCII stand there as text.
+
+    >>> upright("ln_1"), upright("a%b{c}"), upright("模型")
+    ('ln\\_1', 'a\\%b\\{c\\}', '\\text{模型}')
+    """
+    spelt = "".join(_SIGNS.get(each, each if each.isprintable() else "\N{REPLACEMENT CHARACTER}") for each in word)
+    return spelt if spelt.isascii() else re.sub(r"[^\x00-\x7f]+", lambda run: rf"\text{{{run[0]}}}", spelt)
 
 
 class LatexEmitter(Emitter):
@@ -32,9 +58,9 @@ class LatexEmitter(Emitter):
         return row(symbol).latex
 
     def label(self, letter: str, name: str) -> str:
-        base, below = under(letter, name.replace("_", r"\_"))
-        below = below.replace(", ", r",\,")
-        return rf"{base}_{{\mathrm{{{below}}}}}" if below else base
+        base, below = under(letter, name)
+        spelt = r",\,".join(map(upright, below.split(", ")))
+        return rf"{base}_{{\mathrm{{{spelt}}}}}" if below else base
 
     def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
         return (r" \cdot " if spelt_out(trees) else " ").join(factors)
@@ -59,7 +85,7 @@ class LatexEmitter(Emitter):
 
     def name(self, letter: str, below: str) -> str:
         return (
-            rf"{_LETTERS.get(letter, letter)}_{{\mathrm{{{_upright(below)}}}}}"
+            rf"{_LETTERS.get(letter, letter)}_{{\mathrm{{{upright(below)}}}}}"
             if below
             else _LETTERS.get(letter, letter)
         )
@@ -68,7 +94,7 @@ class LatexEmitter(Emitter):
         return f"{_LETTERS.get(letter, letter)}_{{{index}}}"
 
     def word(self, word: str) -> str:
-        return rf"\mathrm{{{_upright(word)}}}"
+        return rf"\mathrm{{{upright(word)}}}"
 
     def transposed(self, operand: str) -> str:
         return rf"{operand}^{{\mathsf{{T}}}}"
@@ -77,7 +103,7 @@ class LatexEmitter(Emitter):
         return rf"\sqrt{{{operand}}}"
 
     def applied(self, function: str, below: str, arguments: list[str]) -> str:
-        name = _LETTERS.get(function, rf"\mathrm{{{_upright(function)}}}")
+        name = _LETTERS.get(function, rf"\mathrm{{{upright(function)}}}")
         return name + (f"_{{{below}}}" if below else "") + self.brackets(", ".join(arguments))
 
     def total(self, over: str, operand: str) -> str:

@@ -23,7 +23,7 @@ class TypstEmitter(Emitter):
 
     def label(self, letter: str, name: str) -> str:
         base, below = under(letter, name)
-        return f'{base}_"{below}"' if below else base
+        return f"{base}_{_quoted(below)}" if below else base
 
     def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
         return (" dot " if spelt_out(trees) else " ").join(factors)
@@ -44,14 +44,14 @@ class TypstEmitter(Emitter):
         return f"{function}({', '.join(arguments)})"
 
     def name(self, letter: str, below: str) -> str:
-        base = letter if len(letter) == 1 else f'"{letter}"'
-        return f'{base}_"{below}"' if below else base
+        base = letter if len(letter) == 1 else _quoted(letter)
+        return f"{base}_{_quoted(below)}" if below else base
 
     def numbered(self, letter: str, index: str) -> str:
         return f"{letter}_({index})"
 
     def word(self, word: str) -> str:
-        return f'"{word}"'
+        return _quoted(word)
 
     def transposed(self, operand: str) -> str:
         return f"{operand}^sans(T)"
@@ -60,7 +60,7 @@ class TypstEmitter(Emitter):
         return f"sqrt({operand})"
 
     def applied(self, function: str, below: str, arguments: list[str]) -> str:
-        return f'op("{function}")' + (f"_({below})" if below else "") + f" ({', '.join(arguments)})"
+        return f"op({_quoted(function)})" + (f"_({below})" if below else "") + f" ({', '.join(arguments)})"
 
     def total(self, over: str, operand: str) -> str:
         return f"sum_({over}) {operand}"
@@ -76,6 +76,11 @@ class TypstEmitter(Emitter):
 
     def brackets(self, text: str) -> str:
         return f"lr(({text}))" if "frac(" in text else f"({text})"
+
+
+def _quoted(word: str) -> str:
+    word = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in word)
+    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 _TYPST = TypstEmitter()

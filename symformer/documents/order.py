@@ -1,0 +1,61 @@
+"""What is written of a model, whichever model it is: a derivation in a format, a fragment, macros, or a live page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from ..answers.targets import resolve
+from ..models.model import Model
+from .formats import Engine, Flavour
+
+Kind = Literal["derivation", "fragment", "macros", "live"]
+ARCHIVE: Final = "zip"  # what arXiv takes, beside the formats
+
+
+@dataclass(frozen=True)
+class Order:
+    """Every choice but the model and the file."""
+
+    version: str
+    extension: str = "pdf"
+    kind: Kind = "derivation"
+    quantities: Sequence[str] = ("params",)
+    options: Mapping[str, str] = field(default_factory=dict)
+    sets: Sequence[str] = ()
+    form: str = "full"
+    engine: Engine = "typst"
+    flavour: Flavour = "github"
+    template: tuple[str, str] | None = None  # of the user's own: its name and its text
+
+    def resolved(self, target: str) -> tuple[Model, dict[str, str]]:
+        """The model that a target names, as it is to be written, and the conventions. Raises SymformerError."""
+        return resolve(target, self.options, self.sets, self.quantities)
+
+    def written(self, models: Sequence[Model], conventions: Mapping[str, str], file: str) -> bytes:
+        """What a file holds: of one model, or of two that a live page sets side by side. Raises SymformerError."""
+        from .derivation import document
+        from .formats import render
+        from .macros import Asked, formulas_of, spelt
+
+        if self.kind == "live":
+            from .live import page
+
+            return page(models, self.quantities, self.version, self.form, **conventions)
+        (model,) = models
+        if self.kind == "macros":
+            source = Asked.for_file(self.version, model, self.quantities, self.options, self.sets, file)
+            return spelt(model, formulas_of(model, self.quantities, conventions), source)
+        paper = document(model, self.quantities, self.version, form=self.form, **conventions)
+        if self.extension == ARCHIVE:
+            from .bundle import bundle
+
+            return bundle(model, formulas_of(model, self.quantities, conventions), paper)
+        if self.template:
+            from .formats.own import fill
+
+            name, text = self.template
+            return fill(paper, self.extension, self.flavour, text, name)
+        made = "fragment" if self.kind == "fragment" else self.extension
+        return render(paper, made, self.engine, self.flavour)

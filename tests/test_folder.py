@@ -1,0 +1,225 @@
+"""Many targets in one call: a file of each in a folder, all of them or none."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from click.testing import CliRunner, Result
+
+from symformer.commands.cli import cli
+from symformer.documents.files import write_all
+from symformer.documents.folder import file_names, made_of_each, stem
+from symformer.documents.order import Order
+from symformer.language.errors import DocumentError
+
+SMALL = {  # of GPT-2's names for its sizes, all different
+    "model_type": "gpt2",
+    "n_embd": 24,
+    "n_layer": 5,
+    "n_head": 3,
+    "n_inner": 40,
+    "vocab_size": 71,
+    "n_positions": 17,
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("out").mkdir()
+    return tmp_path
+
+
+def derive(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["derive", *arguments], prog_name="symformer")
+
+
+def refused(*arguments: str) -> str:
+    """The sentence with which a call ends that writes nothing."""
+    before = {path: path.stat().st_mtime_ns for path in Path().rglob("*")}
+    result = derive(*arguments)
+    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    assert result.stderr.count("\n") == 1
+    assert {path: path.stat().st_mtime_ns for path in Path().rglob("*")} == before
+    return result.stderr
+
+
+def left(folder: str = "out") -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def test_each_target_has_the_file_that_it_has_alone() -> None:
+    result = derive("gpt2", "component:mlp", "-o", "out/")
+    assert result.exit_code == 0, result.output
+    assert left() == ["component-mlp.pdf", "gpt2.pdf"]
+    assert derive("gpt2", "-o", "alone.pdf").exit_code == 0
+    assert Path("out/gpt2.pdf").read_bytes() == Path("alone.pdf").read_bytes()
+
+
+@pytest.mark.parametrize("extension", ["tex", "md", "typ", "html"])
+def test_the_format_is_one_of_all(extension: str) -> None:
+    assert derive("component:mlp", "component:linear", "-o", "out", "--as", extension).exit_code == 0
+    assert left() == [f"component-linear.{extension}", f"component-mlp.{extension}"]
+    for name in ("linear", "mlp"):
+        assert derive(f"component:{name}", "-o", f"x.{extension}").exit_code == 0
+        assert Path(f"out/component-{name}.{extension}").read_bytes() == Path(f"x.{extension}").read_bytes()
+
+
+def test_one_target_goes_into_a_folder_too() -> None:
+    assert derive("component:mlp", "-o", "out", "--as", "md", "--form", "short").exit_code == 0
+    assert derive("component:mlp", "-o", "x.md", "--form", "short").exit_code == 0
+    assert Path("out/component-mlp.md").read_bytes() == Path("x.md").read_bytes()
+
+
+def test_fragments_macros_live_pages_archives_and_templates_of_each() -> None:
+    Path("own.md").write_text("Of <%= document.title %>")
+    for option, names in {
+        ("--fragment",): ["bert.tex", "gpt2.tex"],
+        ("--macros",): ["bert.tex", "gpt2.tex"],
+        ("--live",): ["bert.html", "gpt2.html"],
+        ("--as", "zip"): ["bert.zip", "gpt2.zip"],
+        ("--as", "md", "--template", "own.md"): ["bert.md", "gpt2.md"],
+        ("--as", "md", "--flavour", "commonmark"): ["bert.md", "gpt2.md"],
+    }.items():
+        into = Path("-".join(option).replace("-", ""))
+        into.mkdir()
+        assert derive("gpt2", "bert", "-o", str(into), *option).exit_code == 0, option
+        assert left(str(into)) == names
+        alone = str(Path("alone").with_suffix(Path(names[0]).suffix))
+        assert (
+            derive("bert", "-o", alone, *(each for each in option if each not in ("--as", "zip", "md"))).exit_code == 0
+        )
+        assert (into / names[0]).read_bytes() == Path(alone).read_bytes()
+    with ZipFile("aszip/bert.zip") as archive:
+        assert archive.namelist() == ["anc/formulas.json", "main.tex"]
+    assert "params" in Path("macros/gpt2.tex").read_text()
+
+
+def test_macros_of_a_config_say_where_it_lies_from_there() -> None:
+    Path("tiny").mkdir()
+    Path("tiny/config.json").write_text(json.dumps(SMALL))
+    assert derive("tiny/config.json", "gpt2", "-o", "out/", "--macros").exit_code == 0
+    assert '"target": "../tiny/config.json"' in Path("out/tiny.tex").read_text().splitlines()[0]
+
+
+def test_the_target_that_fails_is_named_and_nothing_is_written() -> None:
+    both = ("gpt2", "llama-2-7b", "-o", "out")
+    # P, the learned position rows, is a size of GPT-2; Llama has rotary positions
+    assert "unknown symbol of llama-2-7b 'P'" in refused(*both, "--set", "P=64")
+    assert "unknown option of llama-2-7b 'embedding_dropout'" in refused(*both, "--option", "embedding_dropout=false")
+    assert "symformer: vit: " in refused("gpt2", "vit", "-o", "out", "-q", "kv-cache")
+    assert "unknown target 'nope'" in refused("gpt2", "nope", "-o", "out")
+    assert "nowhere/config.json does not exist" in refused("gpt2", "nowhere/config.json", "-o", "out")
+    # P = 1,024 in GPT-2 and 512 in BERT: a sequence of 700 is one of the first alone
+    assert re.search(
+        r"bert-base-uncased.*S=700", refused("gpt2", "bert-base-uncased", "-o", "out", "-q", "flops", "--set", "S=700")
+    )
+
+
+def test_what_is_no_folder_takes_one_document() -> None:
+    assert "x.pdf is one document, and 2 TARGETs are named" in refused("gpt2", "bert", "-o", "x.pdf")
+    assert "standard output takes one document, and 3 TARGETs" in refused("gpt2", "bert", "t5", "-o", "-", "--as", "md")
+    assert "out/x is one document" in refused("gpt2", "bert", "-o", "out/x")
+    Path("file").touch()
+    assert "file/ is to be a folder, and a file of that name is there" in refused("gpt2", "bert", "-o", "file/")
+    assert "the folder nowhere does not exist; make it first" in refused("gpt2", "bert", "-o", "nowhere/out/")
+
+
+def test_a_folder_is_made_once_all_is_known_to_be_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert derive("component:mlp", "component:linear", "-o", "new/", "--as", "md").exit_code == 0
+    assert left("new") == ["component-linear.md", "component-mlp.md"]
+    refused("gpt2", "nope", "-o", "other/")
+
+    def stopped(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", stopped)
+    assert derive("component:mlp", "-o", "other/", "--as", "md").exit_code == 130
+    assert not Path("other").exists()
+
+
+def test_options_that_do_not_go_together_are_refused() -> None:
+    Path("own.typ").touch()
+    for options, words in {
+        ("--live", "--as", "pdf"): "--live is one of HTML, and what goes into out is .pdf",
+        ("--fragment", "--as", "md"): "a fragment is written as .tex, and --as asks for md",
+        ("--flavour", "github"): "--flavour is one of Markdown, and what goes into out is .pdf",
+        ("--template", "own.typ"): "--template makes text, and what goes into out is .pdf",
+        ("--macros", "--fragment"): "keep one of the two",
+        ("--live", "--macros"): "keep one of the two",
+    }.items():
+        assert words in refused("gpt2", "bert", "-o", "out", *options)
+
+
+def test_two_of_one_name_are_refused() -> None:
+    for place in ("a/tiny", "b/tiny"):
+        Path(place).mkdir(parents=True)
+        Path(place, "config.json").write_text(json.dumps(SMALL))
+    assert "gpt2 is named twice" in refused("gpt2", "bert", "gpt2", "-o", "out")
+    said = refused("a/tiny", "b/tiny/config.json", "-o", "out")
+    assert "a/tiny and b/tiny/config.json are both named, and tiny.pdf holds one document" in said
+    with pytest.raises(DocumentError, match=r"A/b and a/B are both named, and a-B\.md"):
+        file_names(["A/b", "a/B"], "md")
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("gpt2", "gpt2"),
+        ("llama-3.1-8b", "llama-3.1-8b"),
+        ("hf:qwen3_moe", "hf-qwen3_moe"),
+        ("openai-community/gpt2", "openai-community-gpt2"),
+        ("openai-community/gpt2@main", "openai-community-gpt2-main"),
+        ("torch.nn:Linear", "torch.nn-Linear"),
+        ("../models/tiny/config.json", "tiny"),
+        ("./.hidden.json", "hidden"),
+        ("模型/config.json", "模型"),
+        ("a_%&#${}^~<>|`'\" b/config.json", "a_---------------b"),  # 15 that no file's name should have
+        ("-", "config"),
+        ("...json", "config"),
+    ],
+)
+def test_a_file_is_called_after_its_target(target: str, name: str) -> None:
+    assert stem(target) == name
+
+
+def test_a_name_too_long_and_what_is_in_the_way_are_found_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(order: Order, target: str) -> None:
+        raise AssertionError("work before the folder is looked at")
+
+    Path("out/gpt2.pdf").mkdir()
+    Path("x" * 252).mkdir()  # with .pdf one byte more than a name may have
+    monkeypatch.setattr(Order, "resolved", work)
+    assert "out/gpt2.pdf is a folder" in refused("bert", "gpt2", "-o", "out")
+    assert "cannot be written: File name too long" in refused("bert", "x" * 252 + "/config.json", "-o", "out")
+
+
+def test_a_disk_that_is_full_gets_none_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("out/a.md").write_text("kept")
+    stage, calls = os.fdopen, []
+
+    def full(*arguments: object) -> object:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return stage(*arguments)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(os, "fdopen", full)
+    with pytest.raises(DocumentError, match=r"out/c\.md cannot be written: No space left"):
+        write_all("out", {"a.md": b"new", "b.md": b"new", "c.md": b"new"})
+    assert left() == ["a.md"]
+    assert Path("out/a.md").read_text() == "kept"
+
+
+def test_from_python() -> None:
+    made = made_of_each(Order("1", "md", sets=["E=24"]), ["gpt2", "component:mlp"], "out")
+    assert list(made) == ["gpt2.md", "component-mlp.md"]
+    assert left() == []
+    # 12LE^2 + 13LE + VE + PE + 2E at a width of 24: 82,944 + 3,744 + 1,206,168 + 24,576 + 48
+    assert b"1,317,480" in made["gpt2.md"]
