@@ -6,8 +6,10 @@ gives. What is used once stands where it is used; what is split, or used again, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+
+from sympy import Integer, expand
 
 from ..language.notation.text import text
 from ..language.notation.tree import (
@@ -28,7 +30,7 @@ from ..language.notation.tree import (
     Word,
     tree,
 )
-from ..ledger.facts import ATTENDING, ROTARY, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import ATTENDING, ROTARY, Entry, Kind, Ledger, Scope, Tensor, Weight
 from .blocks import Assignment
 
 Item = Entry | Scope
@@ -77,7 +79,7 @@ def computed(scope: Scope) -> list[Assignment]:
             return []
         while len(lines) > 1 and lines[-1].shown == lines[-2].name:  # what dropout, which is left out, would give again
             lines[-2:] = [replace(lines[-2], name=lines[-1].name)]
-        if lines and isinstance(lines[-1].shown, Name):
+        if len(lines) == 1 and isinstance(lines[0].shown, Name):
             return []  # such as dropout alone
         if all(len(text(line.name)) + len(text(line.shown)) <= _LONG for line in lines):
             break
@@ -124,6 +126,12 @@ def _name(item: Item, scope: Scope) -> str:
     own = next(iter(_entries(scope))).path
     outside = own[: own.rfind(f"{scope.name}.") + len(scope.name) + 1] if f"{scope.name}." in own else ""
     return item.path.removeprefix(outside)
+
+
+def named_parts(scope: Scope) -> dict[str, Scope]:
+    """The parts of a part, by what its lines call them."""
+    own = _Computing(scope)
+    return {own.name(item): item for item in own.items if isinstance(item, Scope)}
 
 
 def scope_of(part: object, path: str, ledger: Ledger) -> Scope | None:
@@ -187,8 +195,8 @@ class _Computing:
             id(item.output) not in self.uses for item in alone
         ):
             raise _UnknownError  # it gives more than one thing
-        if id(y) not in self.named:  # as what layers give that are repeated
-            self.found.append(Assignment(Name("y"), self._shown(y, whole=True), _shape(y)))
+        last_layers = id(y) in self.named  # what layers give that are repeated has a name
+        self.found.append(Assignment(Name("y"), self._shown(y, whole=not last_layers), _shape(y)))
         return self.found
 
     def _repeated(self, scope: Scope) -> None:
@@ -204,7 +212,7 @@ class _Computing:
         if not letter:
             raise _UnknownError
         self.found.append(Assignment(Name(letter, index=Number(0)), self._shown(before), _shape(before)))
-        layer = Applied(self._name(scope), (Name(letter, index=_BEFORE), *others))
+        layer = Applied(self.name(scope), (Name(letter, index=_BEFORE), *others))
         self.found.append(Assignment(Name(letter, index=_THIS), layer, _shape(after), scope.count))
         self.named[id(_root(after))] = Name(letter, index=tree(scope.count))
 
@@ -247,7 +255,8 @@ class _Computing:
         shown = self._shown(x, whole=True)
         pieces = self._pieces(x)
         if not pieces:
-            self.named[id(x)] = name = self._fresh(*self._called(x))
+            name = self._fresh(*self._called(x))
+            self.named[id(x)] = name = Name(name.letter, index=_EXPERT) if self._by_expert(x) else name
             uses = self.uses[id(x)]
             shape = uses[0][2].shape if len({use[2].shape for use in uses}) == 1 else x.shape
             self.found.append(Assignment(name, shown, Listed(tuple(map(tree, shape)))))
@@ -256,11 +265,18 @@ class _Computing:
         for piece in pieces:
             names += [Name("·")] * ((piece.place or 0) - len(names))
             name = self._fresh(*self._called(x, piece.place))
-            if id(x) in self.made and self.made[id(x)].kind is Kind.EXPERTS:
+            if self._by_expert(x):
                 name = Name(name.letter, index=_EXPERT)
             self.named[id(x), piece.place] = name
             names.append(name)
-        self.found.append(Assignment(Listed(tuple(names)), shown, _shape(x)))
+        self.found.append(Assignment(Listed(tuple(names)), shown, _side_by_side(pieces)))
+
+    def _by_expert(self, x: Tensor) -> bool:
+        """Whether there is one for each expert that a token goes to."""
+        entry = self.made.get(id(_root(x)))
+        if entry is None or entry.kind in (Kind.COMBINE, Kind.ROUTE):
+            return False
+        return entry.kind is Kind.EXPERTS or any(map(self._by_expert, entry.inputs))
 
     def _called(self, x: Tensor, place: int | None = None) -> tuple[str, bool]:
         """What a tensor, or a piece of it, is called after what reads it, where the field has a name for that; and
@@ -307,7 +323,8 @@ class _Computing:
     def _given(self, x: Tensor) -> Name:
         """An input of the part: x, and what is read beside it."""
         if id(x) not in self.named:
-            self.named[id(x)] = self._fresh(self._wanted(x))
+            stored = next((each for each in _weights(self.scope) if each.path == x.name), None)
+            self.named[id(x)] = _vector(stored) if stored else self._fresh(self._wanted(x))
         return self.named[id(x)]
 
     def _wanted(self, x: Tensor) -> str:
@@ -315,6 +332,8 @@ class _Computing:
             return _TABLES[table]
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
+        if x is next((_root(each) for each in _read(self.scope)), None):
+            return "x"
         sums = (each for each in _entries(self.scope) if each.kind is Kind.ADD)
         if any(_root(view) is x and len(view.shape) == 4 for each in sums for view in each.inputs):
             return "β"  # added to scores
@@ -325,9 +344,9 @@ class _Computing:
         read = _read(scope)
         if scope.loop:
             raise _UnknownError
-        return Applied(self._name(scope), tuple(self._shown(x) for x in read))
+        return Applied(self.name(scope), tuple(self._shown(x) for x in read))
 
-    def _name(self, scope: Scope) -> str:
+    def name(self, scope: Scope) -> str:
         """What a part is called here: by its last word where no other has that; and no longer than a line can hold."""
         name = scope.name.removesuffix(".*")
         words = name.split(".")
@@ -342,9 +361,11 @@ class _Computing:
         if kind in (Kind.OBSERVED, Kind.MOVE):
             raise _UnknownError
         if kind is Kind.PARAMETER:
-            return self._weight(entry, "W")
+            return _vector(entry.weights[0])
         if kind is Kind.LOOKUP:
-            return Indexed(self._weight(entry, "W"), self._shown(entry.inputs[0]))
+            index = self._shown(entry.inputs[0])
+            row = Sum((index, tree(entry.skipped))) if entry.skipped != 0 else index
+            return Indexed(self._weight(entry, "W"), row)
         if kind is Kind.POSITIONS:
             return Name("θ" if entry.function in ROTARY else "β" if entry.function == "slopes" else "p")
         first, *rest = [self._shown(x) for x in entry.inputs]
@@ -359,7 +380,7 @@ class _Computing:
             case Kind.SOFTMAX:
                 below = Word("causal") if entry.mask == "causal" else None
                 if entry.shared:
-                    first = Listed((first, self._weight(entry, "s")))
+                    first = Listed((first, _vector(entry.shared[0])))
                 return Applied("softmax", (first,), below)
             case Kind.MIX:
                 return Product((first, *rest))
@@ -386,9 +407,16 @@ class _Computing:
             case Kind.CONVOLUTION:
                 return self._affine(entry, Applied("conv", (self._weight(entry, "W"), first)))
             case Kind.SCAN:
-                stored = [Word(weight.path.rpartition(".")[2]) for weight in entry.shared]
-                return Applied("scan", (first, *rest, *stored))
+                return self._scan(entry, first, rest)
         raise _UnknownError
+
+    def _scan(self, entry: Entry, u: Tree, rest: Sequence[Tree]) -> Tree:
+        """A scan by its steps, which are positive, and by its decay, which is stored as the logarithm of it."""
+        stored = {weight.path.rpartition(".")[2]: _vector(weight) for weight in entry.shared}
+        step, *along = rest
+        step = Applied("softplus", (Sum((step, stored.pop("dt_bias"))) if "dt_bias" in stored else step,))
+        decay = Minus(Applied("exp", (stored.pop("A_log"),)))
+        return Applied("scan", (u, step, decay, *along, *stored.values()))
 
     def _affine(self, entry: Entry, product: Tree) -> Tree:
         bias = any(weight.path.rpartition(".")[2].endswith("bias") for weight in (*entry.weights, *entry.shared))
@@ -413,7 +441,10 @@ class _Computing:
         every = {_module(each.path) for item in self.items if isinstance(item, Entry) for each in item.weights}
         if any(other != module and name == called for other, name in every):  # of two adapters, whose each is
             called = ".".join(module.split(".")[-2:])
-        return Name(letter, called.removesuffix("*"), _EXPERT if entry.kind is Kind.EXPERTS else None)
+        which = _EXPERT if entry.kind is Kind.EXPERTS else None
+        if own and any(each.path == own[0].path and each.shape != own[0].shape for each in _weights(self.scope)):
+            which = Name(self._called(entry.output)[0] or entry.path.rpartition(".")[2])  # rows of a larger one
+        return Name(letter, called.removesuffix("*"), which)
 
 
 def _terms(shown: Tree) -> tuple[Tree, ...]:
@@ -458,6 +489,15 @@ def _items(scope: Scope) -> Iterator[Item]:
             yield item
 
 
+def _weights(scope: Scope) -> Iterator[Weight]:
+    return (weight for entry in _entries(scope) for weight in entry.weights)
+
+
+def _vector(weight: Weight) -> Name:
+    """A weight that stands by itself, by its name."""
+    return Name("W" if len([dim for dim in weight.shape if dim != 1]) > 1 else "w", weight.path.rpartition(".")[2])
+
+
 def _entries(scope: Scope) -> Iterator[Entry]:
     for item in scope.items:
         if isinstance(item, Entry):
@@ -473,16 +513,26 @@ def _gives(item: Item) -> Tensor:
 
 
 def _read(item: Item) -> list[Tensor]:
-    """What an operation or a part reads that was made before it, in order."""
+    """What an operation or a part reads that was made before it, in order; of layers in it, what the first reads."""
     if isinstance(item, Entry):
         return list(item.inputs)
     own = {id(entry.output) for entry in _entries(item)}
+    own |= {id(x) for below in item.walk() if below is not item and below.loop for x in below.loop[1:]}
+    stored = {weight.path for weight in _weights(item)}
     read: dict[int, Tensor] = {}
-    for entry in _entries(item):
-        for x in entry.inputs:
-            if id(_root(x)) not in own:
-                read.setdefault(id(x), x)
+    for x in _inputs(item):
+        if id(_root(x)) not in own and _root(x).name not in stored:
+            read.setdefault(id(x), x)
     return list(read.values())
+
+
+def _inputs(scope: Scope) -> Iterator[Tensor]:
+    for item in scope.items:
+        if isinstance(item, Entry):
+            yield from item.inputs
+        else:
+            yield from item.loop[:1] if item.loop else ()
+            yield from _inputs(item)
 
 
 def _root(x: Tensor) -> Tensor:
@@ -502,3 +552,13 @@ def _piece(x: Tensor) -> Tensor | None:
 
 def _shape(x: Tensor) -> Tree:
     return Listed(tuple(map(tree, x.shape)))
+
+
+def _side_by_side(pieces: Sequence[Tensor]) -> Tree:
+    """The shape of what is split: its last axis as the widths of the pieces, in their order, where all are used."""
+    whole = pieces[0].base
+    assert whole is not None
+    widths = [piece.width for piece in pieces]
+    if len(pieces) < 2 or expand(sum(widths, Integer(0)) - whole.width) != 0:
+        return _shape(whole)
+    return Listed((*map(tree, whole.shape[:-1]), Sum(tuple(map(tree, widths)))))
