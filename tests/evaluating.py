@@ -31,6 +31,7 @@ from symformer.language.notation.tree import (
     Name,
     Number,
     Pointwise,
+    Power,
     Product,
     Root,
     Size,
@@ -56,13 +57,16 @@ class Class:
     functions: Mapping[str, Function]
     given: Mapping[str, Tensor]  # letters that any part may read, such as angles
     route: Callable[[Tensor, nn.Module], tuple[Tensor, Tensor]] | None = None  # weights, and which experts these are of
+    factor: Callable[[str, int], float] = lambda path, place: 1.0  # of a part, the first, second, ... of its numbers
     arranged: Callable[[str, Tensor], Tensor] = lambda name, weight: weight  # rows, where a class stores them otherwise
     path: Callable[[str], str] = lambda path: path  # of a part, what torch calls it
     layers: Mapping[str, Sequence[int]] = field(default_factory=dict)  # of a kind of layer, which these are in torch
+    kinds: Sequence[str] = ()  # of layers of several kinds in one list, what each is called
 
     def weight(self, path: str, name: Name) -> Tensor:
         """A weight of a part, by what a line calls it."""
-        ends = {"W": ("", "weight"), "w": ("", "weight"), "b": ("bias",), "s": ("",)}[name.letter]
+        ends = {"W": ("", "weight"), "w": ("", "weight"), "b": ("bias",)}[name.letter]
+        ends = ("",) if name.letter == "W" and name.index == EXPERT else ends
         inside = re.compile(rf"(^|\.){re.escape(self.path(path))}(\.|$)") if path else re.compile("")
         for owner in (inside, re.compile("")):  # a tied head reads what stands elsewhere
             found = {
@@ -76,13 +80,17 @@ class Class:
                 found = {each: tensor for each, tensor in found.items() if each.endswith(f"{self.path(path)}.{ends[-1]}")}
             if found:
                 break
+        least = min((each.count(".") for each in found), default=0)  # of this part, and not of one in it
+        found = {each: tensor for each, tensor in found.items() if each.count(".") == least}
         assert found, f"{path}: {text(name)} is no weight of {type(self.module).__name__}"
         shapes = {id(tensor): tensor for tensor in found.values()}
         assert len(shapes) == 1, f"{path}: {text(name)} is any of {', '.join(found)}"
         ((each, tensor), *_) = found.items()
         owner_of = self.module.get_submodule(each.rpartition(".")[0])
         tensor = tensor.T if isinstance(owner_of, Conv1D) and tensor.dim() == 2 else tensor
-        return self.arranged(each, tensor.detach())
+        tensor = self.arranged(each, tensor.detach())
+        which = "qkv".find(text(name.index)) if name.index else -1
+        return tensor if which < 0 else tensor.chunk(3)[which]
 
 
 class Reader:
@@ -93,9 +101,12 @@ class Reader:
         self.known = dict(known)
         self.parts = named_parts(scope)
         self.chosen: Tensor | None = None
+        self.factors = 0  # how many numbers of the model's own were read
 
     def run(self) -> Tensor:
         lines = computed(self.scope)
+        roots = [self.size(value(root)) for line in lines for root in roots_of(line.shown)]
+        self.head = roots[0] if roots else None  # a head's width, by which scores are divided
         assert lines, f"{self.path}: nothing is said of what it computes"
         for line in lines:
             found = self.repeated(line) if line.times is not None else self.of(line.shown)
@@ -122,6 +133,8 @@ class Reader:
         sizes = [self.size(value(each)) for each in shape if not isinstance(each, Name)]
         if len(sizes) == 4 and found.dim() == 3 and sizes[1] * sizes[3] == found.shape[-1]:
             found = found.unflatten(2, (sizes[1], sizes[3])).transpose(1, 2)
+        if len(sizes) == 3 and found.dim() == 4 and found.shape[1] * found.shape[3] == sizes[2]:
+            found = found.transpose(1, 2).flatten(2)
         if len(sizes) == len(shape):
             assert prod(sizes) == found.numel() or sizes[0] == 1, f"{self.path}: {text(line.shown)} is {[*found.shape]}"
         assert sizes[-1] in found.shape[1:] or found.dim() == 1, f"{self.path}: {text(line.shown)} is {[*found.shape]}"
@@ -132,7 +145,8 @@ class Reader:
         assert isinstance(last, Sum), f"{self.path}: nothing says how wide the pieces of {text(line.shown)} are"
         widths = [self.size(value(each)) for each in last.terms]
         for name, piece in zip(line.name.items, found.split(widths, -1), strict=True):
-            self.known[text(name)] = piece
+            heads = self.head is not None and found.dim() == 3 and isinstance(name, Name) and name in (Name("q"), Name("k"), Name("v"))
+            self.known[text(name)] = piece.unflatten(2, (-1, self.head or 1)).transpose(1, 2) if heads else piece
 
     def size(self, expr: Expr | None) -> int:
         assert expr is not None
@@ -152,6 +166,8 @@ class Reader:
                 return sum((self.of(each) for each in terms[1:]), self.of(terms[0]))
             case Minus(operand):
                 return -self.of(operand)
+            case Power(operand, exponent):
+                return self.of(operand) ** exponent
             case Pointwise(factors):
                 left, right = map(self.of, factors)
                 return left * right
@@ -181,6 +197,9 @@ class Reader:
         """What has been computed, or was given, or is a weight."""
         if text(shown) in self.known:
             return self.known[text(shown)]
+        if text(shown) == "α":
+            self.factors += 1
+            return torch.tensor(self.whose.factor(self.path, self.factors - 1), dtype=torch.float64)
         if shown.letter == "w" and shown.index == EXPERT:
             return self.known["w"][..., None]
         if shown.letter in self.whose.given and not shown.below:
@@ -193,15 +212,21 @@ class Reader:
 
     def called(self, shown: Applied, layer: int = 0) -> Tensor:
         """A part by its name, or a word."""
-        if shown.function in self.parts:
-            scope = self.parts[shown.function]
+        name = shown.function
+        if name not in self.parts and layer < len(self.whose.kinds) and self.whose.kinds[layer] in self.parts:
+            name = self.whose.kinds[layer]
+            self.known |= {text(each): self.whose.given[f"{each.letter}_{name}"] for each in shown.arguments[1:]
+                if isinstance(each, Name) and each.index == Name("n")}
+        if name in self.parts:
+            scope = self.parts[name]
             arguments = [(base(each), self.of(each)) for each in shown.arguments]
+            arguments = self.in_heads(scope, arguments)
             name = scope.name
             if scope.repeated:
                 numbers = self.whose.layers.get(name.removesuffix(".*"), range(10**6))
                 name = name.replace("*", str(numbers[layer]))
             path = ".".join(filter(None, (self.path, name)))
-            return Reader(self.whose, scope, path, bound(scope, arguments)).run()
+            return Reader(self.whose, scope, path, bound(scope, arguments, self.whose.given)).run()
         if shown.function == "softmax":
             return self.softmax(shown)
         arguments = [self.of(each) for each in shown.arguments]
@@ -213,6 +238,16 @@ class Reader:
         function = shown.function + (f"_{text(shown.below)}" if shown.below else "")
         assert function in self.whose.functions, f"{self.path}: nothing says what {function} is"
         return self.whose.functions[function](*arguments)
+
+    def in_heads(self, scope: Scope, arguments: list[tuple[str, Tensor]]) -> list[tuple[str, Tensor]]:
+        """What a norm reads that is as wide as a head."""
+        lines = computed(scope)
+        shape = lines[-1].shape if lines else None
+        wide = self.size(value(shape.items[-1])) if isinstance(shape, Listed) and isinstance(shape.items[0], Name) else 0
+        whole = arguments[0][1]
+        if len(arguments) > 1 or "_norm" not in scope.name or not wide or whole.shape[-1] == wide:
+            return arguments
+        return [(arguments[0][0], whole.unflatten(-1, (-1, wide)).transpose(1, 2))]
 
     def module(self) -> str:
         """What torch calls this part."""
@@ -228,16 +263,16 @@ class Reader:
         back = torch.arange(scores.shape[-2])[:, None] - torch.arange(scores.shape[-1])[None]
         if "causal" in below:
             scores = scores.masked_fill(back < 0, float("-inf"))
-        if isinstance(shown.below, Listed):
-            window = self.size(value(shown.below.items[-1]))
-            scores = scores.masked_fill(back >= window if "causal" in below else back.abs() > window // 2, float("-inf"))
+        if isinstance(shown.below, Applied):
+            window = self.size(value(shown.below.arguments[0]))
+            scores = scores.masked_fill(back >= window if "causal" in below else back.abs() > window, float("-inf"))
         for each in sinks:
             sink = self.of(each)[None, :, None, None].expand(*scores.shape[:3], 1)
             scores = torch.cat((scores, sink), -1)
         return scores.softmax(-1)[..., : back.shape[-1]]
 
 
-def bound(scope: Scope, arguments: Sequence[tuple[str, Tensor]]) -> dict[str, Tensor]:
+def bound(scope: Scope, arguments: Sequence[tuple[str, Tensor]], given: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """What a part reads, by the names that its own lines have for it: first by the same letter, then in order."""
     wanted = list(dict.fromkeys(free(computed(scope))))
     found: dict[str, Tensor] = {}
@@ -249,6 +284,7 @@ def bound(scope: Scope, arguments: Sequence[tuple[str, Tensor]]) -> dict[str, Te
         else:
             rest.append(tensor)
     others = [each for each in wanted if each not in found]
+    others = others if len(others) == len(rest) else [each for each in others if each not in given]
     assert len(others) == len(rest), f"{scope.name} is given {len(rest)} and reads {others}"
     return found | dict(zip(others, rest, strict=True))
 
@@ -284,13 +320,30 @@ def names(shown: Tree) -> Iterator[Name]:
                 yield from names(other)
 
 
+def roots_of(shown: Tree) -> Iterator[Tree]:
+    """What roots are taken of."""
+    match shown:
+        case Root(operand):
+            yield operand
+        case Sum(inside) | Product(inside) | Pointwise(inside) | Listed(inside) | Applied(_, inside, _):
+            for each in inside:
+                yield from roots_of(each)
+        case Minus(one) | Transposed(one) | Total(_, one):
+            yield from roots_of(one)
+        case Fraction(one, other):
+            yield from roots_of(one)
+            yield from roots_of(other)
+
+
 def joined(pieces: Sequence[Tensor]) -> Tensor:
-    first, other = pieces
+    first, other = (each[:, None] if each.dim() < max(x.dim() for x in pieces) else each for each in pieces)
     shape = torch.broadcast_shapes(first.shape[:-1], other.shape[:-1])
     return torch.cat((first.expand(*shape, -1), other.expand(*shape, -1)), -1)
 
 
 def product(left: Tensor, right: Tensor) -> Tensor:
+    if left.dim() == 0:
+        return left * right
     if right.dim() == 5:  # a matrix for each of the experts that a token goes to
         left = left[:, :, None] if left.dim() == 3 else left
         return (left[..., None, :] @ right)[..., 0, :]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sympy import Integer, expand
+from sympy import Expr, Integer, expand
 
 from ..language.notation.text import text
 from ..language.notation.tree import (
@@ -21,6 +21,7 @@ from ..language.notation.tree import (
     Name,
     Number,
     Pointwise,
+    Power,
     Product,
     Root,
     Sum,
@@ -50,6 +51,7 @@ _NORMS = {  # by what a norm is called: whether the mean is taken off, and what 
     "l2": (False, "length"),
 }
 _THIS = Name("n")
+_FACTOR = Name("α")  # a number of the model's own
 _EXPERT = Name("e")  # one of those that a token goes to
 _BEFORE = Sum((_THIS, Minus(Number(1))))
 _STACKS = ("x", "z", "g", "j")  # what layers give one another
@@ -186,7 +188,8 @@ class _Computing:
         last = self.items[-1]
         for item in self.items:
             if isinstance(item, Scope) and item.loop:
-                self._repeated(item)
+                mixed = item.mixture is not None and item.mixture.order != "kind by kind"
+                self._mixed(item) if mixed else self._repeated(item)
             elif item is not last and self._needs_a_name(item):
                 self._assign(_gives(item))
         y = _gives(last)
@@ -199,22 +202,47 @@ class _Computing:
         self.found.append(Assignment(Name("y"), self._shown(y, whole=not last_layers), _shape(y)))
         return self.found
 
+    def _mixed(self, scope: Scope) -> None:
+        """Layers of several kinds, in whatever order: each reads what the one before it gave, and is of its own kind."""
+        kinds = [item for item in self.items if isinstance(item, Scope) and item.mixture is scope.mixture]
+        assert scope.mixture is not None
+        if scope is not kinds[0] or scope.loop is None or kinds[-1].loop is None:
+            return
+        name = scope.mixture.path.removesuffix(".*").rpartition(".")[2]
+        self._run(name, scope.loop[0], kinds[-1].loop[2], self._of_kinds(kinds), scope.mixture.total)
+
+    def _of_kinds(self, kinds: Sequence[Scope]) -> list[Tree]:
+        """What layers of several kinds read beside their input; with an n where each kind has its own."""
+        read = [[x for x in _read(kind) if kind.loop and _root(x) is not _root(kind.loop[1])] for kind in kinds]
+        if len({len(each) for each in read}) != 1:
+            raise _UnknownError
+        found = []
+        for each in zip(*read, strict=True):
+            if len({id(_root(x)) for x in each}) == 1:
+                found.append(self._beside(each[0]))
+                continue
+            shown = {self._shown(x) for x in each}
+            if len(shown) != 1 or not isinstance(one := shown.pop(), Name):
+                raise _UnknownError
+            found.append(replace(one, index=_THIS))
+        return found
+
     def _repeated(self, scope: Scope) -> None:
         """Layers, each of which reads what the one before it gave."""
-        if scope.loop is None or (scope.mixture is not None and scope.mixture.order != "kind by kind"):
+        if scope.loop is None:
             raise _UnknownError
         before, inner, after = scope.loop
-        others = []
-        for x in _read(scope):
-            if _root(x) is not _root(inner):
-                others.append(self._beside(x))
+        others = [self._beside(x) for x in _read(scope) if _root(x) is not _root(inner)]
+        self._run(self.name(scope), before, after, others, scope.count)
+
+    def _run(self, name: str, before: Tensor, after: Tensor, others: Sequence[Tree], count: Expr) -> None:
         letter = next((each for each in _STACKS if all(each != name.letter for name in self.named.values())), "")
         if not letter:
             raise _UnknownError
         self.found.append(Assignment(Name(letter, index=Number(0)), self._shown(before), _shape(before)))
-        layer = Applied(self.name(scope), (Name(letter, index=_BEFORE), *others))
-        self.found.append(Assignment(Name(letter, index=_THIS), layer, _shape(after), scope.count))
-        self.named[id(_root(after))] = Name(letter, index=tree(scope.count))
+        layer = Applied(name, (Name(letter, index=_BEFORE), *others))
+        self.found.append(Assignment(Name(letter, index=_THIS), layer, _shape(after), count))
+        self.named[id(_root(after))] = Name(letter, index=tree(count))
 
     def _beside(self, x: Tensor) -> Tree:
         """What every layer reads beside its input, by a name."""
@@ -373,12 +401,13 @@ class _Computing:
             case Kind.DROPOUT:
                 return first
             case Kind.LINEAR | Kind.EXPERTS:
-                return self._affine(entry, Product((first, Transposed(self._weight(entry, "W")))))
+                return _capped(entry, self._affine(entry, Product((first, Transposed(self._weight(entry, "W"))))))
             case Kind.SCORES:
-                product = Product((first, Transposed(rest[0])))
-                return product if entry.function == "none" else Fraction(product, Root(tree(entry.inputs[0].width)))
+                return _capped(entry, _scores(entry, first, rest[0]))
             case Kind.SOFTMAX:
-                below = Word("causal") if entry.mask == "causal" else None
+                below: Tree | None = Word("causal") if entry.mask == "causal" else None
+                if entry.window is not None:
+                    below = Applied("causal" if entry.mask == "causal" else "near", (tree(entry.window),))
                 if entry.shared:
                     first = Listed((first, _vector(entry.shared[0])))
                 return Applied("softmax", (first,), below)
@@ -387,9 +416,9 @@ class _Computing:
             case Kind.NORM:
                 return self._norm(entry, first)
             case Kind.ACTIVATION:
-                return first if entry.function == "linear" else Applied(_function(entry.function), (first,))
+                return _activated(entry.function, first)
             case Kind.MULTIPLY:
-                return Pointwise((first, *rest)) if rest else Product((Name("α"), first))
+                return _multiplied(entry, first, rest)
             case Kind.ADD:
                 return Sum(tuple(term for each in (first, *rest) for term in _terms(each)))
             case Kind.ROTATE:
@@ -427,12 +456,14 @@ class _Computing:
         if entry.function not in _NORMS:
             raise _UnknownError
         about, divided = _NORMS[entry.function]
-        below = Word("group") if entry.function == "rms_groups" else None
-        shown: Tree = Fraction(Sum((x, Minus(Applied("mean", (x,))))) if about else x, Applied(divided, (x,), below))
+        which = Word("group") if entry.function == "rms_groups" else None
+        shown: Tree = Fraction(Sum((x, Minus(Applied("mean", (x,))))) if about else x, Applied(divided, (x,), which))
+        own = entry.path.rpartition(".")[2]
+        below = "" if own == self.scope.name.rpartition(".")[2] or not self.scope.name else own
         if "weight" in stored:
-            w = Name("w")
+            w = Name("w", below)
             shown = Pointwise((shown, Sum((Number(1), w)) if entry.function == "rms_offset" else w))
-        return Sum((shown, Name("b"))) if "bias" in stored else shown
+        return Sum((shown, Name("b", below))) if "bias" in stored else shown
 
     def _weight(self, entry: Entry, letter: str) -> Name:
         """A weight by its module's name, as torch calls it inside the part."""
@@ -445,6 +476,27 @@ class _Computing:
         if own and any(each.path == own[0].path and each.shape != own[0].shape for each in _weights(self.scope)):
             which = Name(self._called(entry.output)[0] or entry.path.rpartition(".")[2])  # rows of a larger one
         return Name(letter, called.removesuffix("*"), which)
+
+
+def _scores(entry: Entry, q: Tree, k: Tree) -> Tree:
+    """Each query with each key: over the root of a head's width, or times a number that stands for that."""
+    if entry.function == "number":
+        return Product((_FACTOR, q, Transposed(k)))
+    product = Product((q, Transposed(k)))
+    return product if entry.function == "none" else Fraction(product, Root(tree(entry.inputs[0].width)))
+
+
+def _capped(entry: Entry, shown: Tree) -> Tree:
+    return Applied("cap", (shown,)) if entry.capped else shown
+
+
+def _multiplied(entry: Entry, x: Tree, others: Sequence[Tree]) -> Tree:
+    """Element by element, or by one number: of the model's own, or by the root of a width."""
+    if others:
+        return Pointwise((x, *(Sum((Number(1), each)) if entry.function == "lifted" else each for each in others)))
+    root = Root(tree(entry.inputs[0].width))
+    factors = {"": Product((_FACTOR, x)), "root": Product((root, x)), "over root": Fraction(x, root)}
+    return factors[entry.function]
 
 
 def _terms(shown: Tree) -> tuple[Tree, ...]:
@@ -473,9 +525,13 @@ def _looked_up(x: Tensor, scope: Scope) -> str:
     return next((each.function for each in found if each.function in _TABLES), "")
 
 
-def _function(name: str) -> str:
+def _activated(name: str, x: Tree) -> Tree:
+    if name == "linear":
+        return x
+    if name == "relu2":
+        return Power(Applied("ReLU", (x,)), 2)
     known = _FUNCTIONS.get(name.partition("_")[0], name)
-    return "GELU" if "gelu" in name else known
+    return Applied("GELU" if "gelu" in name else known, (x,))
 
 
 def _items(scope: Scope) -> Iterator[Item]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...components import Component, RMSNorm
+from ...components import Component, RMSNorm, SelfAttention
 from ...configs.fields import Fields
 from ...configs.places import Function, Switch
-from ...ledger.facts import Activation
+from ...ledger.facts import Activation, Tensor
+from ...ledger.operations import Operations
 from ..base import Variants, option
 from .local_global import LocalGlobal
 from .sandwich import Sandwich
@@ -34,3 +35,10 @@ class GemmaLike(LocalGlobal, Sandwich):
     @property
     def norm(self) -> Component:
         return RMSNorm(offset=True)
+
+    @property
+    def rotary_attention(self) -> SelfAttention:
+        return replace(super().rotary_attention, scale="number")
+
+    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
+        return ops.scale("embed_scale", super().embed(ops, tokens), "root")
