@@ -77,7 +77,7 @@ class Class:
                 if re.search(rf"(^|\.){re.escape(name.below)}{'[._]' if end and name.below else ''}{end}$", each)
             }
             if not name.below:
-                found = {each: tensor for each, tensor in found.items() if each.endswith(f"{self.path(path)}.{ends[-1]}")}
+                found = {each: tensor for each, tensor in found.items() if f".{each}".endswith(f".{self.path(path)}.{ends[-1]}")}
             if found:
                 break
         least = min((each.count(".") for each in found), default=0)  # of this part, and not of one in it
@@ -210,10 +210,10 @@ class Reader:
             return found[self.chosen] if shown.letter == "W" else found[self.chosen]
         return found
 
-    def called(self, shown: Applied, layer: int = 0) -> Tensor:
+    def called(self, shown: Applied, layer: int | None = None) -> Tensor:
         """A part by its name, or a word."""
         name = shown.function
-        if name not in self.parts and layer < len(self.whose.kinds) and self.whose.kinds[layer] in self.parts:
+        if name not in self.parts and layer is not None and self.whose.kinds[layer] in self.parts:
             name = self.whose.kinds[layer]
             self.known |= {text(each): self.whose.given[f"{each.letter}_{name}"] for each in shown.arguments[1:]
                 if isinstance(each, Name) and each.index == Name("n")}
@@ -224,7 +224,7 @@ class Reader:
             name = scope.name
             if scope.repeated:
                 numbers = self.whose.layers.get(name.removesuffix(".*"), range(10**6))
-                name = name.replace("*", str(numbers[layer]))
+                name = name.replace("*", str(numbers[layer or 0]))
             path = ".".join(filter(None, (self.path, name)))
             return Reader(self.whose, scope, path, bound(scope, arguments, self.whose.given)).run()
         if shown.function == "softmax":

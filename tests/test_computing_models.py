@@ -142,9 +142,21 @@ TOKENS = torch.tensor([[3, 17, 5, 22, 9, 1, 14, 8, 26], [11, 2, 25, 4, 19, 7, 23
 
 def chosen(logits: Tensor, k: int, how: str, scale: float = 1.0) -> tuple[Tensor, Tensor]:
     """The best k, and their weights: of a softmax over all, or over the chosen, which is the same made to add up to 1."""
+    if how == "groups":
+        return grouped(logits, k)
     best = logits.topk(k, -1)
     weights = logits.softmax(-1).gather(-1, best.indices) if how == "all" else best.values.softmax(-1)
     return scale * weights, best.indices
+
+
+def grouped(logits: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """DeepSeek-AI 2024, V3, eq. 13 to 16: sigmoids; of two groups the one whose two best add up to more."""
+    scores = logits.sigmoid()
+    halves = scores.unflatten(-1, (2, -1))
+    worse = halves.topk(2, -1).values.sum(-1).argmin(-1, keepdim=True)
+    left = halves.scatter(-2, worse[..., None].expand(*worse.shape, halves.shape[-1]), float("-inf")).flatten(-2)
+    best = left.topk(k, -1)
+    return 2.5 * best.values / best.values.sum(-1, keepdim=True), best.indices
 
 
 SIMPLE = ["gpt2", "llama", "mistral", "qwen2", "qwen3", "mixtral", "qwen3_moe", "olmo", "olmo2", "olmoe", "phi3",
@@ -157,20 +169,21 @@ CHANGED: dict[str, dict[str, Any]] = {
     "cohere": {"logit_scale": 1.0},
     "gemma3_text": {"query_pre_attn_scalar": 13, "rope_parameters": {kind: {"rope_type": "default", "rope_theta": 1e4} for kind in ("full_attention", "sliding_attention")}},
     "gemma2": {"query_pre_attn_scalar": 13},
+    "gpt_oss": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4}},
 }
 
 
 @pytest.mark.parametrize("kind", [k for k in SIMPLE if k in TYPES])
-def test_a_model_computes_what_its_class_does(kind: str, tmp_path: Path) -> None:
+def test_a_model_computes_what_its_class_does(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_of(kind, **CHANGED.get(kind, {}))
     model = ours(config, tmp_path)
     theirs, real = made(kind, json.dumps(config))
     sizes = {**model.known, **{SYMBOLS[name]: number for name, number in RUN.items()}}
     N_STATE[0] = getattr(real, "state_size", 0)
-    how = {"mixtral": "chosen", "gpt_oss": "chosen"}.get(kind, "all")
+    how = {"mixtral": "chosen", "gpt_oss": "chosen", "deepseek_v3": "groups"}.get(kind, "all")
     k = getattr(real, "num_experts_per_tok", 0)
     epsilon = next((getattr(real, n) for n in ("rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "layernorm_epsilon", "norm_eps", "norm_epsilon") if hasattr(real, n)), 1e-5)
-    gelu = {"gpt2": "gelu_new", "openai-gpt": "gelu_new", "gptj": "gelu_new", "gemma": "gelu_pytorch_tanh", "bloom": "gelu_new", "phi": "gelu_new", "starcoder2": "gelu_pytorch_tanh"}.get(kind, "")
+    gelu = {"gpt2": "gelu_new", "openai-gpt": "gelu_new", "gptj": "gelu_new", "gemma": "gelu_pytorch_tanh", "gemma2": "gelu_pytorch_tanh", "gemma3_text": "gelu_pytorch_tanh", "gpt_oss": "quick_gelu", "gpt_neo": "gelu_new", "bloom": "gelu_new", "phi": "gelu_new", "starcoder2": "gelu_pytorch_tanh"}.get(kind, "")
     functions = words(epsilon, gelu)
     if kind in ("gptj", "cohere", "glm4"):
         functions["rotate"] = neighbours
@@ -179,7 +192,8 @@ def test_a_model_computes_what_its_class_does(kind: str, tmp_path: Path) -> None
     turned = next((each.width for _, each in model.component.ledger if each.kind == "rotate" for each in each.inputs[1:]), None)
     given = {"t": TOKENS, "i": torch.arange(LENGTH)[None]}
     if turned is not None:
-        given["θ"] = angles(int(turned.xreplace(model.relations).subs(sizes)))
+        rope = getattr(real, "rope_parameters", None) or {}
+        given["θ"] = angles(int(turned.xreplace(model.relations).subs(sizes)), rope.get("rope_theta", 1e4))
     if kind in ("bloom", "mpt"):
         heads = next(n for s, n in model.known.items() if s.name == "A")
         slopes = alibi(heads, kind)
@@ -214,12 +228,15 @@ def test_a_model_computes_what_its_class_does(kind: str, tmp_path: Path) -> None
     whose = Class(theirs, sizes, functions, given, arranged=arranged, factor=factor, route=lambda x, module: chosen(x, k, how),
         path=lambda path: re.sub(r"(^|\.)(dense|moe|local|global|ssm|attention|mlp|first)_layers?\b(?=\.)", rf"\1{listed}", path),
         layers={"dense_layers": [0], "moe_layers": [1]}, kinds=kinds)
+    monkeypatch.setattr(torch, "float32", torch.float64)
+    monkeypatch.setattr(torch, "float", torch.float64)
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
     with torch.no_grad():
         expected = theirs(TOKENS).logits
         found = Reader(whose, model.component.ledger.apart.root, "", given).run()
     assert expected.abs().max() > 0.1
     off = float((found - expected).abs().max() / expected.abs().max())
-    assert off < 2e-4
+    assert off < 1e-6
 
 
 def alibi(heads: int, kind: str) -> Tensor:
