@@ -62,6 +62,7 @@ _APART: tuple[tuple[Kind, ...], ...] = (  # whose results have lines of their ow
     (),
     (Kind.MIX,),
     (Kind.MIX, Kind.SCAN, Kind.JOIN),
+    (Kind.MIX, Kind.SCAN, Kind.JOIN, Kind.SCORES),
     (Kind.MIX, Kind.SCAN, Kind.JOIN, Kind.MULTIPLY, Kind.LINEAR),
     (Kind.MIX, Kind.SCAN, Kind.JOIN, Kind.MULTIPLY, Kind.LINEAR, Kind.OBSERVED),
     tuple(Kind),
@@ -424,7 +425,7 @@ class _Computing:
             case Kind.ROTATE:
                 return Applied("rotate", (first, *rest))
             case Kind.JOIN:
-                return Listed((first, *rest))
+                return Listed((first, *rest), rows=entry.function == "tokens")
             case Kind.SELECT:
                 return Applied("select", (first,))
             case Kind.ROUTE:
@@ -467,7 +468,8 @@ class _Computing:
 
     def _weight(self, entry: Entry, letter: str) -> Name:
         """A weight by its module's name, as torch calls it inside the part."""
-        own = [*entry.weights, *entry.shared]
+        every_axis = sorted((*entry.weights, *entry.shared), key=lambda weight: -len(weight.shape))
+        own = every_axis[-1:] if letter == "b" else every_axis[:1]
         module, called = _module(own[0].path) if own else ("", "")
         every = {_module(each.path) for item in self.items if isinstance(item, Entry) for each in item.weights}
         if any(other != module and name == called for other, name in every):  # of two adapters, whose each is
@@ -483,7 +485,8 @@ def _scores(entry: Entry, q: Tree, k: Tree) -> Tree:
     if entry.function == "number":
         return Product((_FACTOR, q, Transposed(k)))
     product = Product((q, Transposed(k)))
-    return product if entry.function == "none" else Fraction(product, Root(tree(entry.inputs[0].width)))
+    divided = product if entry.function == "none" else Fraction(product, Root(tree(entry.inputs[0].width)))
+    return Applied("shift", (divided,)) if entry.function == "distances" else divided
 
 
 def _capped(entry: Entry, shown: Tree) -> Tree:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from .operations import Operations
 
 Mask = Literal["none", "causal"]
-# What is divided by the root of a head's width; a number of the model's own may stand for one over that root.
-Scale = Literal["scores", "queries", "none", "number"]
+# What is divided by the root of a head's width; a number of the model's own may stand for one over that root. Scores
+# of distances are divided with those of tokens that they are added to.
+Scale = Literal["scores", "queries", "none", "number", "distances"]
 Factor = Literal["", "root", "over root"]  # what a tensor is multiplied by: a number, or by way of its width
 Table = Literal["tokens", "positions", "segments", "distances"]  # what the rows of a stored table stand for
 Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" is any, but for the first layer
