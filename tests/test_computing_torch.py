@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from sympy import Symbol
 from torch import Tensor, nn
 
 from symformer import from_config
@@ -342,7 +341,7 @@ def _built(name: str) -> nn.Module:
     ["transformer-encoder-layer", "transformer-decoder-layer", "transformer", "embedded", "gopher", "palm"],
 )
 def test_a_module_that_no_config_makes_computes_what_it_does(name: str) -> None:
-    """torch's own, and two that are written to their papers here, by other means: Rae et al. 2021, Chowdhery 2022."""
+    """Torch's own, and two that are written to their papers here, by other means: Rae et al. 2021, Chowdhery 2022."""
     embedded = name == "embedded"
     part = architecture("transformer", embeddings=True) if embedded else architecture(name)
     theirs = filled(_built(name))

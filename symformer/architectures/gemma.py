@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from ..components import RMSNorm
 from ..language.symbols import A, D, E, G, H, L, V
-from ..ledger.facts import Tensor
-from ..ledger.operations import Operations
 from .base import HEADS_DIVIDE, Activation, Fields, Function, Switch, Witness, option, usual
 from .bases.llama_like import LlamaLike
 
@@ -16,7 +14,7 @@ from .bases.llama_like import LlamaLike
 class Gemma(LlamaLike):
     """Gemma, Gemma Team 2024 [gemma2024b], section 2: heads wider than their share of E, GeGLU, a tied embedding.
 
-    Each norm stores its scale less one, and the embedding is scaled by the root of its width.
+    Each norm stores its scale less one.
 
     >>> Gemma().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + V*E + E
@@ -24,6 +22,7 @@ class Gemma(LlamaLike):
 
     title = "Gemma"
     norm = RMSNorm(offset=True)
+    rooted = True
     config = Fields(
         usual({V: 256000, E: 3072, H: 24576, L: 28, A: 16, G: 16, D: 256}),
         fixed={"use_bidirectional_attention": (False, None)},
@@ -35,6 +34,3 @@ class Gemma(LlamaLike):
     tied: bool = option(Switch("tie_word_embeddings", True))
     # the class takes gelu for the tanh form: so its first configs called that
     activation: Activation = option(Function("hidden_act", "gelu_pytorch_tanh", same={"gelu": "gelu_pytorch_tanh"}))
-
-    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
-        return ops.scale("embed_scale", super().embed(ops, tokens), "root")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components import Component, SelfAttention
+from ..components import Component
 from ..language.symbols import A, D, E, G, H, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
@@ -21,6 +21,7 @@ class Granite(BiasedThroughout):
     """
 
     title = "Granite"
+    scale = "number"
     config = Fields(
         usual({V: 32000, E: 4096, H: 11008, L: 32, A: 32, G: A, D: HEAD_WIDTH}),
         inert=("embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"),
@@ -29,10 +30,6 @@ class Granite(BiasedThroughout):
 
     def layer_of(self, attention: Component, mlp: Component) -> Component:
         return replace(self.pre_norm_layer(attention, mlp), scale="residual_multiplier")
-
-    @property
-    def rotary_attention(self) -> SelfAttention:
-        return replace(super().rotary_attention, scale="number")
 
     def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
         return ops.scale("embedding_multiplier", super().embed(ops, tokens))

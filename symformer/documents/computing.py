@@ -146,6 +146,26 @@ def scope_of(part: object, path: str, ledger: Ledger) -> Scope | None:
     return alike[max(alike, key=lambda where: _same(where.split(".")[::-1], ends))] if alike else None
 
 
+def scopes_of(part: object, path: str, ledger: Ledger) -> list[tuple[str, Scope]]:
+    """The same, by where each stands: what layers of several kinds share stands in the layers of each kind."""
+    kinds = [scope for scope in ledger.apart.root.walk() if scope.mixture and _inside(path, scope.mixture.path)]
+    if not kinds:
+        scope = scope_of(part, path, ledger)
+        return [(path, scope)] if scope else []
+    every = dict(_scopes(ledger.apart.root, ""))
+    found = []
+    for kind in kinds:
+        shared = kind.mixture.path if kind.mixture else ""
+        own = shared.removesuffix(shared.rpartition(".")[0].rpartition(".")[2] + ".*") + kind.name
+        where = own + path.removeprefix(shared)
+        found += [(where, every[where])] if where in every else []
+    return found
+
+
+def _inside(path: str, outer: str) -> bool:
+    return f"{path}.".startswith(f"{outer}.")
+
+
 def _same(one: list[str], other: list[str]) -> int:
     """How many words two paths have in common, from their ends."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
@@ -204,13 +224,13 @@ class _Computing:
         return self.found
 
     def _mixed(self, scope: Scope) -> None:
-        """Layers of several kinds, in whatever order: each reads what the one before it gave, and is of its own kind."""
+        """Layers of several kinds, in whatever order, each of which reads what the one before it gave."""
         kinds = [item for item in self.items if isinstance(item, Scope) and item.mixture is scope.mixture]
-        assert scope.mixture is not None
-        if scope is not kinds[0] or scope.loop is None or kinds[-1].loop is None:
+        last = kinds[-1].loop
+        if scope.mixture is None or scope is not kinds[0] or scope.loop is None or last is None:
             return
         name = scope.mixture.path.removesuffix(".*").rpartition(".")[2]
-        self._run(name, scope.loop[0], kinds[-1].loop[2], self._of_kinds(kinds), scope.mixture.total)
+        self._run(name, scope.loop[0], last[2], self._of_kinds(kinds), scope.mixture.total)
 
     def _of_kinds(self, kinds: Sequence[Scope]) -> list[Tree]:
         """What layers of several kinds read beside their input; with an n where each kind has its own."""
@@ -615,8 +635,7 @@ def _shape(x: Tensor) -> Tree:
 
 def _side_by_side(pieces: Sequence[Tensor]) -> Tree:
     """The shape of what is split: its last axis as the widths of the pieces, in their order, where all are used."""
-    whole = pieces[0].base
-    assert whole is not None
+    whole = pieces[0].base or pieces[0]
     widths = [piece.width for piece in pieces]
     if len(pieces) < 2 or expand(sum(widths, Integer(0)) - whole.width) != 0:
         return _shape(whole)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
-from ...components import Component, RMSNorm, SelfAttention
+from ...components import Component, RMSNorm
 from ...configs.fields import Fields
 from ...configs.places import Function, Switch
-from ...ledger.facts import Activation, Tensor
-from ...ledger.operations import Operations
+from ...ledger.facts import Activation
 from ..base import Variants, option
 from .local_global import LocalGlobal
 from .sandwich import Sandwich
@@ -27,6 +26,8 @@ class GemmaLike(LocalGlobal, Sandwich):
             "hidden_act",  # the class reads the function from 'hidden_activation'
         ),
     )
+    scale = "number"
+    rooted = True
     variants: ClassVar[Variants] = ({}, {"tied": False}, {"head": "none"})
 
     tied: bool = option(Switch("tie_word_embeddings", True))
@@ -35,10 +36,3 @@ class GemmaLike(LocalGlobal, Sandwich):
     @property
     def norm(self) -> Component:
         return RMSNorm(offset=True)
-
-    @property
-    def rotary_attention(self) -> SelfAttention:
-        return replace(super().rotary_attention, scale="number")
-
-    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
-        return ops.scale("embed_scale", super().embed(ops, tokens), "root")
