@@ -7,7 +7,8 @@ from sympy import expand
 
 import symformer as sf
 from symformer.architectures import architecture
-from symformer.documents.computing import computed, ideas, scope_of
+from symformer.documents.computing import computed, ideas
+from symformer.documents.following import scope_of
 from symformer.documents.message import purposes
 from symformer.formulas.factored import factored
 from symformer.language.notation.latex import latex

@@ -6,7 +6,7 @@ gives. What is used once stands where it is used; what is split, or used again, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sympy import Expr, Integer, expand
@@ -31,10 +31,10 @@ from ..language.notation.tree import (
     Word,
     tree,
 )
-from ..ledger.facts import ATTENDING, ROTARY, Entry, Kind, Ledger, Scope, Tensor, Weight
+from ..ledger.facts import ATTENDING, ROTARY, Entry, Kind, Scope, Tensor, Weight
 from .blocks import Assignment
+from .following import Item, entries_of, given_by, items_of, piece_of, read_by, root_of, weights_of
 
-Item = Entry | Scope
 _ROLES = {  # what the inputs of an operation are called, where the field has a name for them
     Kind.SCORES: ("q", "k"),
     Kind.MIX: ("", "v"),
@@ -95,13 +95,13 @@ def _last(shape: Tree) -> Tree:
 
 def ideas(scope: Scope) -> dict[str, str]:
     """Of a part that attends, what each of its operations and parts is for: queries, keys, values, or the output."""
-    entries = [item for item in _items(scope) if isinstance(item, Entry)]
+    entries = [item for item in items_of(scope) if isinstance(item, Entry)]
     if not any(entry.kind is Kind.SCORES for entry in entries):
         return {}
     readers: dict[int, list[tuple[Item, int]]] = {}
-    for item in _items(scope):
-        for place, x in enumerate(_read(item)):
-            readers.setdefault(id(_root(x)), []).append((item, place))
+    for item in items_of(scope):
+        for place, x in enumerate(read_by(item)):
+            readers.setdefault(id(root_of(x)), []).append((item, place))
 
     def reached(x: Tensor) -> set[str]:
         found: set[str] = set()
@@ -110,13 +110,13 @@ def ideas(scope: Scope) -> dict[str, str]:
                 role = _ROLES[item.kind][place]
                 found |= {role} if role else set()
             else:
-                found |= reached(_gives(item))
+                found |= reached(given_by(item))
         return found
 
     names = {"q": "queries", "k": "keys", "v": "values"}
     said: dict[str, str] = {}
-    for item in _items(scope):
-        roles = reached(_gives(item))
+    for item in items_of(scope):
+        roles = reached(given_by(item))
         *first, last = [names[role] for role in "qkv" if role in roles] or ["output"]
         said[_name(item, scope)] = f"{', '.join(first)} and {last}" if first else last
     return said
@@ -126,7 +126,7 @@ def _name(item: Item, scope: Scope) -> str:
     """What an operation or a part is called inside a part."""
     if isinstance(item, Scope):
         return item.name
-    own = next(iter(_entries(scope))).path
+    own = next(iter(entries_of(scope))).path
     outside = own[: own.rfind(f"{scope.name}.") + len(scope.name) + 1] if f"{scope.name}." in own else ""
     return item.path.removeprefix(outside)
 
@@ -135,48 +135,6 @@ def named_parts(scope: Scope) -> dict[str, Scope]:
     """The parts of a part, by what its lines call them."""
     own = _Computing(scope)
     return {own.name(item): item for item in own.items if isinstance(item, Scope)}
-
-
-def scope_of(part: object, path: str, ledger: Ledger) -> Scope | None:
-    """Where a part stands in a ledger: at this path, or else at the one most like it where the same part stands."""
-    alike = {where: scope for where, scope in _scopes(ledger.apart.root, "") if scope.part == part}
-    if path in alike or path.endswith("*"):  # what layers of several kinds share is no layer by itself
-        return alike.get(path)
-    ends = path.split(".")[::-1]
-    return alike[max(alike, key=lambda where: _same(where.split(".")[::-1], ends))] if alike else None
-
-
-def scopes_of(part: object, path: str, ledger: Ledger) -> list[tuple[str, Scope]]:
-    """The same, by where each stands: what layers of several kinds share stands in the layers of each kind."""
-    kinds = [scope for scope in ledger.apart.root.walk() if scope.mixture and _inside(path, scope.mixture.path)]
-    if not kinds:
-        scope = scope_of(part, path, ledger)
-        return [(path, scope)] if scope else []
-    every = dict(_scopes(ledger.apart.root, ""))
-    found = []
-    for kind in kinds:
-        shared = kind.mixture.path if kind.mixture else ""
-        own = shared.removesuffix(shared.rpartition(".")[0].rpartition(".")[2] + ".*") + kind.name
-        where = own + path.removeprefix(shared)
-        found += [(where, every[where])] if where in every else []
-    return found
-
-
-def _inside(path: str, outer: str) -> bool:
-    return f"{path}.".startswith(f"{outer}.")
-
-
-def _same(one: list[str], other: list[str]) -> int:
-    """How many words two paths have in common, from their ends."""
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _scopes(scope: Scope, path: str) -> Iterator[tuple[str, Scope]]:
-    here = ".".join(filter(None, (path, scope.name)))
-    yield here, scope
-    for item in scope.items:
-        if isinstance(item, Scope):
-            yield from _scopes(item, here)
 
 
 class _UnknownError(Exception):
@@ -189,18 +147,18 @@ class _Computing:
     def __init__(self, scope: Scope, apart: tuple[Kind, ...] = ()) -> None:
         self.scope = scope
         self.apart = apart  # operations whose results have lines of their own
-        self.items = list(_items(scope))
+        self.items = list(items_of(scope))
         self.made = {id(item.output): item for item in self.items if isinstance(item, Entry)}
         self.parts: dict[int, Scope] = {}
         for item in self.items:
             if isinstance(item, Scope):
-                self.parts |= {id(entry.output): item for entry in _entries(item)}
+                self.parts |= {id(entry.output): item for entry in entries_of(item)}
                 if item.loop:
                     self.parts[id(item.loop[2])] = item
         self.uses: dict[int, list[tuple[Item, int, Tensor]]] = {}
         for item in self.items:
-            for place, x in enumerate(_read(item)):
-                self.uses.setdefault(id(_root(x)), []).append((item, place, x))
+            for place, x in enumerate(read_by(item)):
+                self.uses.setdefault(id(root_of(x)), []).append((item, place, x))
         self.named: dict[object, Name] = {}
         self.found: list[Assignment] = []
 
@@ -212,8 +170,8 @@ class _Computing:
                 mixed = item.mixture is not None and item.mixture.order != "kind by kind"
                 self._mixed(item) if mixed else self._repeated(item)
             elif item is not last and self._needs_a_name(item):
-                self._assign(_gives(item))
-        y = _gives(last)
+                self._assign(given_by(item))
+        y = given_by(last)
         alone = [item for item in self.items[:-1] if isinstance(item, Entry) and item.kind is not Kind.PARAMETER]
         if not any(isinstance(item, Scope) and item.loop for item in self.items) and any(
             id(item.output) not in self.uses for item in alone
@@ -234,12 +192,12 @@ class _Computing:
 
     def _of_kinds(self, kinds: Sequence[Scope]) -> list[Tree]:
         """What layers of several kinds read beside their input; with an n where each kind has its own."""
-        read = [[x for x in _read(kind) if kind.loop and _root(x) is not _root(kind.loop[1])] for kind in kinds]
+        read = [[x for x in read_by(kind) if kind.loop and root_of(x) is not root_of(kind.loop[1])] for kind in kinds]
         if len({len(each) for each in read}) != 1:
             raise _UnknownError
         found = []
         for each in zip(*read, strict=True):
-            if len({id(_root(x)) for x in each}) == 1:
+            if len({id(root_of(x)) for x in each}) == 1:
                 found.append(self._beside(each[0]))
                 continue
             shown = {self._shown(x) for x in each}
@@ -253,7 +211,7 @@ class _Computing:
         if scope.loop is None:
             raise _UnknownError
         before, inner, after = scope.loop
-        others = [self._beside(x) for x in _read(scope) if _root(x) is not _root(inner)]
+        others = [self._beside(x) for x in read_by(scope) if root_of(x) is not root_of(inner)]
         self._run(self.name(scope), before, after, others, scope.count)
 
     def _run(self, name: str, before: Tensor, after: Tensor, others: Sequence[Tree], count: Expr) -> None:
@@ -263,21 +221,21 @@ class _Computing:
         self.found.append(Assignment(Name(letter, index=Number(0)), self._shown(before), _shape(before)))
         layer = Applied(name, (Name(letter, index=_BEFORE), *others))
         self.found.append(Assignment(Name(letter, index=_THIS), layer, _shape(after), count))
-        self.named[id(_root(after))] = Name(letter, index=tree(count))
+        self.named[id(root_of(after))] = Name(letter, index=tree(count))
 
     def _beside(self, x: Tensor) -> Tree:
         """What every layer reads beside its input, by a name."""
         shown = self._shown(x)
         if isinstance(shown, Name):
             return shown
-        self.named[id(_root(x))] = name = self._fresh("β" if len(x.shape) == 4 else "m")
+        self.named[id(root_of(x))] = name = self._fresh("β" if len(x.shape) == 4 else "m")
         self.found.append(Assignment(name, shown, _shape(x)))
         return name
 
     # -- names -------------------------------------------------------------------------------------------------------
 
     def _needs_a_name(self, item: Item) -> bool:
-        x = _gives(item)
+        x = given_by(item)
         uses = self.uses.get(id(x), [])
         if not uses or (isinstance(item, Entry) and item.kind in (Kind.PARAMETER, Kind.LOOKUP, Kind.POSITIONS)):
             return False
@@ -295,7 +253,7 @@ class _Computing:
         """What a tensor is split into, in order, as far as it is used."""
         found: dict[int, Tensor] = {}
         for _, _, view in self.uses.get(id(x), []):
-            piece = _piece(view)
+            piece = piece_of(view)
             if piece is not None and piece.place is not None:
                 found[piece.place] = piece
         return [found[place] for place in sorted(found)]
@@ -322,7 +280,7 @@ class _Computing:
 
     def _by_expert(self, x: Tensor) -> bool:
         """Whether there is one for each expert that a token goes to."""
-        entry = self.made.get(id(_root(x)))
+        entry = self.made.get(id(root_of(x)))
         if entry is None or entry.kind in (Kind.COMBINE, Kind.ROUTE):
             return False
         return entry.kind is Kind.EXPERTS or any(map(self._by_expert, entry.inputs))
@@ -332,7 +290,7 @@ class _Computing:
         whether it is only a part of what is read.
         """
         for item, position, view in self.uses.get(id(x), []):
-            piece = _piece(view)
+            piece = piece_of(view)
             if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
                 continue
             roles = _ROLES.get(item.kind, ())
@@ -356,8 +314,8 @@ class _Computing:
 
     def _shown(self, x: Tensor, whole: bool = False) -> Tree:
         """A tensor as it is written where it is read; ``whole`` where its own line is being written."""
-        root = _root(x)
-        piece = _piece(x)
+        root = root_of(x)
+        piece = piece_of(x)
         if not whole:
             if piece is not None and (id(root), piece.place) in self.named:
                 return self.named[id(root), piece.place]
@@ -372,7 +330,7 @@ class _Computing:
     def _given(self, x: Tensor) -> Name:
         """An input of the part: x, and what is read beside it."""
         if id(x) not in self.named:
-            stored = next((each for each in _weights(self.scope) if each.path == x.name), None)
+            stored = next((each for each in weights_of(self.scope) if each.path == x.name), None)
             self.named[id(x)] = _vector(stored) if stored else self._fresh(self._wanted(x))
         return self.named[id(x)]
 
@@ -381,16 +339,16 @@ class _Computing:
             return _TABLES[table]
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
-        if x is next((_root(each) for each in _read(self.scope)), None):
+        if x is next((root_of(each) for each in read_by(self.scope)), None):
             return "x"
-        sums = (each for each in _entries(self.scope) if each.kind is Kind.ADD)
-        if any(_root(view) is x and len(view.shape) == 4 for each in sums for view in each.inputs):
+        sums = (each for each in entries_of(self.scope) if each.kind is Kind.ADD)
+        if any(root_of(view) is x and len(view.shape) == 4 for each in sums for view in each.inputs):
             return "β"  # added to scores
         taken = {name.letter for name in self.named.values()}
         return "x" if "x" not in taken else "m"
 
     def _part(self, scope: Scope) -> Tree:
-        read = _read(scope)
+        read = read_by(scope)
         if scope.loop:
             raise _UnknownError
         return Applied(self.name(scope), tuple(self._shown(x) for x in read))
@@ -495,7 +453,7 @@ class _Computing:
         if any(other != module and name == called for other, name in every):  # of two adapters, whose each is
             called = ".".join(module.split(".")[-2:])
         which = _EXPERT if entry.kind is Kind.EXPERTS else None
-        if own and any(each.path == own[0].path and each.shape != own[0].shape for each in _weights(self.scope)):
+        if own and any(each.path == own[0].path and each.shape != own[0].shape for each in weights_of(self.scope)):
             which = Name(self._called(entry.output)[0] or entry.path.rpartition(".")[2])  # rows of a larger one
         return Name(letter, called.removesuffix("*"), which)
 
@@ -544,7 +502,7 @@ def _is_kind(item: Item, kind: Kind) -> bool:
 
 def _looked_up(x: Tensor, scope: Scope) -> str:
     """Which table is read at an input, if one is."""
-    found = (each for each in _entries(scope) if each.kind is Kind.LOOKUP and _root(each.inputs[0]) is x)
+    found = (each for each in entries_of(scope) if each.kind is Kind.LOOKUP and root_of(each.inputs[0]) is x)
     return next((each.function for each in found if each.function in _TABLES), "")
 
 
@@ -557,76 +515,9 @@ def _activated(name: str, x: Tree) -> Tree:
     return Applied("GELU" if "gelu" in name else known, (x,))
 
 
-def _items(scope: Scope) -> Iterator[Item]:
-    """The operations and the parts of a part; one that stores nothing, or has no name, is what it does."""
-    for item in scope.items:
-        nameless = isinstance(item, Scope) and not item.name  # torch has no module there
-        stores = isinstance(item, Scope) and any(entry.weights for entry in _entries(item))
-        if isinstance(item, Scope) and (nameless or not (item.repeated or stores)):
-            yield from _items(item)
-        else:
-            yield item
-
-
-def _weights(scope: Scope) -> Iterator[Weight]:
-    return (weight for entry in _entries(scope) for weight in entry.weights)
-
-
 def _vector(weight: Weight) -> Name:
     """A weight that stands by itself, by its name."""
     return Name("W" if len([dim for dim in weight.shape if dim != 1]) > 1 else "w", weight.path.rpartition(".")[2])
-
-
-def _entries(scope: Scope) -> Iterator[Entry]:
-    for item in scope.items:
-        if isinstance(item, Entry):
-            yield item
-        else:
-            yield from _entries(item)
-
-
-def _gives(item: Item) -> Tensor:
-    if isinstance(item, Entry):
-        return item.output
-    return item.loop[2] if item.loop else [entry.output for entry in _entries(item)][-1]
-
-
-def _read(item: Item) -> list[Tensor]:
-    """What an operation or a part reads that was made before it, in order; of layers in it, what the first reads."""
-    if isinstance(item, Entry):
-        return list(item.inputs)
-    own = {id(entry.output) for entry in _entries(item)}
-    own |= {id(x) for below in item.walk() if below is not item and below.loop for x in below.loop[1:]}
-    stored = {weight.path for weight in _weights(item)}
-    read: dict[int, Tensor] = {}
-    for x in _inputs(item):
-        if id(_root(x)) not in own and _root(x).name not in stored:
-            read.setdefault(id(x), x)
-    return list(read.values())
-
-
-def _inputs(scope: Scope) -> Iterator[Tensor]:
-    for item in scope.items:
-        if isinstance(item, Entry):
-            yield from item.inputs
-        else:
-            yield from item.loop[:1] if item.loop else ()
-            yield from _inputs(item)
-
-
-def _root(x: Tensor) -> Tensor:
-    while x.base is not None:
-        x = x.base
-    return x
-
-
-def _piece(x: Tensor) -> Tensor | None:
-    """The piece of a split that a view is of, if it is of one."""
-    while x.base is not None:
-        if x.place is not None:
-            return x
-        x = x.base
-    return None
 
 
 def _shape(x: Tensor) -> Tree:

@@ -20,7 +20,8 @@ from ..ledger.facts import Scope
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from .blocks import Assignment, Block, Code, Computation, Equation, Heading, Line, Math, Paragraph, Piece, Ref, Table
-from .computing import computed, ideas, scope_of, scopes_of
+from .computing import computed, ideas
+from .following import scope_of, scopes_of
 from .legend import legend
 from .sentences import capital, listed, maybe, sentence
 from .subject import placed
