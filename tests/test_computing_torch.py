@@ -120,7 +120,7 @@ CASES: dict[str, Case] = {
     "nemotron_h": Case(),
     "distilbert": Case(),
     "albert": Case(gelu="gelu_new", apart=POST),
-    "modernbert": Case(),
+    "modernbert": Case({"local_attention": 6}),
     "vit": Case(),
     "clip": Case({"text_config.eos_token_id": 26}, gelu="quick_gelu"),
     "t5": Case(),

@@ -385,8 +385,8 @@ class _Computing:
                 return _capped(entry, _scores(entry, first, rest[0]))
             case Kind.SOFTMAX:
                 below: Tree | None = Word("causal") if entry.mask == "causal" else None
-                if entry.window is not None:
-                    below = Applied("causal" if entry.mask == "causal" else "near", (tree(entry.window),))
+                if (window := self._window(entry)) is not None:
+                    below = Applied("causal" if entry.mask == "causal" else "near", (tree(window),))
                 if entry.shared:
                     first = Listed((first, _vector(entry.shared[0])))
                 return Applied("softmax", (first,), below)
@@ -417,6 +417,12 @@ class _Computing:
             case Kind.SCAN:
                 return self._scan(entry, first, rest)
         raise _UnknownError
+
+    def _window(self, entry: Entry) -> Expr | None:
+        """How far the scores that a softmax is over look; with what is added to them."""
+        made = [self.made[id(root_of(x))] for x in entry.inputs if id(root_of(x)) in self.made]
+        found = [each.window if each.kind is Kind.SCORES else self._window(each) for each in made]
+        return next((window for window in found if window is not None), None)
 
     def _scan(self, entry: Entry, u: Tree, rest: Sequence[Tree]) -> Tree:
         """A scan by its steps, which are positive, and by its decay, which is stored as the logarithm of it."""

@@ -57,6 +57,7 @@ def legend(blocks: Sequence[Block]) -> list[Block]:
 def _said(lines: Sequence[Assignment]) -> Iterator[str]:
     """The words of what one part computes, and the letters that it was given and does not compute itself."""
     own = {each for line in lines for each in nodes(line.name) if isinstance(each, Name)}
+    own |= {each for line in lines for each in nodes(line.shown) if isinstance(each, Name) and _of_layers(each, lines)}
     for line in lines:
         if line.times is not None:
             yield "n"
@@ -64,6 +65,12 @@ def _said(lines: Sequence[Assignment]) -> Iterator[str]:
             yield "pieces"
         for each in nodes(line.shown):
             yield from _of(each, own)
+
+
+def _of_layers(name: Name, lines: Sequence[Assignment]) -> bool:
+    """Whether it is what layers give one another."""
+    lists = {line.name.letter for line in lines if line.times is not None and isinstance(line.name, Name)}
+    return name.letter in lists and name.index is not None
 
 
 def _of(shown: Tree, own: Iterable[Name]) -> Iterator[str]:
