@@ -7,7 +7,8 @@ from sympy import expand
 
 import symformer as sf
 from symformer.architectures import architecture
-from symformer.documents.computing import computed, ideas, scope_of
+from symformer.documents.computing import computed, ideas
+from symformer.documents.following import scope_of
 from symformer.documents.message import purposes
 from symformer.formulas.factored import factored
 from symformer.language.notation.latex import latex
@@ -19,7 +20,7 @@ from symformer.ledger.facts import Scope
 # and Sennrich 2019, eq. 4; Xiong et al. 2020, table 1; DeepSeek-AI 2024, section 2.1; Jiang et al. 2024, section 2.1.
 LINES = {
     ("gpt2", "h.*.attn"): [
-        "[q, k, v] = x W_c_attnᵀ + b_c_attn [B, S, 3E]",
+        "[q, k, v] = x W_c_attnᵀ + b_c_attn [B, S, E + E + E]",
         "y = softmax_causal(q kᵀ/√(E/A)) v W_c_projᵀ + b_c_proj [B, S, E]",
     ],
     ("gpt2", "h.*.mlp"): ["y = GELU(x W_c_fcᵀ + b_c_fc) W_c_projᵀ + b_c_proj […, E]"],
@@ -41,7 +42,7 @@ LINES = {
     ("gemma", "layers.*.input_layernorm"): ["y = x/rms(x) ⊙ (1 + w) […, E]"],
     ("mixtral", "layers.*.mlp"): [
         "w = route_K(x W_gateᵀ) [B, S, K]",
-        "[h_e, r_e] = x W_gate_up_proj,eᵀ [B, S, K, 2M]",
+        "[h_e, r_e] = x W_gate_up_proj,eᵀ [B, S, K, M + M]",
         "y = ∑_e w_e (SiLU(h_e) ⊙ r_e) W_down_proj,eᵀ [B, S, E]",
     ],
     ("bert", "encoder.layer.*"): [  # whose feed-forward network is no module of torch
@@ -56,15 +57,16 @@ LINES = {
         "y = r + DenseReluDense(layer.2.layer_norm(r)) [B, S, E]",
     ],
     ("mamba2", "layers.*.mixer"): [
-        "[h, u, Δ] = x W_in_projᵀ [B, S, 2·A_ssm·D_ssm + 2·G_ssm·N_state + A_ssm]",
-        "[u_1, b, c] = SiLU(conv(W_conv1d, u) + b_conv1d) [B, S, A_ssm·D_ssm + 2·G_ssm·N_state]",
-        "r = scan(u_1, Δ, b, c, dt_bias, A_log, D) ⊙ SiLU(h) [B, S, A_ssm·D_ssm]",
-        "y = (r/rms_group(r) ⊙ w) W_out_projᵀ [B, S, E]",
+        "[h, u, Δ] = x W_in_projᵀ [B, S, A_ssm·D_ssm + (A_ssm·D_ssm + 2·G_ssm·N_state) + A_ssm]",
+        "[u_1, b, c] = SiLU(conv(W_conv1d, u) + b_conv1d) [B, S, A_ssm·D_ssm + G_ssm·N_state + G_ssm·N_state]",
+        "r = scan(u_1, softplus(Δ + w_dt_bias), -exp(w_A_log), b, c, w_D) [B, S, A_ssm·D_ssm]",
+        "f = r ⊙ SiLU(h) [B, S, A_ssm·D_ssm]",
+        "y = (f/rms_group(f) ⊙ w_norm) W_out_projᵀ [B, S, E]",
     ],
     ("deepseek-v3", "dense_layers.*.self_attn"): [
-        "[q_1, q_2] = q_a_layernorm(x W_q_a_projᵀ) W_q_b_projᵀ [B, S, A(D_nope + D_rope)]",
+        "[q_1, q_2] = q_a_layernorm(x W_q_a_projᵀ) W_q_b_projᵀ [B, A, S, D_nope + D_rope]",
         "[h, k_1] = x W_kv_a_proj_with_mqaᵀ [B, S, R_kv + D_rope]",
-        "[k_2, v] = kv_a_layernorm(h) W_kv_b_projᵀ [B, S, A(D_nope + D_v)]",
+        "[k_2, v] = kv_a_layernorm(h) W_kv_b_projᵀ [B, A, S, D_nope + D_v]",
         "q = [q_1, rotate(q_2, θ)] [B, A, S, D_nope + D_rope]",
         "k = [k_2, rotate(k_1, θ)] [B, A, S, D_nope + D_rope]",
         "r = softmax_causal(q kᵀ/√(D_nope + D_rope)) v [B, S, A·D_v]",

@@ -478,7 +478,8 @@ def test_what_is_said_of_a_part_is_true_where_it_stands() -> None:
         told = spell(made(name), "md")
         assert r"$`A`$ heads of width $`\frac{E}{A}`$" in told
         assert "$`G`$" not in told
-    assert r"C_{\mathrm{win}}" not in spell(made("mistral"), "md")
+    assert r"C_{\mathrm{win}}" in spell(made("mistral"), "md")  # what its attention computes says how far it looks
+    assert r"C_{\mathrm{chunk}}" not in spell(made("mamba2"), "md")
     assert r"C_{\mathrm{win}}" in spell(made("mistral-costs"), "md")
     scales = spell(document(architecture("palm", norm_scales=True), ["params"], "1"), "md")
     assert "with a scale of $`E`$ elements, Ba et al." in scales

@@ -14,7 +14,7 @@ from .bases.llama_like import LlamaLike
 class Gemma(LlamaLike):
     """Gemma, Gemma Team 2024 [gemma2024b], section 2: heads wider than their share of E, GeGLU, a tied embedding.
 
-    Each norm stores its scale less one, and the scale of the embedding is elementwise.
+    Each norm stores its scale less one.
 
     >>> Gemma().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + V*E + E
@@ -22,6 +22,7 @@ class Gemma(LlamaLike):
 
     title = "Gemma"
     norm = RMSNorm(offset=True)
+    rooted = True
     config = Fields(
         usual({V: 256000, E: 3072, H: 24576, L: 28, A: 16, G: 16, D: 256}),
         fixed={"use_bidirectional_attention": (False, None)},

@@ -15,13 +15,14 @@ class Gemma2(GemmaLike):
     """Gemma 2, Gemma Team 2024 [gemma2024], section 2: layers with a sliding window, and layers without.
 
     The two kinds of layer store the same and differ in what they look back on; nothing counted depends on their order.
-    The scale of the embedding and the soft caps are elementwise.
+    The soft caps are elementwise, and not counted.
 
     >>> Gemma2().formula("kv-cache")
     4*B*L_local*G*D*min(C, C_win - 1) + 4*B*C*L_global*G*D
     """
 
     title = "Gemma 2"
+    capped = True
     config = Fields(
         usual({V: 256000, E: 2304, H: 9216, A: 8, G: 4, D: 256, C_win: 4096}),
         layers=local_global(1, 26),

@@ -18,8 +18,8 @@ HEADS = {A: Field(("num_heads", "num_attention_heads"), 16)}
 class GPTNeo(OpenAILike):
     """GPT-Neo, Black et al. 2021 [black2021]: GPT-2 in which every other layer has a window.
 
-    The window is in the mask alone: transformers' class keeps all tokens in the cache of every layer, and holds a new
-    token against all of them.
+    Its scores are divided by nothing. The window is in the mask alone: transformers' class keeps all tokens in the
+    cache of every layer, and holds a new token against all of them.
 
     >>> GPTNeo().formula("kv-cache")
     4*B*C*L*E
@@ -47,7 +47,7 @@ class GPTNeo(OpenAILike):
     @property
     def attention(self) -> SelfAttention:
         plain = replace(super().attention, fused="", bias=False, output="out_proj")
-        return replace(plain, whole=True, softmax="float32")
+        return replace(plain, whole=True, softmax="float32", scale="none")
 
     @property
     def stacks(self) -> tuple[Stack, ...]:

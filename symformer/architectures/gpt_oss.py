@@ -47,4 +47,4 @@ class GptOss(LocalGlobal, Biased):
 
     @property
     def mlp(self) -> Component:
-        return MoE(router="router", bias=True, activation="quick_gelu")
+        return MoE(router="router", bias=True, activation="quick_gelu", lifted=True)

@@ -21,6 +21,7 @@ class Granite(BiasedThroughout):
     """
 
     title = "Granite"
+    scale = "number"
     config = Fields(
         usual({V: 32000, E: 4096, H: 11008, L: 32, A: 32, G: A, D: HEAD_WIDTH}),
         inert=("embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"),

@@ -114,7 +114,9 @@ class T5(EncoderDecoder):
         return {"bias": ops.call(name, DistanceEmbedding(), distances)}
 
     def finish(self, ops: Operations, tower: Tower, x: Tensor) -> Tensor:
-        return self._dropped(ops, tower, ops.call(f"{tower}.final_layer_norm", self.norm, x))
+        x = self._dropped(ops, tower, ops.call(f"{tower}.final_layer_norm", self.norm, x))
+        scaled = tower == "decoder" and self.head == "lm" and self.tied  # before a head that is the token table
+        return ops.scale("scale_decoder_outputs", x, "over root") if scaled else x
 
     def _dropped(self, ops: Operations, tower: Tower, x: Tensor) -> Tensor:
         return ops.call(f"{tower}.dropout", Dropout(), x) if self.dropout else x

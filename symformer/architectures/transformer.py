@@ -61,10 +61,10 @@ class Transformer(Architecture):
 
     def forward(self, ops: Operations, source: Tensor, target: Tensor) -> Tensor:
         if self.embeddings:
-            source = ops.call("embedding", TokenEmbedding(), source)
+            source = ops.scale("scale", ops.call("embedding", TokenEmbedding(), source), "root")
             source = ops.call("positions", SinusoidalPositions(), source)
             target = ops.call("embedding", TokenEmbedding(), target, ops.weight("embedding.weight"))
-            target = ops.call("positions", SinusoidalPositions(), target)
+            target = ops.call("positions", SinusoidalPositions(), ops.scale("scale", target, "root"))
         norm = LayerNorm(bias=self.bias)
         memory = ops.repeat("encoder.layers", L_enc, PostNormBlock(parts=encoder_parts(self.bias)), source)
         memory = ops.call("encoder.norm", norm, memory)

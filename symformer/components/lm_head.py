@@ -29,6 +29,7 @@ class LMHead(Component):
     rows: Expr = V
     tied: bool = False
     bias: bool = False
+    capped: bool = False  # whether the logits are drawn within bounds, by a tanh
 
     @property
     def about(self) -> str:
@@ -45,4 +46,4 @@ class LMHead(Component):
         shared = {"bias": bias} if bias else {}
         if self.tied:  # alone, it reads a table that somebody else stores
             shared["weight"] = embedding or Weight("embedding.weight", (self.rows, x.width))
-        return ops.linear("", x, self.rows, bias=self.bias, shared=shared, logits=True)
+        return ops.linear("", x, self.rows, bias=self.bias, shared=shared, logits=True, capped=self.capped)

@@ -38,6 +38,7 @@ class MoE(Component):
     activation: Activation = "silu"
     hidden: Expr = M
     router: str = "gate"
+    lifted: bool = False  # whether what the gate opens is 1 more than the up-projection gives
     bias: bool = False  # of the router and of every expert
     shared: Component | None = None  # a network that every token goes through beside its experts
     beside: str = "shared_experts"
@@ -61,7 +62,8 @@ class MoE(Component):
         chosen = ops.route("top_k", ops.linear(self.router, x, self.experts, bias=self.bias), self.per_token)
         both = ops.experts("experts.gate_up_proj", x, chosen, self.local, 2 * self.hidden, bias=self.bias)
         gate, up = ops.split(both, (self.hidden, self.hidden))
-        hidden = ops.multiply("experts.product", ops.activation("experts.act_fn", gate, self.activation), up)
+        opened = ops.activation("experts.act_fn", gate, self.activation)
+        hidden = ops.multiply("experts.product", opened, up, "lifted" if self.lifted else "")
         each = ops.experts("experts.down_proj", hidden, chosen, self.local, x.width, bias=self.bias)
         y = ops.combine("combine", each, chosen)
         if self.shared is None:

@@ -57,7 +57,7 @@ class RelativeAttention(Component):
         scores = ops.add(
             "sum",
             ops.scores("scores", per_token, k, "causal"),
-            ops.scores("distance_scores", per_distance, r, "causal", scale="none", recalled=True),
+            ops.scores("distance_scores", per_distance, r, "causal", scale="distances", recalled=True),
         )
         y = ops.merge(ops.mix("mix", ops.softmax("softmax", scores), v, "causal"))
         return ops.linear(self.output, y, x.width, bias=self.bias)

@@ -45,6 +45,7 @@ class SelfAttention(Component):
     positions: RotaryPositions | None = None  # applied to queries and keys, by head
     distances: Component | None = None  # what is added to the scores for how far apart two tokens are
     scale: Scale = "scores"  # what is divided by the root of D
+    capped: bool = False  # whether the scores are drawn within bounds, by a tanh
     key_bias: bool = True  # of the key projection, where the others have one
     joint_norm: Component | None = None  # of queries and keys, over all heads together
     head_norm: Component | None = None  # of queries and keys, over each head alone, before their positions
@@ -114,7 +115,7 @@ class SelfAttention(Component):
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         mask: Mask = "causal" if self.causal else "none"
-        scores = ops.scores("scores", q, k, mask, self.window, scale=self.scale, whole=self.whole)
+        scores = ops.scores("scores", q, k, mask, self.window, scale=self.scale, whole=self.whole, capped=self.capped)
         if self.distances is not None:
             scores = ops.call("distances", self.distances, *read_by(self.distances, scores, angles))
         sinks = ops.parameter("", **{self.sinks: (self.heads,)}) if self.sinks else {}

@@ -6,8 +6,10 @@ gives. What is used once stands where it is used; what is split, or used again, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
+
+from sympy import Expr, Integer, expand
 
 from ..language.notation.text import text
 from ..language.notation.tree import (
@@ -19,6 +21,7 @@ from ..language.notation.tree import (
     Name,
     Number,
     Pointwise,
+    Power,
     Product,
     Root,
     Sum,
@@ -28,10 +31,10 @@ from ..language.notation.tree import (
     Word,
     tree,
 )
-from ..ledger.facts import ATTENDING, ROTARY, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import ATTENDING, ROTARY, Entry, Kind, Scope, Tensor, Weight
 from .blocks import Assignment
+from .following import Item, entries_of, given_by, items_of, piece_of, read_by, root_of, weights_of
 
-Item = Entry | Scope
 _ROLES = {  # what the inputs of an operation are called, where the field has a name for them
     Kind.SCORES: ("q", "k"),
     Kind.MIX: ("", "v"),
@@ -48,6 +51,7 @@ _NORMS = {  # by what a norm is called: whether the mean is taken off, and what 
     "l2": (False, "length"),
 }
 _THIS = Name("n")
+_FACTOR = Name("α")  # a number of the model's own
 _EXPERT = Name("e")  # one of those that a token goes to
 _BEFORE = Sum((_THIS, Minus(Number(1))))
 _STACKS = ("x", "z", "g", "j")  # what layers give one another
@@ -58,6 +62,7 @@ _APART: tuple[tuple[Kind, ...], ...] = (  # whose results have lines of their ow
     (),
     (Kind.MIX,),
     (Kind.MIX, Kind.SCAN, Kind.JOIN),
+    (Kind.MIX, Kind.SCAN, Kind.JOIN, Kind.SCORES),
     (Kind.MIX, Kind.SCAN, Kind.JOIN, Kind.MULTIPLY, Kind.LINEAR),
     (Kind.MIX, Kind.SCAN, Kind.JOIN, Kind.MULTIPLY, Kind.LINEAR, Kind.OBSERVED),
     tuple(Kind),
@@ -77,7 +82,7 @@ def computed(scope: Scope) -> list[Assignment]:
             return []
         while len(lines) > 1 and lines[-1].shown == lines[-2].name:  # what dropout, which is left out, would give again
             lines[-2:] = [replace(lines[-2], name=lines[-1].name)]
-        if lines and isinstance(lines[-1].shown, Name):
+        if len(lines) == 1 and isinstance(lines[0].shown, Name):
             return []  # such as dropout alone
         if all(len(text(line.name)) + len(text(line.shown)) <= _LONG for line in lines):
             break
@@ -90,13 +95,13 @@ def _last(shape: Tree) -> Tree:
 
 def ideas(scope: Scope) -> dict[str, str]:
     """Of a part that attends, what each of its operations and parts is for: queries, keys, values, or the output."""
-    entries = [item for item in _items(scope) if isinstance(item, Entry)]
+    entries = [item for item in items_of(scope) if isinstance(item, Entry)]
     if not any(entry.kind is Kind.SCORES for entry in entries):
         return {}
     readers: dict[int, list[tuple[Item, int]]] = {}
-    for item in _items(scope):
-        for place, x in enumerate(_read(item)):
-            readers.setdefault(id(_root(x)), []).append((item, place))
+    for item in items_of(scope):
+        for place, x in enumerate(read_by(item)):
+            readers.setdefault(id(root_of(x)), []).append((item, place))
 
     def reached(x: Tensor) -> set[str]:
         found: set[str] = set()
@@ -105,13 +110,13 @@ def ideas(scope: Scope) -> dict[str, str]:
                 role = _ROLES[item.kind][place]
                 found |= {role} if role else set()
             else:
-                found |= reached(_gives(item))
+                found |= reached(given_by(item))
         return found
 
     names = {"q": "queries", "k": "keys", "v": "values"}
     said: dict[str, str] = {}
-    for item in _items(scope):
-        roles = reached(_gives(item))
+    for item in items_of(scope):
+        roles = reached(given_by(item))
         *first, last = [names[role] for role in "qkv" if role in roles] or ["output"]
         said[_name(item, scope)] = f"{', '.join(first)} and {last}" if first else last
     return said
@@ -121,37 +126,15 @@ def _name(item: Item, scope: Scope) -> str:
     """What an operation or a part is called inside a part."""
     if isinstance(item, Scope):
         return item.name
-    own = next(iter(_entries(scope))).path
+    own = next(iter(entries_of(scope))).path
     outside = own[: own.rfind(f"{scope.name}.") + len(scope.name) + 1] if f"{scope.name}." in own else ""
     return item.path.removeprefix(outside)
 
 
-def scope_of(part: object, path: str, ledger: Ledger, placed: bool = False) -> Scope | None:
-    """Where a part stands in a ledger: at this path, or else at the one most like it where the same part stands.
-
-    Of a part as one rank has it only its class and its path are the same.
-    """
-    scopes = _scopes(ledger.apart.root, "")
-    if placed:
-        return next((scope for where, scope in scopes if where == path and type(scope.part) is type(part)), None)
-    alike = {where: scope for where, scope in scopes if scope.part == part}
-    if path in alike or path.endswith("*"):  # what layers of several kinds share is no layer by itself
-        return alike.get(path)
-    ends = path.split(".")[::-1]
-    return alike[max(alike, key=lambda where: _same(where.split(".")[::-1], ends))] if alike else None
-
-
-def _same(one: list[str], other: list[str]) -> int:
-    """How many words two paths have in common, from their ends."""
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _scopes(scope: Scope, path: str) -> Iterator[tuple[str, Scope]]:
-    here = ".".join(filter(None, (path, scope.name)))
-    yield here, scope
-    for item in scope.items:
-        if isinstance(item, Scope):
-            yield from _scopes(item, here)
+def named_parts(scope: Scope) -> dict[str, Scope]:
+    """The parts of a part, by what its lines call them."""
+    own = _Computing(scope)
+    return {own.name(item): item for item in own.items if isinstance(item, Scope)}
 
 
 class _UnknownError(Exception):
@@ -164,18 +147,18 @@ class _Computing:
     def __init__(self, scope: Scope, apart: tuple[Kind, ...] = ()) -> None:
         self.scope = scope
         self.apart = apart  # operations whose results have lines of their own
-        self.items = list(_items(scope))
+        self.items = list(items_of(scope))
         self.made = {id(item.output): item for item in self.items if isinstance(item, Entry)}
         self.parts: dict[int, Scope] = {}
         for item in self.items:
             if isinstance(item, Scope):
-                self.parts |= {id(entry.output): item for entry in _entries(item)}
+                self.parts |= {id(entry.output): item for entry in entries_of(item)}
                 if item.loop:
                     self.parts[id(item.loop[2])] = item
         self.uses: dict[int, list[tuple[Item, int, Tensor]]] = {}
         for item in self.items:
-            for place, x in enumerate(_read(item)):
-                self.uses.setdefault(id(_root(x)), []).append((item, place, x))
+            for place, x in enumerate(read_by(item)):
+                self.uses.setdefault(id(root_of(x)), []).append((item, place, x))
         self.named: dict[object, Name] = {}
         self.found: list[Assignment] = []
 
@@ -184,49 +167,75 @@ class _Computing:
         last = self.items[-1]
         for item in self.items:
             if isinstance(item, Scope) and item.loop:
-                self._repeated(item)
+                mixed = item.mixture is not None and item.mixture.order != "kind by kind"
+                self._mixed(item) if mixed else self._repeated(item)
             elif item is not last and self._needs_a_name(item):
-                self._assign(_gives(item))
-        y = _gives(last)
+                self._assign(given_by(item))
+        y = given_by(last)
         alone = [item for item in self.items[:-1] if isinstance(item, Entry) and item.kind is not Kind.PARAMETER]
         if not any(isinstance(item, Scope) and item.loop for item in self.items) and any(
             id(item.output) not in self.uses for item in alone
         ):
             raise _UnknownError  # it gives more than one thing
-        if id(y) not in self.named:  # as what layers give that are repeated
-            self.found.append(Assignment(Name("y"), self._shown(y, whole=True), _shape(y)))
+        last_layers = id(y) in self.named  # what layers give that are repeated has a name
+        self.found.append(Assignment(Name("y"), self._shown(y, whole=not last_layers), _shape(y)))
         return self.found
+
+    def _mixed(self, scope: Scope) -> None:
+        """Layers of several kinds, in whatever order, each of which reads what the one before it gave."""
+        kinds = [item for item in self.items if isinstance(item, Scope) and item.mixture is scope.mixture]
+        last = kinds[-1].loop
+        if scope.mixture is None or scope is not kinds[0] or scope.loop is None or last is None:
+            return
+        name = scope.mixture.path.removesuffix(".*").rpartition(".")[2]
+        self._run(name, scope.loop[0], last[2], self._of_kinds(kinds), scope.mixture.total)
+
+    def _of_kinds(self, kinds: Sequence[Scope]) -> list[Tree]:
+        """What layers of several kinds read beside their input; with an n where each kind has its own."""
+        read = [[x for x in read_by(kind) if kind.loop and root_of(x) is not root_of(kind.loop[1])] for kind in kinds]
+        if len({len(each) for each in read}) != 1:
+            raise _UnknownError
+        found = []
+        for each in zip(*read, strict=True):
+            if len({id(root_of(x)) for x in each}) == 1:
+                found.append(self._beside(each[0]))
+                continue
+            shown = {self._shown(x) for x in each}
+            if len(shown) != 1 or not isinstance(one := shown.pop(), Name):
+                raise _UnknownError
+            found.append(replace(one, index=_THIS))
+        return found
 
     def _repeated(self, scope: Scope) -> None:
         """Layers, each of which reads what the one before it gave."""
-        if scope.loop is None or (scope.mixture is not None and scope.mixture.order != "kind by kind"):
+        if scope.loop is None:
             raise _UnknownError
         before, inner, after = scope.loop
-        others = []
-        for x in _read(scope):
-            if _root(x) is not _root(inner):
-                others.append(self._beside(x))
+        others = [self._beside(x) for x in read_by(scope) if root_of(x) is not root_of(inner)]
+        self._run(self.name(scope), before, after, others, scope.count)
+
+    def _run(self, name: str, before: Tensor, after: Tensor, others: Sequence[Tree], count: Expr) -> None:
         letter = next((each for each in _STACKS if all(each != name.letter for name in self.named.values())), "")
         if not letter:
             raise _UnknownError
         self.found.append(Assignment(Name(letter, index=Number(0)), self._shown(before), _shape(before)))
-        layer = Applied(self._name(scope), (Name(letter, index=_BEFORE), *others))
-        self.found.append(Assignment(Name(letter, index=_THIS), layer, _shape(after), scope.count))
-        self.named[id(_root(after))] = Name(letter, index=tree(scope.count))
+        layer = Applied(name, (Name(letter, index=_BEFORE), *others))
+        self.found.append(Assignment(Name(letter, index=_THIS), layer, _shape(after), count))
+        self.named[id(root_of(after))] = Name(letter, index=tree(count))
 
     def _beside(self, x: Tensor) -> Tree:
         """What every layer reads beside its input, by a name."""
         shown = self._shown(x)
         if isinstance(shown, Name):
             return shown
-        self.named[id(_root(x))] = name = self._fresh("β" if len(x.shape) == 4 else "m")
+        self.named[id(root_of(x))] = name = self._fresh("β" if len(x.shape) == 4 else "m")
         self.found.append(Assignment(name, shown, _shape(x)))
         return name
 
     # -- names -------------------------------------------------------------------------------------------------------
 
     def _needs_a_name(self, item: Item) -> bool:
-        x = _gives(item)
+        x = given_by(item)
         uses = self.uses.get(id(x), [])
         if not uses or (isinstance(item, Entry) and item.kind in (Kind.PARAMETER, Kind.LOOKUP, Kind.POSITIONS)):
             return False
@@ -244,7 +253,7 @@ class _Computing:
         """What a tensor is split into, in order, as far as it is used."""
         found: dict[int, Tensor] = {}
         for _, _, view in self.uses.get(id(x), []):
-            piece = _piece(view)
+            piece = piece_of(view)
             if piece is not None and piece.place is not None:
                 found[piece.place] = piece
         return [found[place] for place in sorted(found)]
@@ -253,7 +262,8 @@ class _Computing:
         shown = self._shown(x, whole=True)
         pieces = self._pieces(x)
         if not pieces:
-            self.named[id(x)] = name = self._fresh(*self._called(x))
+            name = self._fresh(*self._called(x))
+            self.named[id(x)] = name = Name(name.letter, index=_EXPERT) if self._by_expert(x) else name
             uses = self.uses[id(x)]
             shape = uses[0][2].shape if len({use[2].shape for use in uses}) == 1 else x.shape
             self.found.append(Assignment(name, shown, Listed(tuple(map(tree, shape)))))
@@ -262,18 +272,25 @@ class _Computing:
         for piece in pieces:
             names += [Name("·")] * ((piece.place or 0) - len(names))
             name = self._fresh(*self._called(x, piece.place))
-            if id(x) in self.made and self.made[id(x)].kind is Kind.EXPERTS:
+            if self._by_expert(x):
                 name = Name(name.letter, index=_EXPERT)
             self.named[id(x), piece.place] = name
             names.append(name)
-        self.found.append(Assignment(Listed(tuple(names)), shown, _shape(x)))
+        self.found.append(Assignment(Listed(tuple(names)), shown, _side_by_side(pieces)))
+
+    def _by_expert(self, x: Tensor) -> bool:
+        """Whether there is one for each expert that a token goes to."""
+        entry = self.made.get(id(root_of(x)))
+        if entry is None or entry.kind in (Kind.COMBINE, Kind.ROUTE):
+            return False
+        return entry.kind is Kind.EXPERTS or any(map(self._by_expert, entry.inputs))
 
     def _called(self, x: Tensor, place: int | None = None) -> tuple[str, bool]:
         """What a tensor, or a piece of it, is called after what reads it, where the field has a name for that; and
         whether it is only a part of what is read.
         """
         for item, position, view in self.uses.get(id(x), []):
-            piece = _piece(view)
+            piece = piece_of(view)
             if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
                 continue
             roles = _ROLES.get(item.kind, ())
@@ -297,8 +314,8 @@ class _Computing:
 
     def _shown(self, x: Tensor, whole: bool = False) -> Tree:
         """A tensor as it is written where it is read; ``whole`` where its own line is being written."""
-        root = _root(x)
-        piece = _piece(x)
+        root = root_of(x)
+        piece = piece_of(x)
         if not whole:
             if piece is not None and (id(root), piece.place) in self.named:
                 return self.named[id(root), piece.place]
@@ -313,7 +330,8 @@ class _Computing:
     def _given(self, x: Tensor) -> Name:
         """An input of the part: x, and what is read beside it."""
         if id(x) not in self.named:
-            self.named[id(x)] = self._fresh(self._wanted(x))
+            stored = next((each for each in weights_of(self.scope) if each.path == x.name), None)
+            self.named[id(x)] = _vector(stored) if stored else self._fresh(self._wanted(x))
         return self.named[id(x)]
 
     def _wanted(self, x: Tensor) -> str:
@@ -321,19 +339,21 @@ class _Computing:
             return _TABLES[table]
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
-        sums = (each for each in _entries(self.scope) if each.kind is Kind.ADD)
-        if any(_root(view) is x and len(view.shape) == 4 for each in sums for view in each.inputs):
+        if x is next((root_of(each) for each in read_by(self.scope)), None):
+            return "x"
+        sums = (each for each in entries_of(self.scope) if each.kind is Kind.ADD)
+        if any(root_of(view) is x and len(view.shape) == 4 for each in sums for view in each.inputs):
             return "β"  # added to scores
         taken = {name.letter for name in self.named.values()}
         return "x" if "x" not in taken else "m"
 
     def _part(self, scope: Scope) -> Tree:
-        read = _read(scope)
+        read = read_by(scope)
         if scope.loop:
             raise _UnknownError
-        return Applied(self._name(scope), tuple(self._shown(x) for x in read))
+        return Applied(self.name(scope), tuple(self._shown(x) for x in read))
 
-    def _name(self, scope: Scope) -> str:
+    def name(self, scope: Scope) -> str:
         """What a part is called here: by its last word where no other has that; and no longer than a line can hold."""
         name = scope.name.removesuffix(".*")
         words = name.split(".")
@@ -348,9 +368,11 @@ class _Computing:
         if kind in (Kind.OBSERVED, Kind.MOVE):
             raise _UnknownError
         if kind is Kind.PARAMETER:
-            return self._weight(entry, "W")
+            return _vector(entry.weights[0])
         if kind is Kind.LOOKUP:
-            return Indexed(self._weight(entry, "W"), self._shown(entry.inputs[0]))
+            index = self._shown(entry.inputs[0])
+            row = Sum((index, tree(entry.skipped))) if entry.skipped != 0 else index
+            return Indexed(self._weight(entry, "W"), row)
         if kind is Kind.POSITIONS:
             return Name("θ" if entry.function in ROTARY else "β" if entry.function == "slopes" else "p")
         first, *rest = [self._shown(x) for x in entry.inputs]
@@ -358,29 +380,30 @@ class _Computing:
             case Kind.DROPOUT:
                 return first
             case Kind.LINEAR | Kind.EXPERTS:
-                return self._affine(entry, Product((first, Transposed(self._weight(entry, "W")))))
+                return _capped(entry, self._affine(entry, Product((first, Transposed(self._weight(entry, "W"))))))
             case Kind.SCORES:
-                product = Product((first, Transposed(rest[0])))
-                return product if entry.function == "none" else Fraction(product, Root(tree(entry.inputs[0].width)))
+                return _capped(entry, _scores(entry, first, rest[0]))
             case Kind.SOFTMAX:
-                below = Word("causal") if entry.mask == "causal" else None
+                below: Tree | None = Word("causal") if entry.mask == "causal" else None
+                if (window := self._window(entry)) is not None:
+                    below = Applied("causal" if entry.mask == "causal" else "near", (tree(window),))
                 if entry.shared:
-                    first = Listed((first, self._weight(entry, "s")))
+                    first = Listed((first, _vector(entry.shared[0])))
                 return Applied("softmax", (first,), below)
             case Kind.MIX:
                 return Product((first, *rest))
             case Kind.NORM:
                 return self._norm(entry, first)
             case Kind.ACTIVATION:
-                return first if entry.function == "linear" else Applied(_function(entry.function), (first,))
+                return _activated(entry.function, first)
             case Kind.MULTIPLY:
-                return Pointwise((first, *rest)) if rest else Product((Name("α"), first))
+                return _multiplied(entry, first, rest)
             case Kind.ADD:
                 return Sum(tuple(term for each in (first, *rest) for term in _terms(each)))
             case Kind.ROTATE:
                 return Applied("rotate", (first, *rest))
             case Kind.JOIN:
-                return Listed((first, *rest))
+                return Listed((first, *rest), rows=entry.function == "tokens")
             case Kind.SELECT:
                 return Applied("select", (first,))
             case Kind.ROUTE:
@@ -392,9 +415,22 @@ class _Computing:
             case Kind.CONVOLUTION:
                 return self._affine(entry, Applied("conv", (self._weight(entry, "W"), first)))
             case Kind.SCAN:
-                stored = [Word(weight.path.rpartition(".")[2]) for weight in entry.shared]
-                return Applied("scan", (first, *rest, *stored))
+                return self._scan(entry, first, rest)
         raise _UnknownError
+
+    def _window(self, entry: Entry) -> Expr | None:
+        """How far the scores that a softmax is over look; with what is added to them."""
+        made = [self.made[id(root_of(x))] for x in entry.inputs if id(root_of(x)) in self.made]
+        found = [each.window if each.kind is Kind.SCORES else self._window(each) for each in made]
+        return next((window for window in found if window is not None), None)
+
+    def _scan(self, entry: Entry, u: Tree, rest: Sequence[Tree]) -> Tree:
+        """A scan by its steps, which are positive, and by its decay, which is stored as the logarithm of it."""
+        stored = {weight.path.rpartition(".")[2]: _vector(weight) for weight in entry.shared}
+        step, *along = rest
+        step = Applied("softplus", (Sum((step, stored.pop("dt_bias"))) if "dt_bias" in stored else step,))
+        decay = Minus(Applied("exp", (stored.pop("A_log"),)))
+        return Applied("scan", (u, step, decay, *along, *stored.values()))
 
     def _affine(self, entry: Entry, product: Tree) -> Tree:
         bias = any(weight.path.rpartition(".")[2].endswith("bias") for weight in (*entry.weights, *entry.shared))
@@ -405,21 +441,49 @@ class _Computing:
         if entry.function not in _NORMS:
             raise _UnknownError
         about, divided = _NORMS[entry.function]
-        below = Word("group") if entry.function == "rms_groups" else None
-        shown: Tree = Fraction(Sum((x, Minus(Applied("mean", (x,))))) if about else x, Applied(divided, (x,), below))
+        which = Word("group") if entry.function == "rms_groups" else None
+        shown: Tree = Fraction(Sum((x, Minus(Applied("mean", (x,))))) if about else x, Applied(divided, (x,), which))
+        own = entry.path.rpartition(".")[2]
+        below = "" if own == self.scope.name.rpartition(".")[2] or not self.scope.name else own
         if "weight" in stored:
-            w = Name("w")
+            w = Name("w", below)
             shown = Pointwise((shown, Sum((Number(1), w)) if entry.function == "rms_offset" else w))
-        return Sum((shown, Name("b"))) if "bias" in stored else shown
+        return Sum((shown, Name("b", below))) if "bias" in stored else shown
 
     def _weight(self, entry: Entry, letter: str) -> Name:
         """A weight by its module's name, as torch calls it inside the part."""
-        own = [*entry.weights, *entry.shared]
+        every_axis = sorted((*entry.weights, *entry.shared), key=lambda weight: -len(weight.shape))
+        own = every_axis[-1:] if letter == "b" else every_axis[:1]
         module, called = _module(own[0].path) if own else ("", "")
         every = {_module(each.path) for item in self.items if isinstance(item, Entry) for each in item.weights}
         if any(other != module and name == called for other, name in every):  # of two adapters, whose each is
             called = ".".join(module.split(".")[-2:])
-        return Name(letter, called.removesuffix("*"), _EXPERT if entry.kind is Kind.EXPERTS else None)
+        which = _EXPERT if entry.kind is Kind.EXPERTS else None
+        if own and any(each.path == own[0].path and each.shape != own[0].shape for each in weights_of(self.scope)):
+            which = Name(self._called(entry.output)[0] or entry.path.rpartition(".")[2])  # rows of a larger one
+        return Name(letter, called.removesuffix("*"), which)
+
+
+def _scores(entry: Entry, q: Tree, k: Tree) -> Tree:
+    """Each query with each key: over the root of a head's width, or times a number that stands for that."""
+    if entry.function == "number":
+        return Product((_FACTOR, q, Transposed(k)))
+    product = Product((q, Transposed(k)))
+    divided = product if entry.function == "none" else Fraction(product, Root(tree(entry.inputs[0].width)))
+    return Applied("shift", (divided,)) if entry.function == "distances" else divided
+
+
+def _capped(entry: Entry, shown: Tree) -> Tree:
+    return Applied("cap", (shown,)) if entry.capped else shown
+
+
+def _multiplied(entry: Entry, x: Tree, others: Sequence[Tree]) -> Tree:
+    """Element by element, or by one number: of the model's own, or by the root of a width."""
+    if others:
+        return Pointwise((x, *(Sum((Number(1), each)) if entry.function == "lifted" else each for each in others)))
+    root = Root(tree(entry.inputs[0].width))
+    factors = {"": Product((_FACTOR, x)), "root": Product((root, x)), "over root": Fraction(x, root)}
+    return factors[entry.function]
 
 
 def _terms(shown: Tree) -> tuple[Tree, ...]:
@@ -444,67 +508,32 @@ def _is_kind(item: Item, kind: Kind) -> bool:
 
 def _looked_up(x: Tensor, scope: Scope) -> str:
     """Which table is read at an input, if one is."""
-    found = (each for each in _entries(scope) if each.kind is Kind.LOOKUP and _root(each.inputs[0]) is x)
+    found = (each for each in entries_of(scope) if each.kind is Kind.LOOKUP and root_of(each.inputs[0]) is x)
     return next((each.function for each in found if each.function in _TABLES), "")
 
 
-def _function(name: str) -> str:
+def _activated(name: str, x: Tree) -> Tree:
+    if name == "linear":
+        return x
+    if name == "relu2":
+        return Power(Applied("ReLU", (x,)), 2)
     known = _FUNCTIONS.get(name.partition("_")[0], name)
-    return "GELU" if "gelu" in name else known
+    return Applied("GELU" if "gelu" in name else known, (x,))
 
 
-def _items(scope: Scope) -> Iterator[Item]:
-    """The operations and the parts of a part; one that stores nothing, or has no name, is what it does."""
-    for item in scope.items:
-        nameless = isinstance(item, Scope) and not item.name  # torch has no module there
-        stores = isinstance(item, Scope) and any(entry.weights for entry in _entries(item))
-        if isinstance(item, Scope) and (nameless or not (item.repeated or stores)):
-            yield from _items(item)
-        else:
-            yield item
-
-
-def _entries(scope: Scope) -> Iterator[Entry]:
-    for item in scope.items:
-        if isinstance(item, Entry):
-            yield item
-        else:
-            yield from _entries(item)
-
-
-def _gives(item: Item) -> Tensor:
-    if isinstance(item, Entry):
-        return item.output
-    return item.loop[2] if item.loop else [entry.output for entry in _entries(item)][-1]
-
-
-def _read(item: Item) -> list[Tensor]:
-    """What an operation or a part reads that was made before it, in order."""
-    if isinstance(item, Entry):
-        return list(item.inputs)
-    own = {id(entry.output) for entry in _entries(item)}
-    read: dict[int, Tensor] = {}
-    for entry in _entries(item):
-        for x in entry.inputs:
-            if id(_root(x)) not in own:
-                read.setdefault(id(x), x)
-    return list(read.values())
-
-
-def _root(x: Tensor) -> Tensor:
-    while x.base is not None:
-        x = x.base
-    return x
-
-
-def _piece(x: Tensor) -> Tensor | None:
-    """The piece of a split that a view is of, if it is of one."""
-    while x.base is not None:
-        if x.place is not None:
-            return x
-        x = x.base
-    return None
+def _vector(weight: Weight) -> Name:
+    """A weight that stands by itself, by its name."""
+    return Name("W" if len([dim for dim in weight.shape if dim != 1]) > 1 else "w", weight.path.rpartition(".")[2])
 
 
 def _shape(x: Tensor) -> Tree:
     return Listed(tuple(map(tree, x.shape)))
+
+
+def _side_by_side(pieces: Sequence[Tensor]) -> Tree:
+    """The shape of what is split: its last axis as the widths of the pieces, in their order, where all are used."""
+    whole = pieces[0].base or pieces[0]
+    widths = [piece.width for piece in pieces]
+    if len(pieces) < 2 or expand(sum(widths, Integer(0)) - whole.width) != 0:
+        return _shape(whole)
+    return Listed((*map(tree, whole.shape[:-1]), Sum(tuple(map(tree, widths)))))

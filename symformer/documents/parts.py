@@ -17,11 +17,13 @@ from ..formulas.formula import Formula
 from ..language.notation.tree import Label, Sum, tree
 from ..language.shapes import shape_line
 from ..language.symbols import letter
-from ..ledger.facts import Kind, Scope
+from ..ledger.facts import Scope
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from .blocks import Assignment, Block, Code, Computation, Equation, Heading, Line, Math, Paragraph, Piece, Ref, Table
-from .computing import computed, ideas, scope_of
+from .computing import computed, ideas
+from .following import scope_of, scopes_of
+from .legend import legend
 from .sentences import capital, listed, maybe, sentence
 from .subject import placed
 
@@ -64,10 +66,6 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
         if not section.composite and section.chain is not None:
             blocks += _part(formula, section, question.columns, computes, places, apart(section))
     blocks += _silent(formula)
-    blocks = [*_state(sections, formula), *blocks]
-    if any(isinstance(block, Computation) for block in blocks):
-        attends = any(line.entry and line.entry.kind is Kind.SCORES for _, line in formula.root.leaves())
-        blocks.insert(0, Paragraph([LEGEND, *maybe(attends, HEADS_LEGEND), *maybe(placed(formula), RANKS_LEGEND)]))
     blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
     composites = [section for section in sections[:-1] if section.composite]
     for section in composites:
@@ -87,14 +85,24 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
         blocks.append(_equation(section, section.chain, formula, places))
     whole = sections[-1]
     if whole.chain is None:
-        return blocks
+        return _explained(blocks, sections, formula)
     reading = model.provenance.of(formula.measure.name).reading
     part = reading is None and not isinstance(model.component, Architecture)
     blocks.append(Heading(1, ["The whole" if part else "The model"], formula.id))
     blocks += _computed(computes, whole)
     if not whole.composite and whole.terms:
         blocks.append(_term_table(whole, question.columns, formula))
-    return [*blocks, _equation(whole, whole.chain, formula, places)]
+    return _explained([*blocks, _equation(whole, whole.chain, formula, places)], sections, formula)
+
+
+def _explained(blocks: list[Block], sections: Sequence[Section], formula: Formula) -> list[Block]:
+    """The blocks, with how computed lines and tables are read behind the first heading."""
+    read = legend(blocks)
+    ranks: list[Block] = [Paragraph([RANKS])] if read and placed(formula) else []
+    return [*blocks[:1], *read, *ranks, *_state(sections, formula), *blocks[1:]]
+
+
+RANKS = "What is computed is so of all ranks together; what is held is what one rank has of it."
 
 
 def _title(section: Section) -> Piece:
@@ -122,29 +130,26 @@ def _part(
     return blocks
 
 
-LEGEND = (
-    "What a part computes stands before what it holds: x is its input, y what it gives, and behind each line stands "
-    "its shape. Dropout, factors that are constant, and what keeps a norm from dividing by nothing are left out."
-)
-HEADS_LEGEND = (
-    " Heads stand apart in a shape of four axes, and are joined before the matrix of the output; where there are fewer "
-    "heads of keys and values than of queries, several queries share one."
-)
-RANKS_LEGEND = " What is computed is so of all ranks together; what is held is what one rank has of it."
-
-
 class _Computes:
     """What the parts of a model compute, where its ledger says so."""
 
     def __init__(self, model: Model, formula: Formula) -> None:
         known = isinstance(model.component, Component)
+        sections = [section for section in formula.derivation if section.chain is not None]
+        self.kinds = {section.line.path for section in sections if section.line.among is not None}
         self.ledger = model.component.ledger if known else None
         self.placed = placed(formula)
 
-    def lines(self, line: AccountLine) -> Sequence[Assignment]:
-        """What a part computes, line by line; of a layer of one kind, all that it does."""
-        scope = self._scope(line)
-        return computed(scope) if scope is not None else ()
+    def lines(self, line: AccountLine) -> list[tuple[str, tuple[Assignment, ...]]]:
+        """What a part computes, line by line, in each place where it stands; of a layer of one kind, all that it does.
+
+        What layers of a kind do that has a section of its own is left to that.
+        """
+        if self.ledger is None:
+            return []
+        scopes = scopes_of(line.part, line.path, self.ledger, self.placed)
+        own = [(where, scope) for where, scope in scopes if where == line.path or where not in self.kinds]
+        return [(where, tuple(computed(scope))) for where, scope in own]
 
     def ideas(self, line: AccountLine) -> Mapping[str, str]:
         """What each operation of a part that attends is for."""
@@ -159,8 +164,9 @@ def _computed(computes: _Computes | None, section: Section) -> list[Block]:
     """What a part computes; where it stands in several places and computes something else, what it does in each."""
     found: dict[tuple[Assignment, ...], list[str]] = {}
     for line in section.lines if computes else ():
-        if computes and (lines := tuple(computes.lines(line))):
-            found.setdefault(lines, []).append(line.path)
+        for where, lines in computes.lines(line) if computes else ():
+            if lines:
+                found.setdefault(lines, []).append(where)
     if len(found) < 2:
         return [Computation(lines) for lines in found]
     blocks: list[Block] = []

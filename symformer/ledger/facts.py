@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from .operations import Operations
 
 Mask = Literal["none", "causal"]
-Scale = Literal["scores", "queries", "none"]  # what is divided by the root of a head's width
+# What is divided by the root of a head's width; a number of the model's own may stand for one over that root. Scores
+# of distances are divided with those of tokens that they are added to.
+Scale = Literal["scores", "queries", "none", "number", "distances"]
+Factor = Literal["", "root", "over root"]  # what a tensor is multiplied by: a number, or by way of its width
 Table = Literal["tokens", "positions", "segments", "distances"]  # what the rows of a stored table stand for
 Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" is any, but for the first layer
 ROTARY = ("rotary", "rotary_single")  # tables to rotate by, in the model's own precision or in single
@@ -143,6 +146,7 @@ class Entry:
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
     skipped: Expr = ZERO  # of a table of positions, the rows that stand before the first token's
     held: bool = False  # of a lookup, whether the model holds its indices itself, and keeps no others
+    capped: bool = False  # of scores or logits, whether they are drawn within bounds: c·tanh(x/c)
     adapter: bool = False  # whether it is a part of an adapter, and those alone are trained
     frozen: bool = False  # whether its weights are stored as such, and not trained
     fixed: bool = False  # and of these, whether they never are: sines that are stored among the weights

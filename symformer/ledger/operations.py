@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from sympy import Expr, Integer, Mul, cancel, floor, sympify
 
@@ -22,6 +22,7 @@ from .facts import (
     ROTARY,
     ZERO,
     Entry,
+    Factor,
     Kind,
     Ledger,
     Mask,
@@ -178,6 +179,7 @@ class Operations:
         module: bool = True,
         logits: bool = False,
         recalled: bool = False,
+        capped: bool = False,
     ) -> Tensor:
         """x[…, in] -> y[…, out]: a matrix ``[out, in]`` and, if wanted, a bias ``[out]``.
 
@@ -188,7 +190,7 @@ class Operations:
             wanted["bias"] = (out,)
         stored = self._weights_of(name, wanted, shared)
         facts = {"weights": stored, "shared": tuple(shared.values()), "module": module, "logits": logits}
-        facts["recalled"] = recalled
+        facts |= {"recalled": recalled, "capped": capped}
         return self._write(Kind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
 
     def convolution(
@@ -309,13 +311,13 @@ class Operations:
         """X + y, axis by axis the same or 1."""
         return self._write(Kind.ADD, name, (x, y), self._broadcast(name, x, y))
 
-    def multiply(self, name: str, x: Tensor, y: Tensor) -> Tensor:
-        """X · y elementwise, axis by axis the same or 1."""
-        return self._write(Kind.MULTIPLY, name, (x, y), self._broadcast(name, x, y))
+    def multiply(self, name: str, x: Tensor, y: Tensor, function: Literal["", "lifted"] = "") -> Tensor:
+        """X · y elementwise, axis by axis the same or 1; or x · (1 + y), where that is ``lifted``."""
+        return self._write(Kind.MULTIPLY, name, (x, y), self._broadcast(name, x, y), function=function)
 
-    def scale(self, name: str, x: Tensor, *, logits: bool = False) -> Tensor:
-        """X times a number that the model has: nothing is stored, and nothing kept."""
-        return self._write(Kind.MULTIPLY, name, (x,), x.shape, logits=logits)
+    def scale(self, name: str, x: Tensor, function: Factor = "", *, logits: bool = False) -> Tensor:
+        """X times a number that the model has, or times or over the root of its width: nothing is stored or kept."""
+        return self._write(Kind.MULTIPLY, name, (x,), x.shape, logits=logits, function=function)
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """A fixed table: [1, length, width] to add, or [2, length, width], cosines and sines, to rotate by."""
@@ -397,11 +399,12 @@ class Operations:
         scale: Scale = "scores",
         recalled: bool = False,
         whole: bool = False,
+        capped: bool = False,
     ) -> Tensor:
         """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head, and over the root of D."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
         facts = {"mask": mask, "window": window, "whole": whole, "latent": latent}
-        facts |= {"function": scale, "recalled": recalled}
+        facts |= {"function": scale, "recalled": recalled, "capped": capped}
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "", sinks: Mapping[str, Weight] = _OWN) -> Tensor:

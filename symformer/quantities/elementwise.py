@@ -118,6 +118,7 @@ def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """The scale, and the mask where masked pairs are computed at all."""
     shape = elements(entry.output.shape, entry, conventions)
     scales: dict[str, Shape | None] = {"scores": shape, "queries": entry.inputs[0].shape, "none": None}
+    scales |= {"number": shape, "distances": None}
     if entry.function not in scales:
         raise RuleError(f"{entry.path}: whether the scores are scaled is not known")
     scaled = scales[entry.function]

@@ -26,6 +26,8 @@ class GemmaLike(LocalGlobal, Sandwich):
             "hidden_act",  # the class reads the function from 'hidden_activation'
         ),
     )
+    scale = "number"
+    rooted = True
     variants: ClassVar[Variants] = ({}, {"tied": False}, {"head": "none"})
 
     tied: bool = option(Switch("tie_word_embeddings", True))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sympy import Expr, Integer
 
-from ...components import Component, GatedMLP, ParallelBlock, PreNormBlock, RotaryPositions, SelfAttention
+from ...components import Component, GatedMLP, LMHead, ParallelBlock, PreNormBlock, RotaryPositions, SelfAttention
 from ...configs.fields import Fields
 from ...configs.places import Chance, Function
 from ...configs.usual import NO_TABLE
 from ...language.sizes import AtMost, Condition, Divides
 from ...language.symbols import A, D, D_rope, E, G
-from ...ledger.facts import Activation, Tensor
+from ...ledger.facts import Activation, Scale, Tensor
 from ...ledger.operations import Operations
 from ..base import Variants, option
 from .decoder import HubDecoder
@@ -34,6 +34,9 @@ class LlamaLike(HubDecoder):
     variants: ClassVar[Variants] = ({}, {"tied": True}, {"head": "none"})
     head_width: ClassVar[Expr] = D
     turned: ClassVar[Expr] = D  # of a head, what rotary positions turn
+    scale: ClassVar[Scale] = "scores"  # what is divided by the root of a head's width
+    capped: ClassVar[bool] = False  # whether scores and logits are drawn within bounds
+    rooted: ClassVar[bool] = False  # whether what is embedded is multiplied by the root of its width
     tables: ClassVar[str] = "rotary"  # "rotary_single" where the angles stay in single precision
 
     activation: Activation = option(Function("hidden_act", "silu"))
@@ -48,6 +51,8 @@ class LlamaLike(HubDecoder):
             output_bias=False,
             positions=RotaryPositions(width=D if self.turned == self.head_width else self.turned),
             softmax="float32",
+            scale=self.scale,
+            capped=self.capped,
             weight_dropout="attention_dropout" if self.attention_dropout else "",
         )
 
@@ -83,6 +88,15 @@ class LlamaLike(HubDecoder):
     def parallel_layer(self, attention: Component, mlp: Component) -> ParallelBlock:
         """A layer of these two side by side, with one norm before both."""
         return ParallelBlock(parts={"input_layernorm": self.norm, "self_attn": attention, "mlp": mlp})
+
+    def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
+        x = super().embed(ops, tokens)
+        return ops.scale("embed_scale", x, "root") if self.rooted else x
+
+    @property
+    def lm_head(self) -> LMHead | None:
+        head = super().lm_head
+        return replace(head, capped=True) if head and self.capped else head
 
     def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
         return (ops.positions("rotary_emb", tokens.shape[1], self.turned, self.tables),)

@@ -87,8 +87,8 @@ class Emitter(ABC):
                 )
             case Total(over, operand):
                 return self.total(self.emit(over), self._within(operand, _PRODUCT))
-            case Listed(items):
-                return self.listed([self.emit(item) for item in items])
+            case Listed(items, rows):
+                return self.listed([self.emit(item) for item in items], rows)
             case Indexed(table, index):
                 return self.indexed(self._within(table, _ATOM), self.emit(index))
             case Pointwise(factors):
@@ -169,7 +169,7 @@ class Emitter(ABC):
     def total(self, over: str, operand: str) -> str: ...
 
     @abstractmethod
-    def listed(self, items: list[str]) -> str: ...
+    def listed(self, items: list[str], rows: bool = False) -> str: ...
 
     @abstractmethod
     def indexed(self, table: str, index: str) -> str: ...

@@ -109,8 +109,8 @@ class LatexEmitter(Emitter):
     def total(self, over: str, operand: str) -> str:
         return rf"\sum_{{{over}}} {operand}"
 
-    def listed(self, items: list[str]) -> str:
-        return rf"[{', '.join(items)}]"
+    def listed(self, items: list[str], rows: bool = False) -> str:
+        return rf"[{('; ' if rows else ', ').join(items)}]"
 
     def indexed(self, table: str, index: str) -> str:
         return f"{table}[{index}]"

@@ -98,8 +98,8 @@ class MathMLEmitter(Emitter):
     def total(self, over: str, operand: str) -> str:
         return _row(f"<munder><mo>\N{N-ARY SUMMATION}</mo>{over}</munder>{operand}")
 
-    def listed(self, items: list[str]) -> str:
-        inside = '<mo separator="true">,</mo>'.join(items)
+    def listed(self, items: list[str], rows: bool = False) -> str:
+        inside = f'<mo separator="true">{";" if rows else ","}</mo>'.join(items)
         return _row(f'<mo form="prefix" stretchy="false">[</mo>{inside}<mo form="postfix" stretchy="false">]</mo>')
 
     def indexed(self, table: str, index: str) -> str:

@@ -68,8 +68,8 @@ class CodeEmitter(Emitter):
     def total(self, over: str, operand: str) -> str:
         return f"∑_{over} {operand}"
 
-    def listed(self, items: list[str]) -> str:
-        return f"[{', '.join(items)}]"
+    def listed(self, items: list[str], rows: bool = False) -> str:
+        return f"[{('; ' if rows else ', ').join(items)}]"
 
     def indexed(self, table: str, index: str) -> str:
         return f"{table}[{index}]"

@@ -6,8 +6,10 @@ here, printed by small emitters, and proved equal to the SymPy truth through :fu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from functools import lru_cache
+from typing import Any
 
 from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Symbol, ceiling, floor, sqrt
 
@@ -152,9 +154,10 @@ class Total(Tree):
 
 @dataclass(frozen=True)
 class Listed(Tree):
-    """Several side by side in square brackets: pieces of a tensor, or the axes of a shape."""
+    """Several side by side in square brackets, pieces of a tensor or the axes of a shape; or rows below one another."""
 
     items: tuple[Tree, ...]
+    rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -302,6 +305,16 @@ def value(shown: Tree) -> Expr:
         case Call(function, arguments):
             return _FUNCTIONS[function](*(value(argument) for argument in arguments))
     raise TypeError(f"not a display tree: {shown!r}")
+
+
+def nodes(shown: Any) -> Iterator[Tree]:
+    """A display tree and every tree in it, from the top; an index is a part of its name."""
+    yield shown
+    for item in () if isinstance(shown, Name) else fields(shown):
+        inside = getattr(shown, item.name)
+        for each in inside if isinstance(inside, tuple) else (inside,):
+            if isinstance(each, Tree):
+                yield from nodes(each)
 
 
 def sizes_of(shown: Tree) -> set[Symbol]:

@@ -65,8 +65,9 @@ class TypstEmitter(Emitter):
     def total(self, over: str, operand: str) -> str:
         return f"sum_({over}) {operand}"
 
-    def listed(self, items: list[str]) -> str:
-        return f"lr([{', '.join(items)}])"
+    def listed(self, items: list[str], rows: bool = False) -> str:
+        between = r"\; " if rows else ", "  # a bare one would begin a row of arguments
+        return f"lr([{between.join(items)}])"
 
     def indexed(self, table: str, index: str) -> str:
         return f"{table} [{index}]"

@@ -1,0 +1,372 @@
+"""What the parts of a model are said to compute, evaluated with the weights of a class that somebody else wrote.
+
+The lines are read as mathematics, from a model's own down to those of every part that they name: no more of symformer
+is used than the display tree, the parts' names, and the sizes. Heads are split where a line says that its shape has
+four axes, and joined before a matrix; experts have an axis of their own. What a word means is handed in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import prod
+from typing import Any
+
+import torch
+from sympy import Expr, Symbol
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+from symformer.documents.blocks import Assignment
+from symformer.documents.computing import computed, named_parts
+from symformer.language.notation.text import text
+from symformer.language.notation.tree import (
+    Applied,
+    Fraction,
+    Indexed,
+    Listed,
+    Minus,
+    Name,
+    Number,
+    Pointwise,
+    Power,
+    Product,
+    Root,
+    Size,
+    Sum,
+    Total,
+    Transposed,
+    Tree,
+    nodes,
+    tree,
+    value,
+)
+from symformer.ledger.facts import Scope
+
+from .words import Chosen, Function
+
+EXPERT, LAYER, FACTOR = Name("e"), Name("n"), Name("α")
+ROUNDING = 1e-6  # what single precision leaves of the angles that a class stores
+
+
+@dataclass
+class Class:
+    """Somebody else's module, the sizes it has, and what its words and letters mean there."""
+
+    module: nn.Module
+    sizes: Mapping[Symbol, int]
+    words: Mapping[str, Function]
+    given: Mapping[str, Tensor]  # letters that any part may read, such as angles; of a kind of layer, with its name
+    route: Callable[[Tensor], Chosen] | None = None
+    factors: Mapping[str, Sequence[float]] = field(default_factory=dict)  # by a part's name, numbers of its own
+    arranged: Callable[[str, Tensor], Tensor] = lambda name, weight: weight  # rows that a class has in another order
+    path: Callable[[str], str] = lambda path: path  # of a part, what torch calls it
+    layers: Mapping[str, Sequence[int]] = field(default_factory=dict)  # of a kind of layer, which these are in torch
+    kinds: Sequence[str] = ()  # of layers of several kinds in one list, what each is called
+    apart: Sequence[str] = ()  # parts whose module in torch does more
+    gave: dict[str, list[Tensor]] = field(default_factory=dict)  # by a module's path, what it gave each time
+    compared: list[str] = field(default_factory=list)  # the parts that were held to that
+
+    def watched(self, run: Callable[[], Any]) -> Any:
+        """What a run gives; what every module of it gave is kept."""
+
+        def keep(path: str, module: nn.Module, inputs: Any, output: Any) -> None:
+            first = output[0] if isinstance(output, tuple) else output
+            if isinstance(first, Tensor):
+                self.gave.setdefault(path, []).append(first.clone())  # some add to it in place
+
+        hooks = [module.register_forward_hook(partial(keep, path)) for path, module in self.module.named_modules()]
+        found = run()
+        for hook in hooks:
+            hook.remove()
+        return found
+
+    def compare(self, path: str, ours: Tensor) -> None:
+        """Hold a part to the module of its path, where there is one that gives the same."""
+        ends = re.compile(rf"(^|\.){re.escape(self.path(path))}$")
+        found = [gave for name, gave in self.gave.items() if path and ends.search(name)]
+        alike = [each for each in found[0] if each.numel() == ours.numel()] if len(found) == 1 else []
+        if not alike or path.rpartition(".")[2] in self.apart:
+            return
+        off = min(_difference(ours, theirs) for theirs in alike)
+        assert off < ROUNDING, f"{path} gives something else: {off:.1e} of the largest"
+        self.compared.append(path)
+
+    def weight(self, path: str, name: Name) -> Tensor:
+        """A weight of a part, by what a line calls it."""
+        ends = {"W": ("", "weight"), "w": ("", "weight"), "b": ("bias",)}[name.letter]
+        ends = ("",) if name.letter == "W" and name.index == EXPERT else ends  # a table of matrices
+        inside = re.compile(rf"(^|\.){re.escape(self.path(path))}(\.|$)") if path else re.compile("")
+        found: dict[str, Tensor] = {}
+        for owner in (inside, re.compile("")):  # a tied head reads what stands elsewhere
+            for each, tensor in self.module.named_parameters(remove_duplicate=False):
+                if owner.search(each) and any(called(each, name.below, end, self.path(path)) for end in ends):
+                    found[each] = tensor.detach()
+            if found:
+                break
+        least = min((each.count(".") for each in found), default=0)  # of this part, and not of one in it
+        found = {each: tensor for each, tensor in found.items() if each.count(".") == least}
+        assert found, f"{path}: {text(name)} is no weight of {type(self.module).__name__}"
+        assert len({tensor.data_ptr() for tensor in found.values()}) == 1, f"{path}: {text(name)} is any of {[*found]}"
+        ((each, tensor), *_) = found.items()
+        module = self.module.get_submodule(each.rpartition(".")[0])
+        tensor = tensor.T if isinstance(module, Conv1D) and tensor.dim() == 2 else tensor
+        tensor = self.arranged(each, tensor)
+        which = "qkv".find(text(name.index)) if name.index else -1  # rows of a larger matrix
+        return tensor if which < 0 else tensor.chunk(3)[which]
+
+
+def called(parameter: str, below: str, end: str, path: str) -> bool:
+    """Whether a parameter is what stands below a letter: a module's weight or bias, or a weight by itself."""
+    if not below:
+        return f".{parameter}".endswith(f".{path}.{end}")
+    return bool(re.search(rf"(^|\.){re.escape(below)}{'[._]' if end else ''}{end}$", parameter))
+
+
+def _difference(ours: Tensor, theirs: Tensor) -> float:
+    """How far they are apart, as a share of the largest."""
+    theirs = theirs.flatten(2) if theirs.dim() == 4 and ours.dim() == 3 else theirs  # of patches
+    theirs = theirs if theirs.shape == ours.shape or theirs.dim() < 3 else theirs.transpose(1, 2)
+    return float((ours - theirs.reshape(ours.shape)).abs().max() / theirs.abs().max())
+
+
+class Reader:
+    """The lines of one part, evaluated from the top."""
+
+    def __init__(self, whose: Class, scope: Scope, path: str, known: Mapping[str, Tensor]) -> None:
+        self.whose, self.scope, self.path = whose, scope, path
+        self.known = dict(known)
+        self.parts = named_parts(scope)
+        self.lines = computed(scope)
+        self.chosen: Tensor | None = None
+        self.factors = iter(whose.factors.get(scope.name, ()))
+        inside = (each for line in self.lines for each in nodes(line.shown))
+        roots = [self.size(value(each.operand)) for each in inside if isinstance(each, Root)]
+        self.head = roots[0] if roots else 0  # as wide as a head is, scores are divided by its root
+
+    def run(self) -> Tensor:
+        assert self.lines, f"{self.path}: nothing is said of what it computes"
+        for line in self.lines:
+            found = self.repeated(line) if line.times is not None else self.of(line.shown)
+            self.put(line, found)
+        self.whose.compare(self.path, found)
+        return found
+
+    # -- lines ---------------------------------------------------------------------------------------------------------
+
+    def repeated(self, line: Assignment) -> Tensor:
+        """Layers, each on what the one before it gave."""
+        assert isinstance(line.shown, Applied)
+        (before, *_), number = line.shown.arguments, self.size(line.times)
+        assert isinstance(before, Name)
+        found = self.known[f"{before.letter}_0"]
+        for layer in range(number):
+            self.known[text(before)] = found
+            found = self.called(line.shown, layer)
+        self.known[text(Name(before.letter, index=tree(line.times)))] = found
+        return found
+
+    def put(self, line: Assignment, found: Tensor) -> None:
+        """A result by its name, in the shape that the line says it has."""
+        assert isinstance(line.shape, Listed)
+        *axes, last = line.shape.items
+        sizes = [self.size(value(each)) for each in line.shape.items if not isinstance(each, Name)]
+        if len(sizes) == 4 and found.dim() == 3 and found.shape[-1] == sizes[1] * sizes[3]:
+            found = found.unflatten(2, (sizes[1], sizes[3])).transpose(1, 2)
+        elif len(sizes) == 4 and [*found.shape] == [*sizes[2:], sizes[1]]:  # a table of distances, by head
+            found = found.permute(2, 0, 1)[None]
+        if len(sizes) == 3 and found.dim() == 4 and found.shape[1] * found.shape[3] == sizes[2]:
+            found = found.transpose(1, 2).flatten(2)
+        if len(sizes) > len(axes):
+            assert prod(sizes) == found.numel(), f"{self.path}: {text(line.shown)} is {[*found.shape]} and not {sizes}"
+        else:
+            assert sizes[-1] == found.shape[-1], f"{self.path}: {text(line.shown)} is {[*found.shape]} and not {sizes}"
+        if isinstance(line.name, Name):
+            self.known[text(line.name)] = found
+            return
+        assert isinstance(line.name, Listed)
+        assert isinstance(last, Sum), f"{self.path}: nothing says how wide the pieces of {text(line.shown)} are"
+        widths = [self.size(value(each)) for each in last.terms]
+        for name, piece in zip(line.name.items, found.split(widths, -1), strict=True):
+            heads = self.head and found.dim() == 3 and name in (Name("q"), Name("k"), Name("v"))
+            self.known[text(name)] = piece.unflatten(2, (-1, self.head)).transpose(1, 2) if heads else piece
+
+    def size(self, expr: Expr | None) -> int:
+        assert expr is not None
+        return int(expr.subs(self.whose.sizes))
+
+    # -- mathematics ---------------------------------------------------------------------------------------------------
+
+    def of(self, shown: Tree) -> Tensor:
+        match shown:
+            case Name():
+                return self.name(shown)
+            case Size() | Number():
+                return torch.tensor(float(self.size(value(shown))), dtype=torch.float64)
+            case Sum((first, *others)):
+                found = self.of(first)
+                for each in others:
+                    term = of_heads(self.of(each), found)
+                    found = found + (term[:, : found.shape[1]] if each == Name("p") else term)  # as many as there are
+                return found
+            case Minus(operand):
+                return -self.of(operand)
+            case Power(operand, exponent):
+                return self.of(operand) ** exponent
+            case Pointwise(factors):
+                left, right = map(self.of, factors)
+                return left * of_heads(right, left)
+            case Transposed(operand):
+                return self.of(operand).transpose(-1, -2)
+            case Root(operand):
+                return self.of(operand).sqrt()
+            case Fraction(above, below):
+                return self.of(above) / self.of(below)
+            case Product(factors):
+                first, *others = map(self.of, factors)
+                for each in others:
+                    first = product(first, each)
+                return first
+            case Indexed(table, index):
+                return self.of(table)[self.of(index).long()]
+            case Listed(items, rows):
+                return joined([self.of(each) for each in items], rows)
+            case Total(over, operand):
+                assert over == EXPERT
+                return self.of(operand).sum(2)
+            case Applied():
+                return self.called(shown)
+        raise AssertionError(text(shown))
+
+    def name(self, shown: Name) -> Tensor:
+        """What has been computed, or was given, or is a weight."""
+        if text(shown) in self.known:
+            return self.known[text(shown)]
+        if shown == FACTOR:
+            return torch.tensor(next(self.factors), dtype=torch.float64)
+        if shown == Name("w", index=EXPERT):
+            return self.known["w"][..., None]
+        if text(shown) in self.whose.given:
+            return self.whose.given[text(shown)]
+        found = self.whose.weight(self.path, shown)
+        return found if shown.index != EXPERT or self.chosen is None else found[self.chosen]
+
+    def called(self, shown: Applied, layer: int | None = None) -> Tensor:
+        """A part by its name, or a word."""
+        name = shown.function
+        if layer is not None and name not in self.parts:  # a list of layers of several kinds
+            name = self.whose.kinds[layer]
+            for each in shown.arguments[1:]:
+                if isinstance(each, Name) and each.index == LAYER:
+                    self.known[text(each)] = self.whose.given[f"{each.letter}_{name}"]
+        if name in self.parts:
+            return self.part(self.parts[name], shown.arguments, layer or 0)
+        if name == "softmax":
+            return self.softmax(shown)
+        arguments = [self.of(each) for each in shown.arguments]
+        if name == "route":
+            assert self.whose.route is not None
+            weights, self.chosen = self.whose.route(*arguments)
+            return weights
+        name += f"_{text(shown.below)}" if shown.below else ""
+        own = f"{self.path}.{name}"
+        assert name in self.whose.words, f"{self.path}: nothing says what {name} means"
+        return self.whose.words[own if own in self.whose.words else name](*arguments)
+
+    def part(self, scope: Scope, arguments: Sequence[Tree], layer: int) -> Tensor:
+        name = scope.name
+        if scope.repeated:
+            numbers = self.whose.layers.get(name.removesuffix(".*"))
+            name = name.replace("*", str(numbers[layer] if numbers else layer))
+        path = ".".join(filter(None, (self.path, name)))
+        read = [(each.letter if isinstance(each, Name) else "", self.of(each)) for each in arguments]
+        shape = computed(scope)[-1].shape if computed(scope) else None
+        if isinstance(shape, Listed) and len(shape.items) in (2, 4) and len(read) == 1:
+            wide = self.size(value(shape.items[-1]))  # of a norm that is as wide as a head
+            whole = read[0][1]
+            if name.endswith("_norm") and whole.dim() == 3 and whole.shape[-1] > wide:
+                read = [("", whole.unflatten(-1, (-1, wide)).transpose(1, 2))]
+        return Reader(self.whose, scope, path, bound(scope, read, self.whose.given)).run()
+
+    def softmax(self, shown: Applied) -> Tensor:
+        """Over the keys that a query sees: all, or those up to its own, or a window of these."""
+        (inside,) = shown.arguments
+        sinks = inside.items[1:] if isinstance(inside, Listed) else ()
+        scores = self.of(inside.items[0] if isinstance(inside, Listed) else inside)
+        below = text(shown.below) if shown.below else ""
+        back = torch.arange(scores.shape[-2])[:, None] - torch.arange(scores.shape[-1])[None]
+        if below.startswith("causal"):
+            scores = scores.masked_fill(back < 0, float("-inf"))
+        if isinstance(shown.below, Applied):
+            window = self.size(value(shown.below.arguments[0]))
+            unseen = back >= window if below.startswith("causal") else back.abs() > window
+            scores = scores.masked_fill(unseen, float("-inf"))
+        for each in sinks:
+            sink = self.of(each)[None, :, None, None].expand(*scores.shape[:3], 1)
+            scores = torch.cat((scores, sink), -1)
+        return scores.softmax(-1)[..., : back.shape[-1]]
+
+
+def bound(scope: Scope, read: Sequence[tuple[str, Tensor]], given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What a part reads, by the names that its own lines have for it: first by the same letter, then in order."""
+    wanted = list(dict.fromkeys(free(computed(scope))))
+    found: dict[str, Tensor] = {}
+    rest = []
+    for letter, tensor in read:
+        name = next((each for each in wanted if each not in found and each[0] == letter != "x"), "")
+        if name:
+            found[name] = tensor
+        else:
+            rest.append(tensor)
+    others = [each for each in wanted if each not in found]
+    others = others if len(others) == len(rest) else [each for each in others if each not in given]
+    assert len(others) == len(rest), f"{scope.name} is given {len(rest)} more and reads {others}"
+    return found | dict(zip(others, rest, strict=True))
+
+
+def free(lines: Sequence[Assignment]) -> Iterator[str]:
+    """The names that are read before a line gives them; those of weights left out."""
+    known: set[str] = set()
+    for line in lines:
+        if line.times is not None and isinstance(line.name, Name):
+            known |= {text(replace(line.name, index=each)) for each in (tree(line.times), LAYER_BEFORE)}
+        for each in nodes(line.shown):
+            if isinstance(each, Name) and not each.below and each.letter not in "Wwbαe" and text(each) not in known:
+                yield text(each)
+        known |= {text(each) for each in nodes(line.name) if isinstance(each, Name)}
+
+
+LAYER_BEFORE = Sum((LAYER, Minus(Number(1))))
+
+
+def of_heads(stored: Tensor, x: Tensor) -> Tensor:
+    """A row of weights for each head, beside what has heads."""
+    return stored[:, None] if x.dim() == 4 and stored.dim() == 2 else stored
+
+
+def joined(pieces: Sequence[Tensor], rows: bool) -> Tensor:
+    """Side by side, or one below the other; what all heads share is there for each."""
+    first, other = pieces
+    if rows:
+        return torch.cat((first.expand(len(other), 1, other.shape[-1]), other), -2)
+    most = max(each.dim() for each in pieces)
+    first, other = (each[:, None] if each.dim() < most else each for each in pieces)
+    shape = torch.broadcast_shapes(first.shape[:-1], other.shape[:-1])
+    return torch.cat((first.expand(*shape, -1), other.expand(*shape, -1)), -1)
+
+
+def product(left: Tensor, right: Tensor) -> Tensor:
+    if left.dim() == 0:
+        return left * right
+    if right.dim() == 5:  # a matrix for each of the experts that a token goes to
+        left = left[:, :, None] if left.dim() == 3 else left
+        return (left[..., None, :] @ right)[..., 0, :]
+    if left.dim() == 4 and left.shape[-1] == 1 and left.shape[:3] == right.shape[:3]:  # a weight for each of these
+        return left * right
+    if left.dim() == 4 and right.dim() == 2:  # heads are joined before a matrix
+        left = left.transpose(1, 2).flatten(2)
+    elif left.dim() == 4 and left.shape[1] != right.shape[1]:  # and several queries share a key
+        right = right.repeat_interleave(left.shape[1] // right.shape[1], 1)
+    return left @ right

@@ -1,0 +1,85 @@
+"""What the words of computed lines mean is said where they stand, of every word, and nowhere else."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from symformer.architectures import architecture, names
+from symformer.documents.blocks import Computation, Paragraph, Table
+from symformer.documents.computing import computed, named_parts
+from symformer.documents.following import scopes_in
+from symformer.documents.legend import ROWS, _said, legend
+from symformer.language.notation.text import text
+from symformer.language.notation.tree import Applied, nodes
+
+KNOWN = {"x", "e", "exp", "log", "max", "tanh"}  # the input; and what mathematics has
+TAKEN_APART = {"causal", "near"}  # which stand below a softmax
+
+
+@cache
+def words_of(name: str) -> tuple[frozenset[str], tuple[Computation, ...]]:
+    """Every word and letter that the lines of a model have, without the names of its parts; and these lines."""
+    said: set[str] = set()
+    blocks = []
+    for _, scope in scopes_in(architecture(name).component.ledger.apart.root, ""):
+        if lines := computed(scope):
+            blocks.append(Computation(lines))
+            said |= set(_said(lines)) - named_parts(scope).keys()
+            said -= {
+                line.shown.function for line in lines if line.times is not None and isinstance(line.shown, Applied)
+            }
+    return frozenset(said - TAKEN_APART), tuple(blocks)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_word_and_letter_is_explained(name: str) -> None:
+    said, _ = words_of(name)
+    assert "W" in said
+    assert said - {row.word for row in ROWS} <= KNOWN
+
+
+def test_every_explanation_stands_somewhere() -> None:
+    said = set().union(*(words_of(name)[0] for name in names()))
+    assert {row.word for row in ROWS} - said <= {"σ"}  # which qwen2-moe alone has by itself, and every SiLU in it
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "absent"),
+    [
+        ("gpt2", "softmax_causal(r)", "scan(u, Δ, a, b, c, d)"),
+        ("bert", "softmax(r)", "softmax_causal(r)"),
+        ("gpt-oss", "softmax_causal(n)(r)", "softmax(r)"),
+        ("modernbert", "softmax_near(n)(r)", "softmax_causal(r)"),
+        ("mamba2", "rms_group(x)", "rotate(x, θ)"),
+        ("gemma2", "cap(x)", "route_k(x)"),
+        ("llama", "σ(x)", "β"),  # which SiLU is made of
+        ("vit", "[a; b]", "[a, b]"),
+    ],
+)
+def test_what_does_not_stand_there_is_not_explained(name: str, there: str, absent: str) -> None:
+    first, table = legend(words_of(name)[1])
+    assert isinstance(first, Paragraph)
+    assert isinstance(table, Table)
+    explained = [text(piece.shown) for (piece,), _ in table.rows if not isinstance(piece, str)]
+    assert there in explained
+    assert absent not in explained
+    assert len({(shown, str(means)) for shown, (_, means) in zip(explained, table.rows, strict=True)}) == len(explained)
+
+
+def test_where_nothing_is_computed_nothing_is_explained() -> None:
+    assert legend([Paragraph(["x"])]) == []
+
+
+def test_names_below_are_no_letters() -> None:
+    """The rows of a fused matrix go by q, k and v, which are named by no line of cross-attention but its own."""
+    (scope,) = [
+        scope
+        for where, scope in scopes_in(architecture("transformer").ledger.apart.root, "")
+        if where == "decoder.layers.*.multihead_attn"
+    ]
+    lines = computed(scope)
+    assert "W_in_proj,qᵀ" in text(lines[0].shown)
+    assert "q" not in set(_said(lines))
+    assert not [each for each in nodes(lines[0].shown) if text(each) == "q"]

@@ -1,0 +1,172 @@
+"""What the words of computed lines mean, each as its paper or its class has it: written out here, and nowhere read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+import transformers
+from torch import Tensor, nn
+
+Function = Callable[..., Tensor]
+Chosen = tuple[Tensor, Tensor]  # the weights of the experts that a token goes to, and which these are
+
+
+def words(epsilon: float, gelu: str = "gelu", **others: Function) -> dict[str, Function]:
+    """Those that most classes share, with what keeps a norm from dividing by nothing."""
+    return {
+        "mean": lambda x: x.mean(-1, keepdim=True),
+        "std": lambda x: (x.var(-1, keepdim=True, unbiased=False) + epsilon).sqrt(),
+        "rms": lambda x: (x.pow(2).mean(-1, keepdim=True) + epsilon).sqrt(),
+        "length": lambda x: x.pow(2).sum(-1, keepdim=True).sqrt(),
+        "SiLU": nn.functional.silu,
+        "ReLU": nn.functional.relu,
+        "GELU": transformers.activations.ACT2FN[gelu],
+        "tanh": torch.tanh,
+        "σ": torch.sigmoid,
+        "exp": torch.exp,
+        "softplus": nn.functional.softplus,
+        "select": lambda x: x[:, 0],
+        "conv": slid,
+        "rotate": halves,
+        **others,
+    }
+
+
+# -- positions -------------------------------------------------------------------------------------------------------
+
+
+def angles(width: int, theta: float, length: int) -> Tensor:
+    """Su et al. 2021, eq. 15: position times theta^(-2i/width), for each pair; here twice, for both of a pair."""
+    steps = theta ** -(torch.arange(0, width, 2, dtype=torch.float64) / width)
+    return torch.cat(2 * [torch.arange(length, dtype=torch.float64)[:, None] * steps], -1)
+
+
+def halves(x: Tensor, turns: Tensor) -> Tensor:
+    """Eq. 34, with an element and the one half a head on as a pair; what has no angle stays."""
+    turned, rest = x[..., : turns.shape[-1]], x[..., turns.shape[-1] :]
+    one, other = turned.chunk(2, -1)
+    return torch.cat((turned * turns.cos() + torch.cat((-other, one), -1) * turns.sin(), rest), -1)
+
+
+def neighbours(x: Tensor, turns: Tensor) -> Tensor:
+    """The same with an element and the next one as a pair, as the paper has it."""
+    turned, rest = x[..., : turns.shape[-1]], x[..., turns.shape[-1] :]
+    turns = turns[..., : turns.shape[-1] // 2].repeat_interleave(2, -1)
+    swapped = torch.stack((-turned[..., 1::2], turned[..., ::2]), -1).flatten(-2)
+    return torch.cat((turned * turns.cos() + swapped * turns.sin(), rest), -1)
+
+
+def slopes(heads: int, length: int) -> Tensor:
+    """Press et al. 2022, section 3: a geometric sequence of slopes, each times the position of the key."""
+    near = 2 ** math.floor(math.log2(heads))
+    first = [2 ** (-8 * (n + 1) / near) for n in range(near)]
+    more = [2 ** (-4 * (2 * n + 1) / near) for n in range(heads - near)]
+    slope = torch.tensor(first + more, dtype=torch.float64)
+    return slope[None, :, None, None] * torch.arange(length, dtype=torch.float64)
+
+
+def sines(places: Tensor, width: int) -> Tensor:
+    """Vaswani et al. 2017, section 3.5: sines in the even columns, cosines in the odd ones."""
+    rates = 10_000.0 ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+    turns = places[:, None] * rates
+    return torch.stack((turns.sin(), turns.cos()), -1).flatten(1)[:, :width]
+
+
+def shift(scores: Tensor) -> Tensor:
+    """Dai et al. 2019, appendix B: from a column for each distance, S - 1 to 0, to one for each key before a query."""
+    found = torch.zeros_like(scores)
+    last = scores.shape[-1] - 1
+    for query in range(scores.shape[-2]):
+        for key in range(query + 1):
+            found[..., query, key] = scores[..., query, last - (query - key)]
+    return found
+
+
+def bucket(distance: int, buckets: int, both: bool, far: int = 128) -> int:
+    """Raffel et al. 2020, section 2.1: near distances have a row each, far ones share, by the logarithm of them."""
+    first = 0
+    if both:
+        buckets //= 2
+        first = buckets if distance > 0 else 0
+        distance = abs(distance)
+    else:
+        distance = max(-distance, 0)
+    near = buckets // 2
+    if distance < near:
+        return first + distance
+    return first + min(buckets - 1, near + int(math.log(distance / near) / math.log(far / near) * (buckets - near)))
+
+
+def distances(length: int, buckets: int, both: bool) -> Tensor:
+    """Of each query and key the row of their distance."""
+    return torch.tensor([[bucket(key - query, buckets, both) for key in range(length)] for query in range(length)])
+
+
+# -- convolutions and scans ------------------------------------------------------------------------------------------
+
+
+def slid(weight: Tensor, x: Tensor) -> Tensor:
+    """Each channel over its last places; or patches of an image, one after the other, before their channels."""
+    if weight.dim() == 3:
+        padded = nn.functional.pad(x.transpose(1, 2), (weight.shape[-1] - 1, 0))
+        return nn.functional.conv1d(padded, weight, groups=len(weight)).transpose(1, 2)
+    return nn.functional.conv2d(x, weight, stride=weight.shape[-1]).flatten(2).transpose(1, 2)
+
+
+def heard(weight: Tensor, x: Tensor) -> Tensor:
+    """Radford et al. 2023, section 2.2: three places wide; the first reads sound, the second moves by two."""
+    first = x.shape[1] == weight.shape[1]
+    x = x if first else x.transpose(1, 2)
+    return nn.functional.conv1d(x, weight, stride=1 if first else 2, padding=1).transpose(1, 2)
+
+
+def scan(states: int) -> Function:
+    """Gu and Dao 2023, eq. 2 with section 3.3's steps, token by token: h = exp(Δ A) h + Δ u bᵀ, y = h c + D u."""
+
+    def scanned(u: Tensor, step: Tensor, decay: Tensor, b: Tensor, c: Tensor, skip: Tensor) -> Tensor:
+        heads = step.shape[-1]
+        decay = decay if decay.dim() == 2 else decay[:, None]  # [heads, states], or alike for all states of a head
+        b, c = (each.unflatten(-1, (-1, states)) for each in (b, c))
+        b, c = (each.repeat_interleave(heads // each.shape[2], 2) for each in (b, c))  # heads of a group share them
+        state = torch.zeros(len(u), heads, u.shape[-1] // heads, states, dtype=u.dtype)
+        found = []
+        for token in range(u.shape[1]):
+            x, by = u[:, token].unflatten(-1, (heads, -1)), step[:, token, :, None]
+            state = (by * decay).exp()[:, :, None] * state + (by * x)[..., None] * b[:, token, :, None]
+            found.append(((state * c[:, token, :, None]).sum(-1) + skip[:, None] * x).flatten(1))
+        return torch.stack(found, 1)
+
+    return scanned
+
+
+def by_group(function: Function, groups: int) -> Function:
+    """A function of a row, of each group of channels by itself."""
+    return lambda x: (
+        function(x.unflatten(-1, (groups, -1))).expand(*x.shape[:-1], groups, x.shape[-1] // groups).flatten(-2)
+    )
+
+
+# -- routes ----------------------------------------------------------------------------------------------------------
+
+
+def of_all(logits: Tensor, experts: int, scale: float = 1.0) -> Chosen:
+    """The best, each weighed by its share of a softmax over all experts."""
+    best = logits.topk(experts, -1).indices
+    return scale * logits.softmax(-1).gather(-1, best), best
+
+
+def of_chosen(logits: Tensor, experts: int) -> Chosen:
+    """Jiang et al. 2024, section 2.1: a softmax over the best alone."""
+    best = logits.topk(experts, -1)
+    return best.values.softmax(-1), best.indices
+
+
+def of_groups(logits: Tensor, experts: int) -> Chosen:
+    """DeepSeek-AI 2024, V3, eq. 12 to 16: sigmoids; of two groups the one whose two best add up to more; times 2.5."""
+    halves = logits.sigmoid().unflatten(-1, (2, -1))
+    worse = halves.topk(2, -1).values.sum(-1).argmin(-1, keepdim=True)[..., None]
+    left = halves.scatter(-2, worse.expand(*worse.shape[:-1], halves.shape[-1]), 0.0).flatten(-2)
+    best = left.topk(experts, -1)
+    return 2.5 * best.values / best.values.sum(-1, keepdim=True), best.indices
