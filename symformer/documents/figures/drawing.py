@@ -21,11 +21,11 @@ COPIES = "Formulas are of one copy."
 NUMBERS = "Formulas and numbers are of one copy, shares of all copies."
 
 
-def drawing(*figures: Figure) -> Drawing:
+def drawing(*figures: Figure, column: float = COLUMN) -> Drawing:
     """A figure as wide as a column, or as two where towers stand side by side; or two figures beside each other."""
     ruler = Ruler()
     crowd = max(breadth(graph) for figure in figures for graph in figure.graph.graphs())
-    width = 2 * COLUMN + BETWEEN if crowd > 1 else COLUMN
+    width = 2 * column + BETWEEN if crowd > 1 else column
     while True:
         sides = [Side(figure, width - 2 * MARGIN, ruler) for figure in figures]
         if not ruler.settle():

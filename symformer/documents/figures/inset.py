@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ...answers.summary import value_of
 from ...formulas.formula import Formula
 from ...models.model import Model
-from ..blocks import Block, Picture
+from ..blocks import Block, Line, Picture
 
 if TYPE_CHECKING:
     from .shapes import Drawing
@@ -15,11 +16,23 @@ if TYPE_CHECKING:
 
 def illustration(model: Model, formula: Formula) -> list[Block]:
     """The figure of what a document is about; a ratio, which does not add up over boxes, has none."""
-    return [Picture(partial(_drawn, model, formula))] if formula.additive else []
+    if not formula.additive:
+        return []
+    return [Picture(partial(_drawn, model, formula), _caption(model, formula), formula.id)]
 
 
-def _drawn(model: Model, formula: Formula) -> Drawing:
+def _caption(model: Model, formula: Formula) -> Line:
+    """What it shows, and how it is read."""
+    of = formula.measure.title
+    told = f"its {of} as a formula" if value_of(formula, model) is None else f"its {of} as a formula and a number"
+    shares = "" if value_of(formula, model) is None else ", and the share that all copies of it have in the whole"
+    if model.provenance.reading is not None:  # read off code: what its parts read is not known
+        return [f"The parts of {model.title}, in the order in which its code names them: of each, {told}{shares}."]
+    return [f"The architecture of {model.title}, to be read from below: of each part, {told}{shares}."]
+
+
+def _drawn(model: Model, formula: Formula, width: float) -> Drawing:
     from .drawing import drawing  # which most languages never ask for
     from .reading import Reader
 
-    return drawing(Reader(model, formula).architecture())
+    return drawing(Reader(model, formula).architecture(), column=width)

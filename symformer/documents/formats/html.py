@@ -18,13 +18,14 @@ from ...language.notation.mathml import Piece as MathPiece
 from ...language.notation.mathml import mathml, pieces, sign
 from ...language.notation.text import text
 from ...language.notation.tree import Name, Tree, tree
-from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, Math, Piece, Ref, Table
+from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, Math, Picture, Piece, Ref, Table
 from .language import Language, printable, templates
 from .layout import Page, Row
 from .tex import FORMAT as LATEX
 
 NARROW, WIDE = 24, 44  # characters of what is explained that stand beside a line, on any screen and on a wide one
 FEW = 14  # characters of a cell that need no room of their own
+SCREEN = 226.0  # points of a figure, the smallest type of which can be read when it is as wide as a phone
 PHONE = 26  # characters of mathematics that fit the narrowest screen
 
 
@@ -55,6 +56,7 @@ class HTML(Language):
         "equation": ("equation", "room", "scrolls", "latex"),
         "computation": ("computation",),
         "table": ("caption",),
+        "picture": ("picture",),
     }
     of_texts = (*Language.of_texts, "anchor")
     of_itself = ("style", "script", "policy")
@@ -106,6 +108,12 @@ class HTML(Language):
             side = f'<div class="side">{sign("=").element}{right}</div>'
             rows.append(f'<div class="label">{self.math(each.name)}</div>{side}')
         return markup("\n".join(rows))
+
+    def picture(self, block: Picture) -> Markup:
+        """A figure, no wider than it can be read on a narrow screen."""
+        from .svg import drawn  # which a page without figures does without
+
+        return markup(drawn(block.draw(SCREEN)))
 
     def ranging(self, last: str) -> Markup:
         return markup(f", {mathml(Name('n'))} = 1, …, {last}")

@@ -10,7 +10,8 @@ from ...language.notation.typst import typst
 from ..blocks import Picture
 from .language import Language, broken, environment
 
-HIGH, BROAD = 660, 450  # points of a page that a figure may take
+HIGH, BROAD = 640, 450  # points of a page that a figure may take
+WIDE, LARGEST = 280.0, 120  # points that a figure is laid out in, and per cent that it is then enlarged to at most
 
 
 class Typst(Language):
@@ -39,11 +40,12 @@ class Typst(Language):
 
     def picture(self, block: Picture) -> str:
         """A figure, no larger than two thirds of a page, with what it shows in words."""
-        drawing = block.draw()
+        drawing = block.draw(WIDE)
         body = str(environment().get_template("figure.typ.jinja").module.place(drawing, self))  # type: ignore[attr-defined]
-        scale = min(100, int(HIGH * 100 / drawing.height), int(BROAD * 100 / drawing.width))
+        scale = min(LARGEST, int(HIGH * 100 / drawing.height), int(BROAD * 100 / drawing.width))
         scaled = f"scale({scale}%, reflow: true, {body.strip().removeprefix('#')})"
-        return f"#figure(placement: bottom, alt: {_string(drawing.alt)}, {scaled})"
+        caption = f", caption: [{self.line(block.caption)}]" if block.caption else ""
+        return f"#figure(placement: bottom, alt: {_string(drawing.alt)}, {scaled}{caption})"
 
     def string(self, words: str) -> str:
         """A string of the language."""
