@@ -25,7 +25,6 @@ from .tex import FORMAT as LATEX
 
 NARROW, WIDE = 24, 44  # characters of what is explained that stand beside a line, on any screen and on a wide one
 FEW = 14  # characters of a cell that need no room of their own
-SCREEN = 226.0  # points of a figure, the smallest type of which can be read when it is as wide as a phone
 PHONE = 26  # characters of mathematics that fit the narrowest screen
 
 
@@ -50,7 +49,7 @@ class HTML(Language):
 
     template = "derivation.html.jinja"
     row_break = ""
-    page = Screen()
+    page = Screen(figure=226.0)  # whose smallest type can be read where it is as wide as a phone
 
     of_blocks = {
         "equation": ("equation", "room", "scrolls", "latex"),
@@ -113,7 +112,7 @@ class HTML(Language):
         """A figure, no wider than it can be read on a narrow screen."""
         from .svg import drawn  # which a page without figures does without
 
-        return markup(drawn(block.draw(SCREEN)))
+        return markup(drawn(block.draw(self.page.figure)))
 
     def ranging(self, last: str) -> Markup:
         return markup(f", {mathml(Name('n'))} = 1, …, {last}")

@@ -12,7 +12,7 @@ from .lengths import number as n
 
 ZOOM = 1.9  # pixels of a point, where there is room for them
 BROAD = 300.0  # points from which on a figure may scroll on a narrow screen
-CODE = 0.776  # the size of a name from the code, against the words around it
+CODE = 0.84  # the size of a name from the code, against the words around it
 ENDS = {"left": "", "right": ' text-anchor="end"', "center": ' text-anchor="middle"'}
 
 

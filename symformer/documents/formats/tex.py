@@ -6,6 +6,7 @@ import re
 
 from ...language.notation.latex import latex
 from ...language.notation.tree import Tree
+from ..blocks import Picture
 from .language import Language, broken
 
 
@@ -15,6 +16,7 @@ class Latex(Language):
     template = "derivation.tex.jinja"
     quad = r"\quad"
     row_break = r" \\"
+    of_blocks = {**Language.of_blocks, "picture": ("picture",)}
 
     _SPECIAL = {
         "\\": r"\textbackslash{}",
@@ -51,6 +53,13 @@ class Latex(Language):
 
     def inline(self, mathematics: str, shown: Tree) -> str:
         return f"${mathematics}$"
+
+    def picture(self, block: Picture) -> str:
+        """A figure that fits the page, drawn by LaTeX itself."""
+        from .drawn import picture  # which a document without figures does without
+
+        drawing = block.draw(self.page.figure)
+        return picture(drawing, self, self.page.enlarged(drawing.width, drawing.height))
 
     def carry_on(self, sign: str, spelt: str) -> str:
         return rf"&\quad {{}} {sign} {spelt}"

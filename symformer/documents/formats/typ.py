@@ -10,9 +10,6 @@ from ...language.notation.typst import typst
 from ..blocks import Picture
 from .language import Language, broken, environment
 
-HIGH, BROAD = 640, 450  # points of a page that a figure may take
-WIDE, LARGEST = 280.0, 120  # points that a figure is laid out in, and per cent that it is then enlarged to at most
-
 
 class Typst(Language):
     """Typst, which the PDFs are made from."""
@@ -39,13 +36,13 @@ class Typst(Language):
         return f"#m({_string(text(shown))})[${mathematics}$];"
 
     def picture(self, block: Picture) -> str:
-        """A figure, no larger than two thirds of a page, with what it shows in words."""
-        drawing = block.draw(WIDE)
+        """A figure that fits the page, with what it shows in words."""
+        drawing = block.draw(self.page.figure)
         body = str(environment().get_template("figure.typ.jinja").module.place(drawing, self))  # type: ignore[attr-defined]
-        scale = min(LARGEST, int(HIGH * 100 / drawing.height), int(BROAD * 100 / drawing.width))
+        scale = round(100 * self.page.enlarged(drawing.width, drawing.height))
         scaled = f"scale({scale}%, reflow: true, {body.strip().removeprefix('#')})"
         caption = f", caption: [{self.line(block.caption)}]" if block.caption else ""
-        return f"#figure(placement: bottom, alt: {_string(drawing.alt)}, {scaled}{caption})"
+        return f"#figure(kind: image, placement: bottom, gap: 1em, alt: {_string(drawing.alt)}, {scaled}{caption})"
 
     def string(self, words: str) -> str:
         """A string of the language."""
