@@ -160,7 +160,7 @@ class Contents:
 class Picture:
     """A figure, drawn when it is asked for, for a page or a screen; what it draws says in words what it shows."""
 
-    draw: Callable[[float], Drawing]  # for so many points of width
+    draw: Callable[..., Drawing]  # in a column of so many points, and at most so many in all; by a ruler
     caption: Line = ()
     id: str = ""
     number: int = 0

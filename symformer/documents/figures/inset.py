@@ -11,6 +11,7 @@ from ...models.model import Model
 from ..blocks import Block, Line, Picture
 
 if TYPE_CHECKING:
+    from .measure import Ruler
     from .shapes import Drawing
 
 
@@ -31,8 +32,8 @@ def _caption(model: Model, formula: Formula) -> Line:
     return [f"The architecture of {model.title}, to be read from below: of each part, {told}{shares}."]
 
 
-def _drawn(model: Model, formula: Formula, width: float) -> Drawing:
+def _drawn(model: Model, formula: Formula, column: float, most: float, ruler: Ruler | None = None) -> Drawing:
     from .drawing import drawing  # which most languages never ask for
     from .reading import Reader
 
-    return drawing(Reader(model, formula).architecture(), column=width)
+    return drawing(Reader(model, formula).architecture(), column=column, most=most, ruler=ruler)

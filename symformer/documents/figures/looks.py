@@ -135,7 +135,7 @@ def title_lines(node: Box | Frame, ruler: Ruler, room: float) -> list[Line]:
     before = [*before, Math.of(node.times), " × "] if isinstance(node, Box) and node.times != 1 else before
     left = room - ruler.width(before, TITLE)
     if not node.title:
-        return [[*before, *cut(Code(node.name), left, ruler, SMALL)]]
+        return [[*before, *cut(Code(node.name), left, ruler, TITLE)]]
     if ruler.width([Strong(node.title)], TITLE) <= left or " " not in node.title:
         return [[*before, *cut(Strong(node.title), left, ruler, TITLE)]]
     words = node.title.split()

@@ -49,7 +49,7 @@ class HTML(Language):
 
     template = "derivation.html.jinja"
     row_break = ""
-    page = Screen(figure=226.0)  # whose smallest type can be read where it is as wide as a phone
+    page = Screen(figure=(226.0, 466.0))  # a column whose smallest type can be read on a phone; of more, it scrolls
 
     of_blocks = {
         "equation": ("equation", "room", "scrolls", "latex"),
@@ -110,9 +110,10 @@ class HTML(Language):
 
     def picture(self, block: Picture) -> Markup:
         """A figure, no wider than it can be read on a narrow screen."""
-        from .svg import drawn  # which a page without figures does without
+        from ..figures.screen import ScreenRuler  # which a page without figures does without
+        from .svg import drawn
 
-        return markup(drawn(block.draw(self.page.figure)))
+        return markup(drawn(block.draw(*self.page.figure, ScreenRuler())))
 
     def ranging(self, last: str) -> Markup:
         return markup(f", {mathml(Name('n'))} = 1, …, {last}")

@@ -37,7 +37,7 @@ class Page:
     table: int = 78  # in a row of a table
     widest: int = 98  # more than these fit in no type
     lines: int = 24  # of an equation, or lines of a table, that stand on one page
-    figure: float = 280.0  # points that a figure is laid out in, before it is made as large as there is room for
+    figure: tuple[float, float] = (280.0, 400.0)  # points of a figure's column and of all, before it is enlarged
     broad: float = 450.0  # points that it may then take
     high: float = 660.0
     largest: float = 1.2

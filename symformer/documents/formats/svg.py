@@ -6,13 +6,13 @@ from html import escape
 
 from ...language.notation.svg import svg
 from ..blocks import Code, Line, Math, Strong
+from ..figures.screen import CODE
 from ..figures.shapes import BLACK, Circle, Drawing, Path, Rect, Shape, Words
 from .language import printable
 from .lengths import number as n
 
 ZOOM = 1.9  # pixels of a point, where there is room for them
 BROAD = 300.0  # points from which on a figure may scroll on a narrow screen
-CODE = 0.84  # the size of a name from the code, against the words around it
 ENDS = {"left": "", "right": ' text-anchor="end"', "center": ' text-anchor="middle"'}
 
 
@@ -40,7 +40,9 @@ def _shape(shape: Shape) -> str:
             spelt = " ".join(f"{n(x)},{n(y)}" for x, y in shape.points)
             if shape.filled:
                 return f'<polygon points="{spelt}" fill="{_ink(shape.ink)}"/>'
-            return f'<polyline points="{spelt}" fill="none" stroke="{_ink(shape.ink)}" stroke-width="{n(shape.stroke)}"/>'
+            return (
+                f'<polyline points="{spelt}" fill="none" stroke="{_ink(shape.ink)}" stroke-width="{n(shape.stroke)}"/>'
+            )
         case Words():
             ink = f' fill="{_ink(shape.ink)}"'
             place = f'x="{n(shape.x)}" y="{n(shape.y)}" font-size="{n(shape.size)}"{ENDS[shape.anchor]}'

@@ -58,7 +58,7 @@ class Latex(Language):
         """A figure that fits the page, drawn by LaTeX itself."""
         from .drawn import picture  # which a document without figures does without
 
-        drawing = block.draw(self.page.figure)
+        drawing = block.draw(*self.page.figure)
         return picture(drawing, self, self.page.enlarged(drawing.width, drawing.height))
 
     def carry_on(self, sign: str, spelt: str) -> str:

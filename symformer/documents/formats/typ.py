@@ -37,7 +37,7 @@ class Typst(Language):
 
     def picture(self, block: Picture) -> str:
         """A figure that fits the page, with what it shows in words."""
-        drawing = block.draw(self.page.figure)
+        drawing = block.draw(*self.page.figure)
         body = str(environment().get_template("figure.typ.jinja").module.place(drawing, self))  # type: ignore[attr-defined]
         scale = round(100 * self.page.enlarged(drawing.width, drawing.height))
         scaled = f"scale({scale}%, reflow: true, {body.strip().removeprefix('#')})"

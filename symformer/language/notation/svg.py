@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html import escape
 
 from sympy import Expr, Symbol
@@ -16,6 +17,7 @@ DOT = "\N{DOT OPERATOR}"
 SMALLER = 0.7  # what stands below or above, against what it stands beside
 LOWERED, RAISED = 0.2, 0.38  # by how much of the size of the line
 _LOW, _HIGH, _BACK = "\x02", "\x03", "\x04"  # around what stands below, and above
+_LEVELS = {_LOW: LOWERED, _HIGH: -RAISED, _BACK: 0.0}
 _CALLS = {"ceil": ("\N{LEFT CEILING}", "\N{RIGHT CEILING}"), "floor": ("\N{LEFT FLOOR}", "\N{RIGHT FLOOR}")}
 
 
@@ -64,28 +66,38 @@ class SVGEmitter(CodeEmitter):
 _SVG = SVGEmitter()
 
 
+def runs(shown: Tree | Expr) -> Iterator[tuple[str, float]]:
+    """The runs of a formula: each its text, and how far below the line it stands, in sizes of type.
+
+    >>> from symformer.language.symbols import E, L_enc
+    >>> list(runs(2 * L_enc + E**2))
+    [('𝐸', 0.0), ('2', -0.38), (' + 2𝐿', 0.0), ('enc', 0.2)]
+    """
+    level = 0.0
+    for piece in re.split(f"([{_LOW}{_HIGH}{_BACK}])", _SVG.emit(shown if isinstance(shown, Tree) else tree(shown))):
+        if piece in _LEVELS:
+            level = _LEVELS[piece]
+        elif piece:
+            yield piece, level
+
+
 def svg(shown: Tree | Expr, size: float) -> str:
-    """A formula as text and ``tspan`` elements of a line of so many units.
+    """A formula as text and ``tspan`` elements of a line of type of a size.
 
     >>> from symformer.language.symbols import E, L_enc
     >>> svg(2 * L_enc + E, 10)
     '2𝐿<tspan font-size="7" dy="2">enc</tspan><tspan dy="-2"> + 𝐸</tspan>'
     """
-    spelt = _SVG.emit(shown if isinstance(shown, Tree) else tree(shown))
-    runs: list[str] = []
-    level, wanted = 0.0, 0.0
-    for piece in re.split(f"([{_LOW}{_HIGH}{_BACK}])", spelt):
-        if piece in (_LOW, _HIGH, _BACK) and piece:
-            wanted = {_LOW: LOWERED, _HIGH: -RAISED, _BACK: 0.0}[piece] * size
-        elif piece:
-            small = f' font-size="{size * SMALLER:.4g}"' if wanted else ""
-            move = f' dy="{wanted - level:.4g}"' if wanted != level else ""
-            told = escape(piece)
-            runs.append(f"<tspan{small}{move}>{told}</tspan>" if small or move else told)
-            level = wanted
-    if level:  # what comes behind stands on the line again
-        runs.append(f'<tspan dy="{-level:.4g}">\N{ZERO WIDTH SPACE}</tspan>')
-    return "".join(runs)
+    spelt, before = "", 0.0
+    for piece, level in runs(shown):
+        small = f' font-size="{size * SMALLER:.4g}"' if level else ""
+        move = f' dy="{(level - before) * size:.4g}"' if level != before else ""
+        told = escape(piece)
+        spelt += f"<tspan{small}{move}>{told}</tspan>" if small or move else told
+        before = level
+    if before:  # what comes behind stands on the line again
+        spelt += f'<tspan dy="{-before * size:.4g}">\N{ZERO WIDTH SPACE}</tspan>'
+    return spelt
 
 
 def italic(letter: str) -> str:
@@ -98,5 +110,7 @@ def italic(letter: str) -> str:
         return letter
     if letter == "h":
         return "\N{PLANCK CONSTANT}"
-    first, ours = ("A", "\N{MATHEMATICAL ITALIC CAPITAL A}") if letter.isupper() else ("a", "\N{MATHEMATICAL ITALIC SMALL A}")
+    first, ours = (
+        ("A", "\N{MATHEMATICAL ITALIC CAPITAL A}") if letter.isupper() else ("a", "\N{MATHEMATICAL ITALIC SMALL A}")
+    )
     return chr(ord(ours) + ord(letter) - ord(first))
