@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from ...language.notation.svg import svg
-from ..blocks import Code, Line, Math, Strong
+from ..blocks import Code, Math, Piece, Strong
 from ..figures.screen import CODE
 from ..figures.shapes import BLACK, Circle, Drawing, Path, Rect, Shape, Words
 from .language import printable
@@ -38,15 +38,14 @@ def _shape(shape: Shape) -> str:
             return f'{circle} fill="#FFFFFF" stroke="currentColor" stroke-width="0.6"/>'
         case Path():
             spelt = " ".join(f"{n(x)},{n(y)}" for x, y in shape.points)
+            ink = _ink(shape.ink)
             if shape.filled:
-                return f'<polygon points="{spelt}" fill="{_ink(shape.ink)}"/>'
-            return (
-                f'<polyline points="{spelt}" fill="none" stroke="{_ink(shape.ink)}" stroke-width="{n(shape.stroke)}"/>'
-            )
+                return f'<polygon points="{spelt}" fill="{ink}"/>'
+            return f'<polyline points="{spelt}" fill="none" stroke="{ink}" stroke-width="{n(shape.stroke)}"/>'
         case Words():
-            ink = f' fill="{_ink(shape.ink)}"'
             place = f'x="{n(shape.x)}" y="{n(shape.y)}" font-size="{n(shape.size)}"{ENDS[shape.anchor]}'
-            return f"<text {place}{ink}>{_line(shape.line, shape.size)}</text>"
+            told = "".join(_piece(piece, shape.size) for piece in shape.line)
+            return f'<text {place} fill="{_ink(shape.ink)}">{told}</text>'
 
 
 def _rect(shape: Rect) -> str:
@@ -61,11 +60,7 @@ def _ink(ink: str) -> str:
     return "currentColor" if ink == BLACK else ink
 
 
-def _line(line: Line, size: float) -> str:
-    return "".join(_piece(piece, size) for piece in line)
-
-
-def _piece(piece: object, size: float) -> str:
+def _piece(piece: Piece, size: float) -> str:
     match piece:
         case Math(shown):
             return svg(shown, size)

@@ -110,7 +110,6 @@ def italic(letter: str) -> str:
         return letter
     if letter == "h":
         return "\N{PLANCK CONSTANT}"
-    first, ours = (
-        ("A", "\N{MATHEMATICAL ITALIC CAPITAL A}") if letter.isupper() else ("a", "\N{MATHEMATICAL ITALIC SMALL A}")
-    )
-    return chr(ord(ours) + ord(letter) - ord(first))
+    if letter.isupper():
+        return chr(ord("\N{MATHEMATICAL ITALIC CAPITAL A}") + ord(letter) - ord("A"))
+    return chr(ord("\N{MATHEMATICAL ITALIC SMALL A}") + ord(letter) - ord("a"))
