@@ -90,7 +90,7 @@ def test_html_has_the_figure_and_its_caption(folder: Path) -> None:
     caption = re.search(r"<figcaption><b>Figure 1.</b> (.*?)</figcaption>", page)
     assert caption is not None
     assert "The architecture of GPT-2" in caption[1]
-    assert "formula and a number" in caption[1]
+    assert "the formula of its parameters, their number" in caption[1]
 
 
 def test_it_asks_for_nothing_and_has_no_id(folder: Path) -> None:

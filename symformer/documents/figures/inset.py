@@ -24,12 +24,12 @@ def illustration(model: Model, formula: Formula) -> list[Block]:
 
 def _caption(model: Model, formula: Formula) -> Line:
     """What it shows, and how it is read."""
-    of = formula.measure.title
-    told = f"its {of} as a formula" if value_of(formula, model) is None else f"its {of} as a formula and a number"
-    shares = "" if value_of(formula, model) is None else ", and the share that all copies of it have in the whole"
+    told = f"the formula of its {formula.measure.title}"
+    if value_of(formula, model) is not None:
+        told += ", their number, and the share that all copies of it have in the whole"
     if model.provenance.reading is not None:  # read off code: what its parts read is not known
-        return [f"The parts of {model.title}, in the order in which its code names them: of each, {told}{shares}."]
-    return [f"The architecture of {model.title}, to be read from below: of each part, {told}{shares}."]
+        return [f"The parts of {model.title}, in the order in which its code names them: each with {told}."]
+    return [f"The architecture of {model.title}, read from below: each part with {told}."]
 
 
 def _drawn(model: Model, formula: Formula, column: float, most: float, ruler: Ruler | None = None) -> Drawing:
