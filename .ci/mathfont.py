@@ -1,12 +1,14 @@
-"""How templates/fonts/symformer-math.woff2 was made: ``python .ci/mathfont.py STIXMath-Regular.otf``.
+"""How templates/fonts/symformer-math.woff2 and .json were made: ``python .ci/mathfont.py STIXMath-Regular.otf``.
 
 Needs fonttools and brotli, and STIX Math 1.1.1, as Debian's fonts-stix has it. What is kept is what formulas have, each
 sign with the larger forms that it grows to, and the MATH table, by which browsers set mathematics. The license reserves
-the name, so that what was changed goes by another.
+the name, so that what was changed goes by another. The .json has the characters of each width, by which figures are
+laid out without a browser.
 """
 
 from __future__ import annotations
 
+import json
 import string
 import sys
 from pathlib import Path
@@ -20,6 +22,15 @@ ITALIC = {0x210E, *range(0x1D434, 0x1D468)} - {0x1D455}  # A to Z and a to z; h 
 SIGNS = "−×·⋅÷±=≠≈≡≤≥<>()[]{}⌈⌉⌊⌋⟨⟩|‖/√∑∏∈∞→←↔↦⇒∘⊙⊕⊗∗⊤⊥∥…⋯⋮′ℝℕℤ∂∇°²³¹⁰⁴⁵⁶⁷⁸⁹«»–—’“”éöü"
 INVISIBLE = "\u00a0\u2061\u2062\u2063\u2064\u2009\u200a\u2003\u200b"
 TARGET = Path(__file__).parent.parent / "templates" / "fonts" / "symformer-math.woff2"
+
+
+def advances(font: TTFont) -> dict[str, str]:
+    """The characters of each width, in thousandths of the size of type."""
+    found: dict[int, str] = {}
+    for code, glyph in sorted(font.getBestCmap().items()):
+        wide = font["hmtx"][glyph][0]
+        found[wide] = found.get(wide, "") + chr(code)
+    return {str(wide): characters for wide, characters in sorted(found.items())}
 
 
 def main(source: str) -> None:
@@ -50,6 +61,7 @@ def main(source: str) -> None:
     font["OS/2"].usWinAscent, font["OS/2"].usWinDescent = 900, 300
     font.flavor = "woff2"
     font.save(TARGET)
+    TARGET.with_suffix(".json").write_text(json.dumps(advances(font), ensure_ascii=False, indent=0) + "\n", "utf-8")
     print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes, {len(font.getGlyphOrder())} glyphs")  # noqa: T201
 
 

@@ -164,9 +164,12 @@ class Contents:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, drawn when it is asked for; what it draws says in words what it shows."""
+    """A figure, drawn when it is asked for, for a page or a screen; what it draws says in words what it shows."""
 
-    draw: Callable[[], Drawing]
+    draw: Callable[..., Drawing]  # in a column of so many points, and at most so many in all; by a ruler
+    caption: Line = ()
+    id: str = ""
+    number: int = 0
     kind: Literal["picture"] = "picture"
 
 
@@ -196,6 +199,8 @@ def lines(blocks: Iterable[Block]) -> Iterator[Line]:
                     yield from row
             case Equation(reasons=reasons):
                 yield from reasons
+            case Picture(caption=caption):
+                yield caption
 
 
 def formulas_in(blocks: Iterable[Block]) -> Iterator[Tree]:
@@ -217,7 +222,7 @@ def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
     keys = list(dict.fromkeys(piece.key for line in lines(blocks) for piece in line if isinstance(piece, Cited)))
     ids = [block.id for block in blocks if isinstance(block, Equation) and block.id]
     numbers = {each: number for number, each in enumerate(ids, 1)}
-    tables = count(1)
+    tables, pictures = count(1), count(1)
 
     def put(line: Line) -> Line:
         return [counted(piece) for piece in line]
@@ -239,6 +244,8 @@ def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
                 return replace(found, caption=put(caption), number=next(tables)) if caption else found
             case Equation(reasons=reasons):
                 return replace(block, number=numbers.get(block.id, 0), reasons=[*map(put, reasons)])
+            case Picture(caption=caption):
+                return replace(block, number=next(pictures), caption=put(caption))
         return block
 
     return [*map(resolved, blocks)], keys

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from ..blocks import Code, Line, Math, Strong
 from .figure import Figure
@@ -21,11 +22,13 @@ COPIES = "Formulas are of one copy."
 NUMBERS = "Formulas and numbers are of one copy, shares of all copies."
 
 
-def drawing(*figures: Figure) -> Drawing:
-    """A figure as wide as a column, or as two where towers stand side by side; or two figures beside each other."""
-    ruler = Ruler()
+def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: Ruler | None = None) -> Drawing:
+    """A figure as wide as a column, or as two where towers stand side by side, as far as there is room; or two figures
+    beside each other.
+    """
+    ruler = ruler or Ruler()
     crowd = max(breadth(graph) for figure in figures for graph in figure.graph.graphs())
-    width = 2 * COLUMN + BETWEEN if crowd > 1 else COLUMN
+    width = min(2 * column + BETWEEN, most) if crowd > 1 else column
     while True:
         sides = [Side(figure, width - 2 * MARGIN, ruler) for figure in figures]
         if not ruler.settle():

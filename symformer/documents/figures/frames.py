@@ -51,15 +51,23 @@ def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> Look:
     """What a frame is called and what one copy of it comes to, on both sides of the line that leaves it."""
     left, right = (width, width) if out is None else (out - 5, width - out - 5)
     rows: list[tuple[Line, float, str]] = [(line, TITLE, BLACK) for line in title_lines(frame, ruler, left)]
+    beside_title = 0.0
     if frame.title and frame.name:
-        rows.append((cut(Code(frame.name), left, ruler, SMALL), SMALL, GREY))
+        name: Line = [Code(frame.name)]
+        wide = ruler.width(rows[-1][0], TITLE) + 5
+        if len(rows) == 1 and wide + ruler.width(name, SMALL) <= left:
+            beside_title = wide
+        else:
+            name = cut(Code(frame.name), left, ruler, SMALL)
+        rows.append((name, SMALL, GREY))
     for note in frame.notes:
         rows += [(line, SMALL, BLACK) for line in fitted(note, left, ruler)]
     drawn: list[Shape] = []
     y = 3.0
     for line, size, ink in rows:
-        y += LEADING - (0 if size == TITLE else 1)
-        drawn.append(Words(0, y - 2, line, ruler.width(line, size), size, "left", ink))
+        x = beside_title if ink == GREY else 0.0
+        y += 0.0 if x else LEADING - (0 if size == TITLE else 1)
+        drawn.append(Words(x, y - 2, line, ruler.width(line, size), size, "left", ink))
     beside: list[tuple[Line, float]] = []
     said = counted(frame.amount)
     if said and ruler.width([said], SMALL) <= right and out is not None:

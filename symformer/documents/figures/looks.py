@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from sympy import Expr
 
+from ...formulas.factored import factored
 from ...language.notation.text import number, percent, text
-from ...language.notation.tree import Minus, Tree, growth, ordered_terms, terms_tree, tree
+from ...language.notation.tree import Minus, Sum, Tree, growth, ordered_terms, terms_tree, tree
 from ..blocks import Code, Line, Math, Strong
 from .figure import Amount, Box, Frame
 from .measure import Ruler
@@ -19,6 +20,7 @@ LEADING = 9.6
 TALL = 6.0  # more, where a line has a fraction
 PAD = 4.0
 BAR = 2.6
+THINNEST = 0.3  # of a bar that is drawn
 MOST = 4  # lines of one formula
 # The tints and inks of Okabe and Ito, by what a box is; its title says the same.
 TINTS = {
@@ -41,9 +43,17 @@ class Look:
 
 
 def broken(expr: Expr, room: float, first: float, ruler: Ruler, size: float = FORMULA) -> list[Line]:
-    """A formula in lines of so much room; of a very long one the terms that grow fastest, and how many more."""
+    """A formula in lines of so much room, with common factors before brackets where it is shorter so than on several
+    lines; of a very long one the terms that grow fastest, and how many more.
+    """
     terms = [tree(term) for term in ordered_terms(expr)]
     lines = _packed(terms, room, first, ruler, size)
+    if len(lines) > 1:
+        shown = factored(expr)
+        shorter = _packed(shown.terms if isinstance(shown, Sum) else [shown], room, first, ruler, size)
+        fits = all(ruler.width(line, size) <= min(room, first) for line in shorter)
+        if fits and (len(shorter), _extent(shorter, ruler, size)) < (len(lines), _extent(lines, ruler, size)):
+            lines = shorter
     if len(lines) <= MOST:
         return lines
     top = max(growth(term) for term in ordered_terms(expr))
@@ -63,6 +73,10 @@ def _packed(terms: Sequence[Tree], room: float, first: float, ruler: Ruler, size
             lines.append([])
         lines[-1].append(term)
     return [_joined(line, place > 0) for place, line in enumerate(lines)]
+
+
+def _extent(lines: Sequence[Line], ruler: Ruler, size: float) -> float:
+    return sum(ruler.width(line, size) for line in lines)
 
 
 def _joined(terms: Sequence[Tree], goes_on: bool) -> Line:
@@ -100,9 +114,10 @@ def look(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> Look:
     for row, height in rows:
         y += height
         shapes += [words.moved(PAD, y - (LEADING - 6.6) / 2 - (height - LEADING) / 2) for words in row]
-    y = max(y + PAD - 2, height - (BAR + 3) * (box.amount.share is not None and box.amount.shown != 0))
-    if box.amount.share is not None and box.amount.shown != 0:
-        filled = max(0.3, inner * float(box.amount.share))
+    filled = inner * float(box.amount.share or 0) if box.amount.shown != 0 else 0.0
+    barred = filled >= THINNEST
+    y = max(y + PAD - 2, height - (BAR + 3) * barred)
+    if barred:
         shapes.append(Rect(PAD, y, inner, BAR, fill="#FFFFFF", stroke=0.3))
         shapes.append(Rect(PAD, y, filled, BAR, fill=ink, stroke=0))
         y += BAR + 3
@@ -132,8 +147,9 @@ def title_lines(node: Box | Frame, ruler: Ruler, room: float) -> list[Line]:
 
 
 def _one_line(box: Box, inner: float, ruler: Ruler) -> Rows:
-    """All of a small box on one line, where it fits; else nothing."""
-    if box.notes or box.role not in ("norms", "other") or (box.role == "other" and box.amount.shown != 0):
+    """All of a small box, or of one without a number, on one line, where it fits; else nothing."""
+    small = box.role == "norms" or (box.role == "other" and box.amount.shown == 0)
+    if box.notes or not (small or box.amount.value is None):
         return []
     title, *more = title_lines(box, ruler, inner)
     name: Line = [Code(box.name)] if box.title and box.name else []

@@ -12,7 +12,7 @@ from ..formats.typ import PRINTED
 
 _PAGE = """#set text(font: "New Computer Modern")
 #let words(size, body) = {
-  show raw: it => text(font: "DejaVu Sans Mono", size: 0.776 * size, it.text)
+  show raw: it => text(font: "DejaVu Sans Mono", size: 0.84 * size, it.text)
   text(size: size, body)
 }
 #let m(alt, body) = { set math.equation(alt: alt); body }

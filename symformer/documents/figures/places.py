@@ -15,7 +15,7 @@ from .rows import rows_of
 from .shapes import Shape
 
 LANE = 7.0  # between two lanes
-GAP = 8.0  # between two rows, at least
+GAP = 7.0  # between two rows, at least
 TRACK = 4.5  # between two lines that run across
 BESIDE = 6.0  # between two boxes of a row
 SIGN = 4.6  # radius of a plus

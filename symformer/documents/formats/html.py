@@ -18,7 +18,7 @@ from ...language.notation.mathml import Piece as MathPiece
 from ...language.notation.mathml import mathml, pieces, sign
 from ...language.notation.text import text
 from ...language.notation.tree import Name, Tree, tree
-from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, Math, Piece, Ref, Table
+from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, Math, Picture, Piece, Ref, Table
 from .language import Language, printable, templates
 from .layout import Page, Row
 from .tex import FORMAT as LATEX
@@ -49,11 +49,12 @@ class HTML(Language):
 
     template = "derivation.html.jinja"
     row_break = ""
-    page = Screen()
+    page = Screen(figure=(226.0, 466.0))  # a column whose smallest type can be read on a phone; of more, it scrolls
 
     of_blocks = {
         "equation": ("equation", "room", "scrolls", "latex"),
         "computation": ("computation",),
+        "picture": ("picture",),
     }
     of_texts = (*Language.of_texts, "anchor")
     of_itself = ("style", "script", "policy")
@@ -105,6 +106,13 @@ class HTML(Language):
             side = f'<div class="side">{sign("=").element}{right}</div>'
             rows.append(f'<div class="label">{self.math(each.name)}</div>{side}')
         return markup("\n".join(rows))
+
+    def picture(self, block: Picture) -> Markup:
+        """A figure, no wider than it can be read on a narrow screen."""
+        from ..figures.screen import ScreenRuler  # which a page without figures does without
+        from .svg import drawn
+
+        return markup(drawn(block.draw(*self.page.figure, ScreenRuler())))
 
     def ranging(self, last: str) -> Markup:
         return markup(f", {mathml(Name('n'))} = 1, …, {last}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import floor
 
 from ...language.notation.text import text
 from ...language.notation.tree import Minus, Sum, Tree, sizes_of, terms_tree, tree
@@ -56,6 +57,10 @@ class Page:
     table: int = 78  # in a row of a table
     widest: int = 98  # more than these fit in no type
     lines: int = 24  # of an equation, or lines of a table, that stand on one page
+    figure: tuple[float, float] = (280.0, 400.0)  # points of a figure's column and of all, before it is enlarged
+    broad: float = 450.0  # points that it may then take
+    high: float = 660.0
+    largest: float = 1.2
 
     def rows(self, equation: Equation) -> list[Row]:
         """Each line after the labels; the reason of a long one stands behind its last piece."""
@@ -114,6 +119,10 @@ class Page:
         labels = max((sum(map(breadth, line)) for line in self.labels(equation)), default=0)
         longest = max(breadth(each.shown) for each in self.rows(equation))
         return labels + longest + extent(row.reason) <= self.width
+
+    def enlarged(self, width: float, height: float) -> float:
+        """By how much a figure of so many points is made larger or smaller: to hundredths, downwards."""
+        return floor(100 * min(self.largest, self.broad / width, self.high / height)) / 100
 
     def roomy(self, block: Computation) -> bool:
         """Whether the shapes of what is computed have room behind the lines."""

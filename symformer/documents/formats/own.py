@@ -106,6 +106,8 @@ def _view(block: Block, language: Language) -> dict[str, Any]:
                 view["head"] = [language.line(cell) for cell in value]
             case "rows":
                 view["rows"] = [[language.line(cell) for cell in row] for row in value]
+            case "caption":
+                view["caption"] = language.line(value)
             case "entries":
                 view["entries"] = value
             case _ if isinstance(value, str | int):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ...language.notation.latex import latex
 from ...language.notation.tree import Tree
+from ..blocks import Picture
 from .language import Language, broken, parted
 from .letters import label, lettered, plain, with_macro
 
@@ -18,6 +19,7 @@ class Latex(Language):
     quad = r"\quad"
     row_break = r" \\"
     of_texts = (*Language.of_texts, "label", "anchor")
+    of_blocks = {**Language.of_blocks, "picture": ("picture",)}
 
     _SPECIAL = {
         "\\": r"\textbackslash{}",
@@ -59,6 +61,13 @@ class Latex(Language):
 
     def inline(self, mathematics: str, shown: Tree) -> str:
         return f"${mathematics}$"
+
+    def picture(self, block: Picture) -> str:
+        """A figure that fits the page, drawn by LaTeX itself."""
+        from .drawn import picture  # which a document without figures does without
+
+        drawing = block.draw(*self.page.figure)
+        return picture(drawing, self, self.page.enlarged(drawing.width, drawing.height))
 
     def carry_on(self, sign: str, spelt: str) -> str:
         return rf"&\quad {{}} {sign} {spelt}"

@@ -12,8 +12,6 @@ from ..blocks import Picture
 from .language import Language, broken, environment, parted, printable
 from .letters import in_typst, plain
 
-HIGH, BROAD = 660, 450  # points of a page that a figure may take
-
 
 class Typst(Language):
     """Typst, which the PDFs are made from."""
@@ -42,12 +40,13 @@ class Typst(Language):
         return f"#m({_string(text(shown))})[${mathematics}$];"
 
     def picture(self, block: Picture) -> str:
-        """A figure, no larger than two thirds of a page, with what it shows in words."""
-        drawing = block.draw()
+        """A figure that fits the page, with what it shows in words."""
+        drawing = block.draw(*self.page.figure)
         body = str(environment().get_template("figure.typ.jinja").module.place(drawing, self))  # type: ignore[attr-defined]
-        scale = min(100, int(HIGH * 100 / drawing.height), int(BROAD * 100 / drawing.width))
+        scale = round(100 * self.page.enlarged(drawing.width, drawing.height))
         scaled = f"scale({scale}%, reflow: true, {body.strip().removeprefix('#')})"
-        return f"#figure(placement: bottom, alt: {_string(drawing.alt)}, {scaled})"
+        caption = f", caption: [{self.line(block.caption)}]" if block.caption else ""
+        return f"#figure(kind: image, placement: bottom, gap: 1em, alt: {_string(drawing.alt)}, {scaled}{caption})"
 
     def string(self, words: str) -> str:
         """A string of the language."""

@@ -1,0 +1,115 @@
+"""The SVG emitter: mathematics as the runs of one line of text, in italics, with what is raised or lowered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+
+from sympy import Expr, Symbol
+
+from ..symbols import letter as row
+from .emitter import spelt_out, under
+from .text import CodeEmitter
+from .tree import Tree, tree
+
+DOT = "\N{DOT OPERATOR}"
+SMALLER = 0.7  # what stands below or above, against what it stands beside
+LOWERED, RAISED = 0.2, 0.38  # by how much of the size of the line
+_LOW, _HIGH, _BACK = "\x02", "\x03", "\x04"  # around what stands below, and above
+_LEVELS = {_LOW: LOWERED, _HIGH: -RAISED, _BACK: 0.0}
+_CALLS = {"ceil": ("\N{LEFT CEILING}", "\N{RIGHT CEILING}"), "floor": ("\N{LEFT FLOOR}", "\N{RIGHT FLOOR}")}
+
+
+class SVGEmitter(CodeEmitter):
+    """A display tree on one line, with a slash for a fraction; control characters stand around what is lowered."""
+
+    def number(self, number: int) -> str:
+        return f"{number:,}"
+
+    def size(self, symbol: Symbol) -> str:
+        name = row(symbol)
+        return name.name if name.word else self._with(name.base, name.subscript)
+
+    def label(self, letter: str, name: str) -> str:
+        return self._with(*under(letter, name))
+
+    def name(self, letter: str, below: str) -> str:
+        return self._with(letter, below)
+
+    def product(self, factors: list[str], trees: tuple[Tree, ...]) -> str:
+        return DOT.join(factors) if spelt_out(trees) else "".join(factors)
+
+    def times(self, factors: list[str]) -> str:
+        return f" {DOT} ".join(factors)
+
+    def cross(self, factors: list[str]) -> str:
+        return " \N{MULTIPLICATION SIGN} ".join(factors)
+
+    def power(self, base: str, exponent: int) -> str:
+        return f"{base}{_HIGH}{exponent}{_BACK}"
+
+    def call(self, function: str, arguments: list[str]) -> str:
+        before, after = _CALLS.get(function, (f"{function}(", ")"))
+        return f"{before}{', '.join(arguments)}{after}"
+
+    def sum(self, terms: list[tuple[str, str]]) -> str:
+        return super().sum([(sign.replace("-", "\N{MINUS SIGN}"), spelt) for sign, spelt in terms])
+
+    def minus(self, operand: str) -> str:
+        return f"\N{MINUS SIGN}{operand}"
+
+    def _with(self, base: str, below: str) -> str:
+        return italic(base) + (f"{_LOW}{below}{_BACK}" if below else "")
+
+
+_SVG = SVGEmitter()
+
+
+def runs(shown: Tree | Expr) -> Iterator[tuple[str, float]]:
+    """The runs of a formula: each its text, and how far below the line it stands, in sizes of type.
+
+    >>> from symformer.language.symbols import E, L_enc
+    >>> list(runs(2 * L_enc + E**2))
+    [('𝐸', 0.0), ('2', -0.38), (' + 2𝐿', 0.0), ('enc', 0.2)]
+    """
+    level = 0.0
+    for piece in re.split(f"([{_LOW}{_HIGH}{_BACK}])", _SVG.emit(shown if isinstance(shown, Tree) else tree(shown))):
+        if piece in _LEVELS:
+            level = _LEVELS[piece]
+        elif piece:
+            yield piece, level
+
+
+def svg(shown: Tree | Expr, size: float) -> str:
+    """A formula as text and ``tspan`` elements of a line of type of a size.
+
+    >>> from symformer.language.symbols import E, L_enc
+    >>> svg(2 * L_enc + E, 10)
+    '2𝐿<tspan font-size="7" dy="2">enc</tspan><tspan dy="-2"> + 𝐸</tspan>'
+    """
+    spelt, before = "", 0.0
+    for piece, level in runs(shown):
+        small = f' font-size="{size * SMALLER:.4g}"' if level else ""
+        move = f' dy="{(level - before) * size:.4g}"' if level != before else ""
+        told = escape(piece)
+        spelt += f"<tspan{small}{move}>{told}</tspan>" if small or move else told
+        before = level
+    if before:  # what comes behind stands on the line again
+        spelt += f'<tspan dy="{-before * size:.4g}">\N{ZERO WIDTH SPACE}</tspan>'
+    return spelt
+
+
+def italic(letter: str) -> str:
+    """A letter in the italics of mathematics, as browsers set the letters of MathML.
+
+    >>> italic("E"), italic("h"), italic("12")
+    ('𝐸', 'ℎ', '12')
+    """
+    if len(letter) != 1 or not letter.isascii() or not letter.isalpha():
+        return letter
+    if letter == "h":
+        return "\N{PLANCK CONSTANT}"
+    if letter.isupper():
+        return chr(ord("\N{MATHEMATICAL ITALIC CAPITAL A}") + ord(letter) - ord("A"))
+    return chr(ord("\N{MATHEMATICAL ITALIC SMALL A}") + ord(letter) - ord("a"))
