@@ -40,8 +40,11 @@ class Draft:
 
     @property
     def passes(self) -> bool:
-        """Whether what goes in comes out as far as a figure shows: dropout, or a part that is left out."""
-        return self.line.each == 0 and {entry.kind for entry in self.entries} <= {Kind.DROPOUT}
+        """Whether what goes in comes out as far as a figure shows: of dropout, a scale, or a part that is left out."""
+        return self.line.each == 0 and all(
+            entry.kind is Kind.DROPOUT or (entry.kind is Kind.MULTIPLY and len(entry.inputs) == 1)
+            for entry in self.entries
+        )
 
     @property
     def hidden(self) -> bool:
