@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from sympy import Add, Expr, Integer, Rational, expand
+from sympy import Add, Expr, Integer, Rational, Symbol, expand
 
 from ..formulas.formula import Formula
 from ..language.notation.text import code, text
-from .pieces import Piece, is_zero, pieces
+from .pieces import PRIME, Piece, fingerprint, is_zero, pieces
 
 MOST = 12  # rows that are named
 SIZES = 12  # that are tried in the place of another
@@ -85,21 +85,35 @@ def _left_out(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Bl
 def _swapped(candidates: Sequence[_Candidate], difference: Expr, formula: Formula) -> Iterator[Blame]:
     """Rows with another size in the place of their own: one alone, or all that come to the same together."""
     sizes = sorted({*formula.expanded.free_symbols, *difference.free_symbols}, key=str)[:SIZES]
-    rows = [each for each in candidates if each.row]
-    alike: dict[Expr, int] = {}
-    for each in rows:
-        alike[each.total] = alike.get(each.total, 0) + 1
-    for each in rows:
-        for own in sorted(each.total.free_symbols, key=str):
+    rows: dict[Expr, list[str]] = {}
+    for each in candidates:
+        if each.row:
+            rows.setdefault(each.total, []).append(each.path)
+    wanted = fingerprint(difference)
+    for total, paths in rows.items():
+        for own in sorted(total.free_symbols, key=str):
             for other in (*sizes, Integer(1)):
-                if other == own:
-                    continue
-                for theirs in {expand(each.total * other / own), expand(each.total.xreplace({own: other}))}:
-                    change = expand(each.total - theirs)
-                    times = _times(difference, change)
-                    if times is not None and times.is_Integer and 1 <= times <= alike[each.total]:
-                        what = f"has {text(other)} where {own} should stand" if other != 1 else f"lacks its {own}"
-                        yield Blame(each.path, what, each.total, expand(difference / times))
+                times = None if other == own else _swaps(total, own, other, difference, wanted, len(paths))
+                if times is not None:
+                    said = f"has {text(other)} where {own} should stand" if other != 1 else f"lacks its {own}"
+                    yield from (Blame(path, said, total, expand(difference / times)) for path in paths)
+
+
+def _swaps(total: Expr, own: Symbol, other: Expr, difference: Expr, wanted: int | None, alike: int) -> int | None:
+    """How many of rows that are alike have another size in the place of one, if a difference is that: once or wherever
+    it stands.
+    """
+    ways = [total * other / own]
+    if total.has(own**2):
+        ways.append(total.xreplace({own: other}))
+    first = fingerprint(total)
+    for theirs in ways:
+        then = fingerprint(theirs)
+        for times in range(1, alike + 1):
+            unlike = None in (wanted, first, then) or ((first or 0) - (then or 0)) * times % PRIME != wanted
+            if not unlike and expand(times * (total - theirs) - difference) == 0:
+                return times
+    return None
 
 
 def _multiple(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Blame]:

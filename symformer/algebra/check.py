@@ -8,17 +8,18 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from sympy import Expr, Integer, Rational, Symbol, expand
+from sympy import Expr, Integer, Rational, expand
 
-from ..architectures import architecture, composed, names, presets_of
+from ..architectures import composed, names, presets, presets_of
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, ReadingError, SymformerError
+from ..language.errors import OptionError, ReadingError
 from ..language.notation.cards import Card, Cell, Name, Shown, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import Label, Tree, tree
 from ..language.reading.equation import Reading, read
 from ..language.reading.names import name_symbol, one_name
-from ..language.sizes import put_in
+from ..language.sizes import Numbers, put_in
+from ..language.symbols import symbol
 from ..models.model import Model
 from ..papers.letters import letters_of
 from .blame import Blame, explain, in_one
@@ -211,28 +212,22 @@ def _errors(model: Model, ours: Formula, theirs: Expr) -> list[Error]:
     """How far off it is with the model's own numbers, else at the first preset of its architecture and at the worst."""
     needed = ours.expanded.free_symbols | theirs.free_symbols
     if needed <= model.known.keys() or model.id != model.target or model.id not in names():
-        return [found] if (found := _error(model, ours, theirs)) else []
-    models = [_at(model, preset) for preset in presets_of(model.id)]
-    each = [found for one in models if (found := _error(one, ours, theirs))]
+        return [found] if (found := _error(model.target, model.known, ours, theirs)) else []
+    each = []
+    for preset in presets_of(model.id):
+        facts = presets()[preset]
+        options = model.component.options_from(facts.get("options", {}))
+        if all(getattr(model.component, name) == choice for name, choice in options.items()):
+            numbers = {**{symbol(name): number for name, number in facts["sizes"].items()}, **model.numbers}
+            if needed <= numbers.keys() and (found := _error(preset, numbers, ours, theirs)):
+                each.append(found)
     worst = sorted(each[1:], key=lambda one: abs(one.share), reverse=True)[: PRESETS - 1]
     return [*each[:1], *worst]
 
 
-def _error(model: Model, ours: Formula, theirs: Expr) -> Error | None:
-    """How far off it is at a model's numbers; None where it lacks one, or they do not fit."""
-    try:
-        own, other = (put_in(expr, model.known) for expr in (ours.expanded, theirs))
-    except SymformerError:
-        return None
+def _error(at: str, numbers: Numbers, ours: Formula, theirs: Expr) -> Error | None:
+    """How far off it is at these numbers; None where one is lacking, or they do not fit."""
+    own, other = (put_in(expr, numbers) for expr in (ours.expanded, theirs))
     if not isinstance(own, Rational) or not isinstance(other, Rational) or own.q != 1:
         return None
-    return Error(model.target, int(own), Fraction(int(other.p), int(other.q)))
-
-
-def _at(model: Model, preset: str) -> Model:
-    """A preset, with the sizes of a run that the model was given."""
-    other = architecture(preset)
-    own: dict[Symbol | str, Expr | int | str] = {
-        size: number for size, number in model.numbers.items() if size in other.settable
-    }
-    return other.set(own) if own else other
+    return Error(at, int(own), Fraction(int(other.p), int(other.q)))

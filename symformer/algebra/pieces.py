@@ -12,7 +12,7 @@ from ..formulas.account import Line
 from ..formulas.formula import Formula
 from ..ledger.facts import ONE, Entry
 
-_PRIME = 2**61 - 1
+PRIME = 2**61 - 1
 
 
 @dataclass(frozen=True)
@@ -64,20 +64,20 @@ def fingerprint(expr: Expr) -> int | None:
     None where the point divides by zero.
     """
     if isinstance(expr, Rational):
-        return int(expr.p) * pow(int(expr.q), -1, _PRIME) % _PRIME if int(expr.q) % _PRIME else None
+        return int(expr.p) * pow(int(expr.q), -1, PRIME) % PRIME if int(expr.q) % PRIME else None
     if isinstance(expr, Add | Mul):
         total = 0 if isinstance(expr, Add) else 1
         for each in expr.args:
             value = fingerprint(each)
             if value is None:
                 return None
-            total = (total + value if isinstance(expr, Add) else total * value) % _PRIME
+            total = (total + value if isinstance(expr, Add) else total * value) % PRIME
         return total
     if isinstance(expr, Pow) and isinstance(expr.exp, Integer):
         base = fingerprint(expr.base)
         if base is None or (base == 0 and expr.exp < 0):
             return None
-        return pow(base, int(expr.exp), _PRIME)
+        return pow(base, int(expr.exp), PRIME)
     from hashlib import sha256  # a size, or a whole part: a number of its own
 
     return int.from_bytes(sha256(str(expr).encode()).digest()[:7], "big")

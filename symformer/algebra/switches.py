@@ -16,7 +16,7 @@ from ..language.symbols import B, C, S, V, W
 from ..ledger.facts import ATTENDING, MULTIPLYING, Kind
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
-from .pieces import Piece, added, fingerprint, is_zero, pieces
+from .pieces import PRIME, Piece, added, fingerprint, is_zero, pieces
 
 STORED = ("params", "active-params", "trainable-params")
 MOST = 4  # conventions at once
@@ -82,7 +82,7 @@ def _of_variant(
                 amount = start + sum(number or 0 for number, _ in chosen)
                 for scaled, name, factor in scales:
                     for number, each in wanted:
-                        if number is None or (amount * (scaled or 0) - number) % (2**61 - 1):
+                        if number is None or (amount * (scaled or 0) - number) % PRIME:
                             continue
                         ours = expand((whole + sum((one.added for _, one in chosen), Integer(0))) * factor)
                         if not is_zero(ours - each.expr):
