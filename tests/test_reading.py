@@ -89,6 +89,7 @@ READ: dict[str, Expr | int] = {
     "1.5h + .25": Rational(3, 2) * h + Rational(1, 4),
     "10^{9} + 2^{40}": 10**9 + 2**40,
     "10**12": 10**12,
+    r"3 \cdot 10^{23} + 2^{-60}": 3 * 10**23 + Rational(1, 2**60),
     "2**3**2": 2**9,
     "-h^2 + -h": -(h**2) - h,
     r"\frac12h + \tfrac 1h + \dfrac{a}{b}": h / 2 + 1 / h + a / b,
@@ -219,28 +220,30 @@ NONE = {
     "attributes": "().__class__",
     "a tower": "10**10**10",
     "another tower": "10^{10^{10}}",
+    "a hundred digits and more": "(10^{90})^{2}",
+    "one index twice": r"\sum_{l=1}^{L} \sum_{l=1}^{L} l",
     "many terms": "(((a+b+c+d+k+l)^{12})^{12})^{12}",
-    "many roots": r"\sqrt" * 1000 + "2",
+    "many roots": r"\sqrt" * 390 + "2",
     "brackets": "(" * 10_000,
-    "fewer brackets": "(" * 3_000,
-    "braces": "{" * 3_000 + "}" * 900,
-    "commands": r"\frac" * 700,
-    "powers": "2^" * 1_900,
-    "signs": "-" * 3_999,
-    "subscripts": "a_" * 1_900,
+    "fewer brackets": "(" * 1_900,
+    "braces": "{" * 1_000 + "}" * 900,
+    "commands": r"\frac" * 390,
+    "powers": "2^" * 950,
+    "signs": "-" * 1_999,
+    "subscripts": "a_" * 950,
     "digits": "9" * 1_000_000,
-    "fewer digits": "9" * 3_900,
-    "a number below": "1/" + "9" * 3_900,
+    "fewer digits": "9" * 1_900,
+    "a number below": "1/" + "9" * 1_900,
 }
 
 
 @pytest.mark.parametrize("kind", NONE)
 def test_what_is_no_formula_is_refused_at_once(kind: str) -> None:
     read("h + 1")  # what is imported late is not what is timed
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(ReadingError) as refused:
         read(NONE[kind])
-    assert time.perf_counter() - began < 0.1
+    assert time.process_time() - began < 0.1
     assert len(str(refused.value)) < 500
     assert "\n" not in str(refused.value)
 

@@ -8,18 +8,18 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from sympy import Expr, Integer, Rational, expand
+from sympy import Expr, Integer, Pow, Rational, expand
 
 from ..architectures import composed, names, presets, presets_of
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, ReadingError
+from ..language.errors import OptionError, ReadingError, quoted
 from ..language.notation.cards import Card, Cell, Name, Shown, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import Label, Tree, tree
 from ..language.reading.equation import Reading, read
 from ..language.reading.names import name_symbol, one_name
 from ..language.sizes import Numbers, put_in
-from ..language.symbols import symbol
+from ..language.symbols import RANK, letter, symbol
 from ..models.model import Model
 from ..papers.letters import letters_of
 from .blame import Blame, explain, in_one
@@ -95,8 +95,22 @@ class Check(Shown):
         found += [f"with {each.spelt}" for each in self.named if each.name != str(each.expr)]
         if self.verdict == "convention":
             found += [f"{each.name} ({spell(each.added)})" for each in self.conventions if each.added != 0]
-        found += [f"{name} = {choice}" for name, choice in self.formula.conventions.items()]
+        if chosen := [f"{name} = {choice}" for name, choice in self.formula.conventions.items()]:
+            found.append("asked with " + ", ".join(chosen))
+        free = self.formula.expanded.free_symbols | self.theirs.free_symbols
+        run = sorted((size for size in free - self.model.known.keys() if letter(size).run), key=RANK.__getitem__)
+        if run and self.verdict != "equal":
+            found.append(f"no number for {', '.join(map(str, run))}: give each for the error in per cent")
         return found
+
+    @property
+    def alternatives(self) -> str:
+        """What the rows are, in words: each of them a reason, or all of them together."""
+        if any("terms of these sizes" in each.said for each in self.rows):
+            return "no row alone explains it; these have terms of its sizes:"
+        alone = all(each.amount == self.difference for each in self.rows)
+        several = "one of these explains it:" if len(self.rows) > 1 else "this explains it:"
+        return several if alone else "these together explain it:"
 
     def to_json(self) -> dict[str, Any]:
         """As ``check --json`` prints it."""
@@ -194,6 +208,8 @@ def _checked(
 def _reckoned(model: Model, reading: Reading, named: list[Named], ours: Formula) -> list[Reckoned]:
     """The printed formula over our sizes: in each way in which it can mean the number of parameters by a name."""
     expr = put_in_names(reading.expr, named, ours)
+    if any(not each.exp.is_Integer for each in expr.atoms(Pow)):
+        raise ReadingError(f"{quoted(reading.text)} has a root in it, and no count has one; write it without")
     counted = [name for name in reading.names if name in PARAMETERS and name not in {each.name for each in named}]
     if not counted:
         return [Reckoned(expr)]

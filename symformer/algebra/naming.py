@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from sympy import Expr, Symbol
+from sympy import Add, Expr, Pow, Symbol, cancel, expand, nan, zoo
 
 from ..formulas.formula import Formula
 from ..language.arithmetic import parse
@@ -104,7 +104,10 @@ def naming(
     found = []
     for name in names:
         if name in where:
-            found.append(Named(name, parse(where[name]).xreplace(_absent(formula)), "--where"))
+            stated = parse(where[name]).xreplace(_absent(formula))
+            if strange := sorted(map(str, stated.free_symbols - formula.takes)):
+                raise ReadingError(f"{name}={where[name]}: {target} has no size {strange[0]}; it has {_sizes(formula)}")
+            found.append(Named(name, stated, "--where"))
             continue
         if name in paper and (stated := parse(paper[name]).xreplace(_absent(formula))).free_symbols <= formula.takes:
             found.append(Named(name, stated, "the paper"))
@@ -168,11 +171,14 @@ def _asked(name: str, candidates: list[Expr], formula: Formula, target: str) -> 
     if candidates:
         ways = " or ".join(text(each) + _meaning(each) for each in candidates)
         return ReadingError(f"{name} can be {ways} of {target}; say which, as in --where {name}={text(candidates[0])}")
-    sizes = listed(sorted(map(str, formula.takes), key=lambda each: RANK[SYMBOLS[each]]))
     return ReadingError(
         f"{name} stands for nothing that {target} is known to have; say what it is, as in --where {name}=..., over its "
-        f"sizes {sizes}"
+        f"sizes {_sizes(formula)}"
     )
+
+
+def _sizes(formula: Formula) -> str:
+    return listed(sorted(formula.takes, key=RANK.__getitem__))
 
 
 def _meaning(expr: Expr) -> str:
@@ -182,7 +188,9 @@ def _meaning(expr: Expr) -> str:
 def put_in_names(expr: Expr, named: Iterable[Named], formula: Formula) -> Expr:
     """A formula over names as one over the target's sizes. Raises SizeError where it is no number then."""
     values = {name_symbol(each.name): each.expr for each in named}
-    found = expr.xreplace(values).xreplace(formula.relations)
-    if found.is_finite is False:
+    found = expand(expr.xreplace(values).xreplace(formula.relations))
+    if any(isinstance(each.base, Add) and each.exp.is_Integer for each in found.atoms(Pow)):
+        found = expand(cancel(found))
+    if found.is_finite is False or found.has(nan, zoo):
         raise SizeError("with these names the formula divides by zero")
     return found

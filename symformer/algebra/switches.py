@@ -20,6 +20,7 @@ from .pieces import PRIME, Piece, added, fingerprint, is_zero, pieces
 
 STORED = ("params", "active-params", "trainable-params")
 MOST = 4  # conventions at once
+LONG = 60  # terms of an account, up to which they are tried so
 PAIRS = 40  # of a quantity's own conventions, tried two at a time
 CHOICES = 6  # of an option, that are tried
 _SYMBOLIC = ("dtype = symbolic",)  # which bytes are divided by to count elements
@@ -244,7 +245,8 @@ def _variants(
             seen.add(made.expanded)
             yield Variant(tuple(named), made)
     pairs = [{**one, **two} for one, two in combinations(ways, 2) if one.keys() != two.keys()]
-    for way in [*ways, *pairs[:PAIRS]]:
+    few = len(pieces(formula)) <= LONG
+    for way in [*ways, *(pairs[:PAIRS] if few else [])]:
         made = _made(model, quantity, {**asked, **way}, part)
         if made is not None and made.expanded not in seen:
             seen.add(made.expanded)

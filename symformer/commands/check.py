@@ -46,14 +46,14 @@ def command(
     options: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    r"""Check a printed FORMULA, in LaTeX, Python or plain text.
+    """Check a printed FORMULA, in LaTeX, Python or plain text.
 
     It is equal, equal under a convention, or differs: by how much, in which rows, and by how many per cent. The exit
     status is 0, 0 and 1, and 2 for what cannot be read or can be read in two ways.
 
     \b
     symformer check 'V E + 12 L E^2 + 13 L E' --against gpt2
-    symformer check '12lh^2(1+\frac{13}{12h}+\frac{V+s}{12lh})' --against gpt2 --where h=E
+    symformer check '12lh^2(1+\\frac{13}{12h}+\\frac{V+s}{12lh})' --against gpt2 --where h=E
     """
     from ..algebra.check import check as hold
     from ..algebra.naming import given
@@ -78,6 +78,7 @@ def _show(found: Check) -> None:
         say(line)
     if found.rows:
         say()
+        say(found.alternatives)
         rows = [[each.path, each.said, spell(each.ours)] for each in found.rows]
         table(["row", "in the printed formula", "ours"], rows, "lll")
     if found.errors:

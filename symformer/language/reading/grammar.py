@@ -343,6 +343,8 @@ class Parser(Arithmetic):
         """What a command is of: one group, or the next character."""
         token = self._peek()
         if token is not None and token.kind == "number" and len(token.text) > 1:
+            if "." in token.text:
+                raise ReadingError(f"{token.shown()} after a command in {quoted(self.text)} needs braces")
             self.tokens[self.at] = replace(token, text=token.text[1:], start=token.start + 1, spaced=False)
             return self._number(replace(token, text=token.text[0], end=token.start + 1))
         if token is None or token.kind not in (*CLOSING, "number", "name", "frac", "sqrt"):
@@ -365,6 +367,8 @@ class Parser(Arithmetic):
             raise ReadingError(f"a sum in {quoted(self.text)} does not say where it ends; write \\sum_{{l=1}}^{{L}}")
         self._next()
         high = self._argument()
+        if index in self.bound_names:
+            raise ReadingError(f"{quoted(self.text)} sums over {index} inside a sum over {index}; call one otherwise")
         self.bound_names.append(index)
         outer, self.open_sum = self.open_sum, None
         body = self._product()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import ReadingError, quoted
 
-MAX_LENGTH = 4_000
+MAX_LENGTH = 2_000
 MAX_DIGITS = 100
 
 GREEK = (

@@ -8,7 +8,7 @@ from sympy import Expr, Integer, Poly, PolynomialError, Pow, Rational, Symbol, b
 
 from ..errors import ReadingError, quoted
 from ..limits import Bound
-from .tokens import Token
+from .tokens import MAX_DIGITS, Token
 
 MAX_EXPONENT = 12  # of what is no number
 MAX_POWER = 300  # of a number
@@ -44,6 +44,11 @@ class Arithmetic:
                 f"the exponent {what} in {quoted(self.text)} is not a whole number from -{most} to {most}"
             )
         power = int(exponent)
+        if isinstance(base.expr, Rational) and base.expr != 0:
+            if abs(power) * max(len(str(base.expr.p)), len(str(base.expr.q))) > 2 * MAX_DIGITS:
+                raise ReadingError(f"a power in {quoted(self.text)} has more than {MAX_DIGITS} digits")
+            number = base.expr**exponent
+            return Value(number, self.held(Bound.number(number)))
         if power < 0 and self.is_zero(base):
             raise ReadingError(f"{quoted(self.text)} divides by zero")
         bound = self.held(base.bound**power if power >= 0 else base.bound.inverse() ** -power)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..symbols import LETTERED, LETTERS
+from .tokens import GREEK
 
 
 def _words(text: str) -> frozenset[str]:
@@ -19,7 +20,7 @@ WORDS = _words(
     dim width depth ctx context size out img image patch patches classes channels steps step rank ranks inner
     intermediate positions position lora rope kvheads nheads nhead nlayers nlayer headdim dmodel bias biases norm norms
     """
-)
+) | {spelt for name in GREEK if len(name) > 2 for spelt in (name, name.capitalize())}
 # What may stand below a letter without braces, as one word.
 BELOW = (
     WORDS
