@@ -108,6 +108,14 @@ def _scales(formula: Formula, whole: Expr) -> list[tuple[str, Expr]]:
         found += [("one token is counted, not all B·C", 1 / (B * C))] * (C in free)
     if W in free:
         found += [(f"{name + ', and ' if name else ''}elements are counted, not bytes", by / W) for name, by in found]
+    if formula.within is not None and formula.copies != 1:
+        found += [
+            (
+                f"all {text(formula.copies)} copies are counted, not one" + (f", and {name}" if name else ""),
+                by * formula.copies,
+            )
+            for name, by in found
+        ]
     if formula.measure.unit == "FLOPs":
         half = "multiply-adds are counted, 2 FLOPs each"
         found += [(f"{name}, and {half}" if name else half, by / 2) for name, by in found]
@@ -162,6 +170,11 @@ def _stored(parts: Sequence[Piece], whole: bool) -> list[_Group]:
             ("the embeddings and the head are left out", [*tables, *head], _OUT),
             ("the embeddings of positions are left out", placed, _OUT),
             ("the embeddings of tokens are left out", words, _OUT),
+            (
+                "the embeddings alone are counted",
+                [each for each in parts if each not in tables] if tables else [],
+                _OUT,
+            ),
         ],
         [("the pooler is left out", pooler, _OUT)],
     ]
@@ -170,11 +183,13 @@ def _stored(parts: Sequence[Piece], whole: bool) -> list[_Group]:
 
 def _multiplied(parts: Sequence[Piece]) -> list[_Group]:
     core = [each for each in parts if each.entry.kind in ATTENDING]
+    others = [each for each in parts if each not in core] if core else []
     logits = [each for each in parts if each.entry.logits]
     return [
         [
             ("attention's products of tokens with tokens are left out", core, _OUT),
             ("attention is counted at a mean context of S/2 tokens", core, Rational(-1, 2)),
+            ("attention's products of tokens with tokens alone are counted", others, _OUT),
         ],
         [("the logits are left out", logits, _OUT)],
     ]
