@@ -285,6 +285,26 @@ def test_sixty_wrong_formulas_are_never_called_equal_and_their_rows_are_named() 
     assert named >= 50, f"seed {SEED}: {named} of 60; missed {missed}"
 
 
+# What is said of a row, by hand: 4LE is the bias of the network's first matrix and of no other, ...
+SAID = {
+    ("gpt2", "12LE^2 + 9LE + (V + P + 2)E"): [("h.*.mlp.c_fc.bias", "is left out")],
+    ("gpt2", "12LE^2 + 13LE + (V + P + 4)E"): [("ln_f", "is counted once too often")],
+    ("gpt2", "12LE^2 + 13LE + 2PE + 2E"): [("wte", "has P where V should stand")],
+    ("llama", "L(2EAD + 2EAD + 3EH + 2E) + 2VE + E"): [
+        ("layers.*.self_attn.k_proj", "has A where G should stand"),
+        ("layers.*.self_attn.v_proj", "has A where G should stand"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("target", "formula"), SAID)
+def test_a_row_is_named_with_what_is_wrong_in_it(target: str, formula: str) -> None:
+    found = sf.check(formula, target)
+    assert found.verdict == "differs"
+    named = [(each.path, each.said) for each in found.rows]
+    assert named[: len(SAID[target, formula])] == SAID[target, formula]
+
+
 def test_the_right_formulas_are_equal() -> None:
     for target, rows in RIGHT.items():
         assert sf.check(" + ".join(term for _, term in rows), target).verdict == "equal"

@@ -43,8 +43,11 @@ def explain(formula: Formula, difference: Expr) -> list[Blame]:
     """
     found = pieces(formula)
     candidates = _candidates(formula, found)
-    if named := [*in_one(formula, difference), *_multiple(candidates, difference)]:
-        return list({each.path: each for each in reversed(named)}.values())[::-1][:MOST]
+    named: dict[str, Blame] = {}
+    for each in (*in_one(formula, difference), *_multiple(candidates, difference)):
+        named.setdefault(each.path, each)
+    if named:
+        return list(named.values())[:MOST]
     return (list(_of_two(candidates, difference)) or list(_in_common(candidates, difference)))[:MOST]
 
 

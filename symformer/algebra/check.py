@@ -87,7 +87,7 @@ class Check(Shown):
         """The verdict, what was read, and the difference."""
         what = self.formula.measure.title
         part = f" of one {self.formula.root.path or self.formula.root.key}" if self.formula.within else ""
-        found = [f"{self.says}: {what}{part} of {self.model.target}" if self.verdict == "equal" else self.says, ""]
+        found = [f"{what}{part} of {self.model.target}: {self.says}", ""]
         found.append(f"theirs      {spell(self.theirs)}")
         found.append(f"ours        {spell(self.formula.written)}")
         if self.difference != 0:

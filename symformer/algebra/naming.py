@@ -170,7 +170,10 @@ def _common() -> dict[str, list[list[str]]]:
 def _asked(name: str, candidates: list[Expr], formula: Formula, target: str) -> ReadingError:
     if candidates:
         ways = " or ".join(text(each) + _meaning(each) for each in candidates)
-        return ReadingError(f"{name} can be {ways} of {target}; say which, as in --where {name}={text(candidates[0])}")
+        return ReadingError(
+            f"{name} can be {ways} of {target}; say which, as in --where {name}={text(candidates[0])}, or whose letters "
+            "these are by --paper"
+        )
     return ReadingError(
         f"{name} stands for nothing that {target} is known to have; say what it is, as in --where {name}=..., over its "
         f"sizes {_sizes(formula)}"
