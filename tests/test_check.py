@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from sympy import expand
 
 import symformer as sf
+from symformer.algebra.check import Check
 from symformer.commands.cli import cli
 from symformer.language.arithmetic import parse
 from symformer.language.errors import ReadingError, SymformerError, UnknownNameError
@@ -131,6 +133,14 @@ LITERATURE = {
 }
 
 
+def assert_conventions_add_up(found: Check) -> None:
+    """What the conventions add to ours makes it theirs."""
+    if found.verdict == "convention":
+        assert expand(sum((each.added for each in found.conventions), found.difference)) == 0, found
+    else:
+        assert (found.difference == 0) == (found.verdict == "equal")
+
+
 @pytest.mark.parametrize("name", LITERATURE)
 def test_what_the_literature_prints(name: str) -> None:
     case = LITERATURE[name]
@@ -144,6 +154,7 @@ def test_what_the_literature_prints(name: str) -> None:
         **dict(case.options),
     )
     assert found.verdict == case.verdict, found
+    assert_conventions_add_up(found)
     said = " ".join(each.name for each in found.conventions)
     assert len(found.conventions) == len(case.conventions), said
     for each in case.conventions:
@@ -173,6 +184,7 @@ def test_what_papers_print_gets_the_verdict_that_they_ask_for(name: str) -> None
         **row.get("options", {}),
     )
     assert found.verdict == row["verdict"], found
+    assert_conventions_add_up(found)
     said = [each.name for each in found.conventions]
     for each in row.get("conventions", ()):
         assert any(each in name for name in said), said

@@ -106,7 +106,8 @@ def naming(
         if name in where:
             stated = parse(where[name]).xreplace(_absent(formula))
             if strange := sorted(map(str, stated.free_symbols - formula.takes)):
-                raise ReadingError(f"{name}={where[name]}: {target} has no size {strange[0]}; it has {_sizes(formula)}")
+                known = _sizes(formula)
+                raise ReadingError(f"{name}={where[name]}: {target} has no size {strange[0]}; it has {known}")
             found.append(Named(name, stated, "--where"))
             continue
         if name in paper and (stated := parse(paper[name]).xreplace(_absent(formula))).free_symbols <= formula.takes:
@@ -171,12 +172,12 @@ def _asked(name: str, candidates: list[Expr], formula: Formula, target: str) -> 
     if candidates:
         ways = " or ".join(text(each) + _meaning(each) for each in candidates)
         return ReadingError(
-            f"{name} can be {ways} of {target}; say which, as in --where {name}={text(candidates[0])}, or whose letters "
-            "these are by --paper"
+            f"{name} can be {ways} of {target}; say which, as in --where {name}={text(candidates[0])}, or whose "
+            "letters these are by --paper"
         )
     return ReadingError(
-        f"{name} stands for nothing that {target} is known to have; say what it is, as in --where {name}=..., over its "
-        f"sizes {_sizes(formula)}"
+        f"{name} stands for nothing that {target} is known to have; say what it is, as in --where {name}=..., over "
+        f"its sizes {_sizes(formula)}"
     )
 
 

@@ -91,7 +91,7 @@ def _of_variant(
                         own = [] if variant.names == _SYMBOLIC and W in factor.free_symbols else first
                         found = [*own, *(one for _, one in chosen)]
                         if name:
-                            found.append(Switch(name, expand(ours - ours / factor)))
+                            found.append(Switch(name, expand(ours - ours / factor + (Integer(0) if own else change))))
                         if each.name:
                             found.append(Switch(each.name, Integer(0)))
                         if len(found) <= most:

@@ -12,6 +12,7 @@ from ..errors import ReadingError, quoted
 from .tokens import Token, tokens
 from .words import BELOW, CALLED, EITHER, FIELDS, FUNCTIONS, PROSE, known, too_long, within
 
+LONG = 24  # letters of a run that can be a word
 _SPLIT = re.compile(r"([a-z]+)([A-Z][A-Za-z]*)")
 
 
@@ -132,6 +133,8 @@ class _Namer:
             return [run]
         if word := known(run):
             return [word]
+        if len(run) > LONG:
+            raise ReadingError(f"{quoted(run)} is a run of {len(run)} letters, which is no name and no product")
         product = " ".join(run)
         remedy = f"write {product} for the product, or \\mathrm{{{run}}} for one name, or say what it is: {run}=..."
         if run in EITHER:
