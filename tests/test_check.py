@@ -120,6 +120,16 @@ LITERATURE = {
     ),
     # The vocabulary rounded up to 64 rows.
     "padded": Case(r"12LE^2 + 13LE + 64\lceil V/64\rceil E + PE + 2E", "gpt2", "params", "convention", ("padded",), ""),
+    # Karpathy's nanoGPT has 50304 rows for the 50257 that there are: 393 · 128.
+    "padded to a number": Case(
+        "12LE^2+13LE+50304E+PE+2E", "gpt2", "params", "convention", ("the vocabulary is padded: V is 50,304",), ""
+    ),
+    "a number for a size": Case("12LE^2 + 13LE + (V+1024)E + 2E", "gpt2", "params", "convention", ("P is 1,024",), ""),
+    # Devlin et al. 2018, with the pooler: 512 rows of positions, 2 of segments, H = 4E.
+    "bert": Case(
+        "(V+512+2)E+2E+L(12E^2+13E)+E^2+E",
+        *("bert-base-uncased", "params", "convention", ("H is 4E",), ""),
+    ),
     "half of the context": Case(
         "24BSLE² + 2BS²LE + 2BSVE",
         *("gpt2", "flops", "convention", ("mean context of S/2",), "2*B*S**2*L*E"),
@@ -301,6 +311,7 @@ def test_sixty_wrong_formulas_are_never_called_equal_and_their_rows_are_named() 
 SAID = {
     ("gpt2", "12LE^2 + 9LE + (V + P + 2)E"): [("h.*.mlp.c_fc.bias", "is left out")],
     ("gpt2", "12LE^2 + 13LE + (V + P + 4)E"): [("ln_f", "is counted once too often")],
+    ("gpt2", "12LE^2 + 13LE + (V + 512 + 2)E"): [("wpe", "has 512 where P should stand")],
     ("gpt2", "12LE^2 + 13LE + 2PE + 2E"): [("wte", "has P where V should stand")],
     ("llama", "L(2EAD + 2EAD + 3EH + 2E) + 2VE + E"): [
         ("layers.*.self_attn.k_proj", "has A where G should stand"),

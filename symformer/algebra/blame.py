@@ -95,11 +95,23 @@ def _swapped(candidates: Sequence[_Candidate], difference: Expr, formula: Formul
     wanted = fingerprint(difference)
     for total, paths in rows.items():
         for own in sorted(total.free_symbols, key=str):
+            if (number := _number(total, own, difference)) is not None:
+                yield from (
+                    Blame(path, f"has {text(number)} where {own} should stand", total, difference) for path in paths
+                )
             for other in (*sizes, Integer(1)):
                 times = None if other == own else _swaps(total, own, other, difference, wanted, len(paths))
                 if times is not None:
                     said = f"has {text(other)} where {own} should stand" if other != 1 else f"lacks its {own}"
                     yield from (Blame(path, said, total, expand(difference / times)) for path in paths)
+
+
+def _number(total: Expr, own: Symbol, difference: Expr) -> Expr | None:
+    """The number that stands in the place of a size, if one does: more than 1."""
+    if isinstance(total, Add):
+        return None
+    found = expand((total - difference) * own / total)
+    return found if found.is_Rational and found > 1 else None
 
 
 def _swaps(total: Expr, own: Symbol, other: Expr, difference: Expr, wanted: int | None, alike: int) -> int | None:

@@ -175,9 +175,12 @@ def _asked(name: str, candidates: list[Expr], formula: Formula, target: str) -> 
             f"{name} can be {ways} of {target}; say which, as in --where {name}={text(candidates[0])}, or whose "
             "letters these are by --paper"
         )
+    hint = ""
+    if ["W"] in _common().get(name, ()) and "dtype" in formula.conventions:
+        hint = "; bytes of one element have a letter with --option dtype=symbolic"
     return ReadingError(
         f"{name} stands for nothing that {target} is known to have; say what it is, as in --where {name}=..., over "
-        f"its sizes {_sizes(formula)}"
+        f"its sizes {_sizes(formula)}{hint}"
     )
 
 

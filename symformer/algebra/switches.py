@@ -12,7 +12,7 @@ from ..components.base import spell_option
 from ..formulas.formula import Formula
 from ..language.errors import SymformerError
 from ..language.notation.text import text
-from ..language.symbols import B, C, S, V, W
+from ..language.symbols import B, C, E, H, S, V, W
 from ..ledger.facts import ATTENDING, MULTIPLYING, Kind
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
@@ -20,6 +20,7 @@ from .pieces import PRIME, Piece, added, fingerprint, is_zero, pieces
 
 STORED = ("params", "active-params", "trainable-params")
 MOST = 4  # conventions at once
+MULTIPLES = (8, 16, 32, 64, 128, 256, 512, 1024)  # that a vocabulary is rounded up to
 LONG = 60  # terms of an account, up to which they are tried so
 PAIRS = 40  # of a quantity's own conventions, tried two at a time
 CHOICES = 6  # of an option, that are tried
@@ -242,9 +243,8 @@ def _variants(
     seen: set[Expr] = {formula.expanded}
     base = Variant((), formula)
     yield base
-    for padded in _padded(theirs):
-        name = f"the vocabulary is padded: V is {text(padded)}"
-        yield Variant((name,), formula, {V: padded})
+    for name, puts in (*_padded(model, theirs), *_numbered(model, formula, theirs)):
+        yield Variant((name,), formula, puts)
     quantity = formula.measure.name
     known = find_quantity(quantity).conventions
     ways = [
@@ -295,11 +295,30 @@ def _changed(model: Model, other: Model) -> Iterator[tuple[str, str]]:
             yield name, spell_option(getattr(other.component, name))
 
 
-def _padded(theirs: Sequence[Reckoned]) -> list[Expr]:
-    """What a formula rounds the vocabulary up to."""
+def _padded(model: Model, theirs: Sequence[Reckoned]) -> Iterator[tuple[str, dict[Symbol, Expr]]]:
+    """What a formula rounds the vocabulary up to: as it writes it, or to a usual multiple where it has a number."""
     found: dict[Expr, None] = {}
     for each in theirs:
         for rounded in sorted(each.expr.atoms(ceiling), key=str):
             if rounded.free_symbols == {V} and (times := rounded.args[0] / V).is_Rational and times != 0:
                 found.setdefault(rounded / times)
-    return list(found)
+        if V in model.known and V not in each.expr.free_symbols:
+            found.update({Integer(-(-model.known[V] // many) * many): None for many in MULTIPLES})
+    for padded in found:
+        if padded != model.known.get(V):
+            yield f"the vocabulary is padded: V is {text(padded)}", {V: padded}
+
+
+def _numbered(model: Model, formula: Formula, theirs: Sequence[Reckoned]) -> Iterator[tuple[str, dict[Symbol, Expr]]]:
+    """What stands for the sizes that a formula does not have by name: the model's numbers, and 4E for H where it can;
+    one at a time, then all of them.
+    """
+    free = set().union(*(each.expr.free_symbols for each in theirs))
+    known = model.known
+    ways: dict[Symbol, Expr] = {
+        size: Integer(known[size]) for size in formula.symbols if size in known and size not in free
+    }
+    if H in formula.symbols and H not in free and E in free and known.get(H) in (None, 4 * known.get(E, 0)):
+        ways[H] = 4 * E
+    for some in [*([size] for size in ways), *([list(ways)] if len(ways) > 1 else [])]:
+        yield " and ".join(f"{size} is {text(ways[size])}" for size in some), {size: ways[size] for size in some}
