@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .algebra.check import check
     from .algebra.compare import compare
     from .answers.targets import model
     from .architectures import architecture, from_config
@@ -32,6 +33,7 @@ __all__ = [
     "Model",
     "SymformerError",
     "architecture",
+    "check",
     "compare",
     "component",
     "from_config",
@@ -48,6 +50,7 @@ _HOMES = {
     "Model": "models.model",
     "SymformerError": "language.errors",
     "architecture": "architectures",
+    "check": "algebra.check",
     "compare": "algebra.compare",
     "component": "components",
     "from_config": "architectures",

@@ -22,6 +22,7 @@ COMMANDS = (
         "trace",
         "census",
         "compare",
+        "check",
         "catalogue",
         "cite",
         "audit",

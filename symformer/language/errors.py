@@ -52,6 +52,10 @@ class ArithmeticTextError(SymformerError):
     """Text that is not plain arithmetic over the alphabet."""
 
 
+class ReadingError(SymformerError):
+    """Text that is no formula as people print them, or one that can be read in more than one way."""
+
+
 class ShapeError(SymformerError):
     """A forward whose tensors do not fit; names the operation, the axis and both sizes."""
 

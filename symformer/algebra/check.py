@@ -1,0 +1,249 @@
+"""A formula that somebody printed, held to the one derived here: equal, equal under a convention, or how it differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from sympy import Expr, Integer, Pow, Rational, expand
+
+from ..architectures import composed, names, presets, presets_of
+from ..formulas.formula import Formula
+from ..language.errors import OptionError, ReadingError, quoted
+from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.text import code, text
+from ..language.notation.tree import Label, Tree, tree
+from ..language.reading.equation import Reading, read
+from ..language.reading.names import name_symbol, one_name
+from ..language.sizes import Numbers, put_in
+from ..language.symbols import RANK, letter, symbol
+from ..models.model import Model
+from ..papers.letters import letters_of
+from .blame import Blame, explain, in_one
+from .naming import PARAMETERS, Named, naming, put_in_names
+from .pieces import is_zero
+from .switches import STORED, Reckoned, Switch, parameters, search
+
+PRESETS = 3  # at which the error of a formula without numbers is shown
+
+
+@dataclass(frozen=True)
+class Error:
+    """How far off a printed formula is at one set of sizes."""
+
+    at: str
+    ours: int
+    theirs: Fraction
+
+    @property
+    def share(self) -> Fraction:
+        """Theirs above ours, in per cent of ours; 0 where ours is."""
+        return (self.theirs - self.ours) * 100 / self.ours if self.ours else Fraction(0)
+
+    @property
+    def percent(self) -> str:
+        """The same to four digits; empty where ours is 0."""
+        if not self.ours:
+            return ""
+        share = self.share
+        near = Context(prec=4).divide(Decimal(share.numerator), Decimal(share.denominator))
+        return f"{near.normalize():+f}" if share else "0"
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``check --json`` prints it."""
+        whole = self.theirs.denominator == 1
+        theirs = int(self.theirs) if whole else str(self.theirs)
+        return {"at": self.at, "ours": self.ours, "theirs": theirs, "percent": self.percent}
+
+
+@dataclass(frozen=True, repr=False)
+class Check(Shown):
+    """What came of holding a printed formula to ours."""
+
+    model: Model
+    formula: Formula
+    reading: Reading
+    named: tuple[Named, ...]
+    theirs: Expr  # over our sizes
+    verdict: str  # "equal", "convention" or "differs"
+    conventions: tuple[Switch, ...]
+    difference: Expr  # ours less theirs
+    rows: tuple[Blame, ...]
+    errors: tuple[Error, ...]
+
+    @property
+    def says(self) -> str:
+        """The verdict in words."""
+        if self.verdict == "equal":
+            return "equal"
+        if self.verdict == "convention":
+            return "equal under a convention: " + "; ".join(each.name for each in self.conventions)
+        return "differs"
+
+    def lines(self, spell: Callable[[Tree | Expr], str] = text) -> list[str]:
+        """The verdict, what was read, and the difference."""
+        what = self.formula.measure.title
+        part = f" of one {self.formula.root.path or self.formula.root.key}" if self.formula.within else ""
+        found = [f"{what}{part} of {self.model.target}: {self.says}", ""]
+        found.append(f"theirs      {spell(self.theirs)}")
+        found.append(f"ours        {spell(self.formula.written)}")
+        if self.difference != 0:
+            found.append(f"difference  {spell(self.difference)}, ours less theirs")
+        found += [f"with {each.spelt}" for each in self.named if each.name != str(each.expr)]
+        if self.verdict == "convention":
+            found += [f"{each.name} ({spell(each.added)})" for each in self.conventions if each.added != 0]
+        if chosen := [f"{name} = {choice}" for name, choice in self.formula.conventions.items()]:
+            found.append("asked with " + ", ".join(chosen))
+        free = self.formula.expanded.free_symbols | self.theirs.free_symbols
+        run = sorted((size for size in free - self.model.known.keys() if letter(size).run), key=RANK.__getitem__)
+        if run and self.verdict != "equal":
+            found.append(f"no number for {', '.join(map(str, run))}: give each for the error in per cent")
+        return found
+
+    @property
+    def alternatives(self) -> str:
+        """What the rows are, in words: each of them a reason, or all of them together."""
+        if any("terms of these sizes" in each.said for each in self.rows):
+            return "no row alone explains it; these have terms of its sizes:"
+        alone = all(each.amount == self.difference for each in self.rows)
+        several = "one of these explains it:" if len(self.rows) > 1 else "this explains it:"
+        return several if alone else "these together explain it:"
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``check --json`` prints it."""
+        return {
+            "target": self.model.target,
+            "quantity": self.formula.measure.name,
+            "unit": self.formula.measure.unit,
+            "part": self.formula.root.path or self.formula.root.key if self.formula.within else None,
+            "formula": self.reading.text,
+            "names": {each.name: code(each.expr) for each in self.named},
+            "theirs": code(self.theirs),
+            "ours": self.formula.code(),
+            "verdict": self.verdict,
+            "conventions": [{"name": each.name, "added": code(each.added)} for each in self.conventions],
+            "difference": code(self.difference),
+            "rows": [each.to_json() for each in self.rows],
+            "error": [each.to_json() for each in self.errors],
+            "options": {**self.formula.conventions, **self.model.component.chosen},
+        }
+
+    def __repr__(self) -> str:
+        difference = "" if self.difference == 0 else f", ours less theirs {code(self.difference)}"
+        return f"<{self.formula.id}: {self.says}{difference}>"
+
+    @property
+    def card(self) -> Card:
+        """Theirs, ours and the difference as equations, and the rows that explain it."""
+        letter = self.formula.measure.letter
+        sides = (("theirs", self.theirs), ("ours", self.formula.written))
+        equations = [((Label(letter, name, expr),), (tree(expr),)) for name, expr in sides]
+        cells: list[list[Cell]] = [[Name(each.path), each.said, tree(each.amount)] for each in self.rows]
+        table = Table(("row", "in the printed formula", "difference"), cells, "lll") if cells else None
+        return Card(f"{self.formula.measure.title} of {self.model.target}: {self.says}", equations, table)
+
+
+def check(
+    formula: str,
+    against: Model | str,
+    quantity: str = "params",
+    *,
+    part: str | None = None,
+    where: Mapping[str, str] | None = None,
+    paper: str | None = None,
+    **conventions: str,
+) -> Check:
+    """Hold a printed formula, in LaTeX or Python, to what is derived here.
+
+    ``where`` says what its names stand for in our sizes, ``paper`` whose letters they are. Raises ReadingError for what
+    cannot be read, or can be read in two ways.
+
+    >>> check("12lh^2(1 + 13/(12h) + (V+s)/(12lh))", "gpt2", where={"h": "E"})
+    <gpt2.params: equal under a convention: the final norm is left out, ours less theirs 2*E>
+    >>> check("12 L E^2 + 13 L E + (V + P) E + 2E", "gpt2").verdict
+    'equal'
+    """
+    model = composed(against) if isinstance(against, str) else against
+    whole = model.formula(quantity, **conventions)
+    if not whole.additive:
+        raise OptionError(f"{quantity} is a ratio, which does not add up over parts; check its two sides")
+    ours = whole if part is None else whole.part(part)
+    said = {one_name(name): value for name, value in (where or {}).items()}
+    reading = read(formula, said)
+    named = naming(reading.names, ours, said, letters_of(paper) if paper else {}, model.target)
+    theirs = _reckoned(model, reading, named, ours)
+    first = theirs[0]
+    difference = expand(ours.expanded - first.expr)
+    if is_zero(difference) and not first.name:
+        return _checked(model, ours, reading, named, first, "equal", (), ())
+    switches = search(model, ours, part, theirs, conventions)
+    # A mistake in one row is the better reason than several conventions at once.
+    if switches is not None and (len(switches) == 1 or not in_one(ours, difference)):
+        used = next((each for each in theirs if each.name and each.name in {one.name for one in switches}), first)
+        return _checked(model, ours, reading, named, used, "convention", tuple(switches), ())
+    rows = tuple(explain(ours, difference))
+    return _checked(model, ours, reading, named, first, "differs", (), rows)
+
+
+def _checked(
+    model: Model,
+    ours: Formula,
+    reading: Reading,
+    named: list[Named],
+    theirs: Reckoned,
+    verdict: str,
+    switches: tuple[Switch, ...],
+    rows: tuple[Blame, ...],
+) -> Check:
+    expr = expand(theirs.expr)
+    difference = expand(ours.expanded - expr)
+    difference = Integer(0) if is_zero(difference) else difference
+    errors = tuple(_errors(model, ours, expr)) if verdict != "equal" else ()
+    return Check(model, ours, reading, tuple(named), expr, verdict, switches, difference, rows, errors)
+
+
+def _reckoned(model: Model, reading: Reading, named: list[Named], ours: Formula) -> list[Reckoned]:
+    """The printed formula over our sizes: in each way in which it can mean the number of parameters by a name."""
+    expr = put_in_names(reading.expr, named, ours)
+    if any(not each.exp.is_Integer for each in expr.atoms(Pow)):
+        raise ReadingError(f"{quoted(reading.text)} has a root in it, and no count has one; write it without")
+    counted = [name for name in reading.names if name in PARAMETERS and name not in {each.name for each in named}]
+    if not counted:
+        return [Reckoned(expr)]
+    if len(counted) > 1:
+        raise ReadingError(
+            f"{' and '.join(counted)} can each be the number of parameters; say what they are by --where"
+        )
+    if ours.measure.name in STORED and expr == name_symbol(counted[0]):
+        raise ReadingError(f"{counted[0]} is the number of parameters, which is what is asked; write it out")
+    return [
+        Reckoned(expand(expr.xreplace({name_symbol(counted[0]): each.expr})), each.name) for each in parameters(model)
+    ]
+
+
+def _errors(model: Model, ours: Formula, theirs: Expr) -> list[Error]:
+    """How far off it is with the model's own numbers, else at the first preset of its architecture and at the worst."""
+    needed = ours.expanded.free_symbols | theirs.free_symbols
+    if needed <= model.known.keys() or model.id != model.target or model.id not in names():
+        return [found] if (found := _error(model.target, model.known, ours, theirs)) else []
+    each = []
+    for preset in presets_of(model.id):
+        facts = presets()[preset]
+        options = model.component.options_from(facts.get("options", {}))
+        if all(getattr(model.component, name) == choice for name, choice in options.items()):
+            numbers = {**{symbol(name): number for name, number in facts["sizes"].items()}, **model.numbers}
+            if needed <= numbers.keys() and (found := _error(preset, numbers, ours, theirs)):
+                each.append(found)
+    worst = sorted(each[1:], key=lambda one: abs(one.share), reverse=True)[: PRESETS - 1]
+    return [*each[:1], *worst]
+
+
+def _error(at: str, numbers: Numbers, ours: Formula, theirs: Expr) -> Error | None:
+    """How far off it is at these numbers; None where one is lacking, or they do not fit."""
+    own, other = (put_in(expr, numbers) for expr in (ours.expanded, theirs))
+    if not isinstance(own, Rational) or not isinstance(other, Rational) or own.q != 1:
+        return None
+    return Error(at, int(own), Fraction(int(other.p), int(other.q)))

@@ -1,0 +1,83 @@
+"""A formula in its pieces: each weight, product or buffer that it adds up, with the part that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol, expand, fraction, together
+
+from ..components.base import Component
+from ..formulas.account import Line
+from ..formulas.formula import Formula
+from ..ledger.facts import ONE, Entry
+
+PRIME = 2**61 - 1
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One term of an account, in all its copies."""
+
+    path: str  # as torch names the module: "h.*.mlp.c_fc"
+    label: str  # as torch names the weight, or what the term is: "h.*.mlp.c_fc.bias"
+    total: Expr
+    entry: Entry
+    role: str
+    repeated: bool  # whether it stands in every layer
+
+
+def pieces(formula: Formula, puts: Mapping[Symbol, Expr] | None = None) -> list[Piece]:
+    """Every term that a formula adds up; with sizes put in, where those are said."""
+    return list(_walk(formula.root, ONE, "", formula, puts or {}))
+
+
+def _walk(line: Line, count: Expr, role: str, formula: Formula, puts: Mapping[Symbol, Expr]) -> Iterator[Piece]:
+    count = count * line.count
+    if isinstance(line.part, Component) and (line.part.role != "other" or not role):
+        role = line.part.role
+    if line.entry is not None:
+        for term in line.terms:
+            total = expand((count * term.expr).xreplace(formula.relations).xreplace(puts))
+            yield Piece(line.path, term.label, total, line.entry, role, bool(count.free_symbols))
+    for below in line.lines:
+        yield from _walk(below, count, role, formula, puts)
+
+
+def added(found: list[Piece]) -> Expr:
+    """What pieces come to together."""
+    return expand(Add(*(piece.total for piece in found)))
+
+
+def is_zero(expr: Expr) -> bool:
+    """Whether an expression is 0 at all sizes."""
+    if expr == 0 or (found := expand(expr)) == 0:
+        return True
+    if found.is_polynomial():
+        return False
+    return bool(expand(fraction(together(found))[0]) == 0)
+
+
+def fingerprint(expr: Expr) -> int | None:
+    """An expression at one point modulo a prime: unequal where two expressions are, but for one chance in 10^15.
+
+    None where the point divides by zero.
+    """
+    if isinstance(expr, Rational):
+        return int(expr.p) * pow(int(expr.q), -1, PRIME) % PRIME if int(expr.q) % PRIME else None
+    if isinstance(expr, Add | Mul):
+        total = 0 if isinstance(expr, Add) else 1
+        for each in expr.args:
+            value = fingerprint(each)
+            if value is None:
+                return None
+            total = (total + value if isinstance(expr, Add) else total * value) % PRIME
+        return total
+    if isinstance(expr, Pow) and isinstance(expr.exp, Integer):
+        base = fingerprint(expr.base)
+        if base is None or (base == 0 and expr.exp < 0):
+            return None
+        return pow(base, int(expr.exp), PRIME)
+    from hashlib import sha256  # a size, or a whole part: a number of its own
+
+    return int.from_bytes(sha256(str(expr).encode()).digest()[:7], "big")

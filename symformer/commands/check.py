@@ -1,0 +1,87 @@
+"""``symformer check``: a formula that somebody printed, held to the one derived here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from . import arguments, completing
+from .shell import Command
+from .terminal import put_json, say, spell, table
+
+if TYPE_CHECKING:
+    from ..algebra.check import Check
+
+DIFFERS = 1
+
+
+@click.command("check", cls=Command)
+@click.argument("formula")
+@click.option(
+    "--against", required=True, metavar="TARGET", shell_complete=completing.target, help="What the formula is of."
+)
+@arguments.quantity
+@click.option(
+    "--part", metavar="PATH", shell_complete=completing.part, help="One part alone, such as h.attn: one copy of it."
+)
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="NAME=EXPR",
+    help="What a name of the formula stands for in our sizes, such as h=E; a word is one name then.",
+)
+@click.option("--paper", metavar="KEY", help="The paper whose letters these are, such as narayanan2021.")
+@arguments.sets
+@arguments.option
+@arguments.as_json
+def command(
+    formula: str,
+    against: str,
+    quantity: str,
+    part: str | None,
+    where: tuple[str, ...],
+    paper: str | None,
+    sets: tuple[str, ...],
+    options: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Check a printed FORMULA, in LaTeX, Python or plain text.
+
+    It is equal, equal under a convention, or differs: by how much, in which rows, and by how many per cent. The exit
+    status is 0, 0 and 1, and 2 for what cannot be read or can be read in two ways.
+
+    \b
+    symformer check 'V E + 12 L E^2 + 13 L E' --against gpt2
+    symformer check '12lh^2(1+\\frac{13}{12h}+\\frac{V+s}{12lh})' --against gpt2 --where h=E
+    """
+    from ..algebra.check import check as hold
+    from ..algebra.naming import given
+    from ..answers.targets import pairs, resolve
+
+    model, conventions = resolve(against, pairs(options), sets, [quantity])
+    if part == "":
+        raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or leave --part out")
+    found = hold(formula, model, quantity, part=part, where=given(where), paper=paper, **conventions)
+    model.asked_by([found.formula])
+    if as_json:
+        put_json(found.to_json())
+    else:
+        _show(found)
+    return DIFFERS if found.verdict == "differs" else 0
+
+
+def _show(found: Check) -> None:
+    from ..language.notation.text import number
+
+    for line in found.lines(spell):
+        say(line)
+    if found.rows:
+        say()
+        say(found.alternatives)
+        rows = [[each.path, each.said, spell(each.ours)] for each in found.rows]
+        table(["row", "in the printed formula", "ours"], rows, "lll")
+    if found.errors:
+        say()
+        cells = [[each.at, f"{each.ours:,}", number(each.theirs), each.percent] for each in found.errors]
+        table(["at", "ours", "theirs", "error in %"], cells, "lrrr")

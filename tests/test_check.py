@@ -1,0 +1,402 @@
+"""Printed formulas held to ours: equal, equal under a named convention, or how much and in which rows they differ."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from sympy import expand
+
+import symformer as sf
+from symformer.algebra.check import Check
+from symformer.commands.cli import cli
+from symformer.language.arithmetic import parse
+from symformer.language.errors import ReadingError, SymformerError, UnknownNameError
+
+SEED = 14_2021
+
+
+@dataclass(frozen=True)
+class Case:
+    """A formula as it is printed, and what is to be said of it, from the paper or by hand."""
+
+    formula: str
+    target: str
+    quantity: str = "params"
+    verdict: str = "equal"
+    conventions: tuple[str, ...] = ()  # what each sentence has in it
+    difference: str = "0"  # ours less theirs
+    paper: str = ""
+    where: tuple[tuple[str, str], ...] = ()
+    part: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+
+
+LITERATURE = {
+    # Narayanan et al. 2021, eq. 2. GPT-2 has a final norm besides, of 2E elements.
+    "narayanan params": Case(
+        r"P = 12 l h^2\left(1+\frac{13}{12h}+\frac{V+s}{12 l h}\right)",
+        *("gpt2", "params", "convention", ("the final norm is left out",), "2*E", "narayanan2021"),
+    ),
+    # eq. 3, with every layer recomputed: 4 · (24BSE² + 4BS²E) a layer, and 6BSEV for the logits.
+    "narayanan flops": Case(
+        r"F = 96Bslh^2\left(1+\frac{s}{6h}+\frac{V}{16lh}\right)",
+        *("gpt2", "train-flops", "equal", (), "0", "narayanan2021"),
+        options=(("recompute", "full"),),
+    ),
+    "narayanan flops, asked of a run without recomputing": Case(
+        r"F = 96Bslh^2\left(1+\frac{s}{6h}+\frac{V}{16lh}\right)",
+        *("gpt2", "train-flops", "convention", ("recompute = full",), "-24*B*S*L*E**2 - 4*B*S**2*L*E", "narayanan2021"),
+    ),
+    # Kaplan et al. 2020, eq. 2.1: no embeddings, biases or norms.
+    "kaplan": Case(
+        r"N = 12 n_{layer} d_{model}^2",
+        *("gpt2", "params", "convention", ("norms are left out", "biases", "embeddings"), "13*L*E + V*E + P*E + 2*E"),
+    ),
+    "kaplan, with widths apart": Case(
+        r"N \approx 2 d_{model} n_{layer}(2 d_{attn}+d_{ff})",
+        *("gpt2", "params", "convention", ("norms are left out", "biases", "embeddings"), "13*L*E + V*E + P*E + 2*E"),
+    ),
+    # Korthikanti et al. 2022, eq. 7.
+    "korthikanti model flops": Case(
+        r"72BLsh^2\left(1+\frac{s}{6h}+\frac{v}{12hL}\right)",
+        *("gpt2", "train-flops", "equal", (), "0", "korthikanti2022"),
+    ),
+    # eq. 8 adds 12BS²LE for the core of attention; what its forward takes again is 2 · 2BS²E a layer.
+    "korthikanti hardware flops": Case(
+        r"72BLsh^2\left(1+\frac{s}{3h}+\frac{v}{12hL}\right)",
+        *("gpt2", "train-flops", "differs", (), "-8*B*S**2*L*E", "korthikanti2022"),
+        options=(("recompute", "selective"),),
+    ),
+    "korthikanti layer": Case(
+        r"sbh\left(34+5\frac{as}{h}\right)",
+        *("gpt2", "activations", "equal", (), "0", "korthikanti2022"),
+        part="h",
+        options=(
+            ("implementation", "megatron"),
+            ("dropout", "on"),
+        ),
+    ),
+    # nanoGPT's notebook, flops(): of one sequence. 24E² = 2(3E² + E² + 8E²), 4TE = 2 · 2TE.
+    "nanogpt flops": Case(
+        "L(24Td^2+4T^2d)+2TdV",
+        *("gpt2", "flops", "convention", ("one sequence",)),
+        difference="4*B*S**2*L*E + 24*B*S*L*E**2 + 2*B*S*V*E - 4*S**2*L*E - 24*S*L*E**2 - 2*S*V*E",
+        where=(("d", "E"),),
+    ),
+    # DeepSeek-V2, table 1: elements of a token.
+    "deepseek cache of groups": Case(
+        "2 n_g d_h l",
+        *("llama-2-70b", "kv-cache", "convention", ("elements",), "4*B*C*L*G*D - 2*L*G*D", "deepseek2024"),
+    ),
+    # Llama by hand: queries and output 2EAD, keys and values 2EGD, three matrices of the MLP, two norms a layer.
+    "llama": Case("2VE + E + L(2EAD + 2EGD + 3EH + 2E)", "llama"),
+    "llama in code": Case(
+        "2*vocab_size*hidden_size + hidden_size + num_hidden_layers*(2*hidden_size*num_attention_heads*head_dim"
+        " + 2*hidden_size*num_key_value_heads*head_dim + 3*hidden_size*intermediate_size + 2*hidden_size)",
+        "llama",
+    ),
+    "llama tied": Case(
+        "VE + E + L(2EAD + 2EGD + 3EH + 2E)",
+        *("llama", "params", "convention", ("the head is the embeddings'",), "V*E"),
+    ),
+    "gpt2 with a head of its own": Case(
+        "12LE² + 13LE + 2VE + PE + 2E", *("gpt2", "params", "convention", ("tied = false",), "-V*E")
+    ),
+    # PaLM, appendix B: 6N + 12LHQT a token, N all parameters; ours also has no embeddings to multiply.
+    "six per parameter": Case(
+        "6N", "gpt2", "train-flops", "convention", ("tokens with tokens", "one token", "matrices"), difference=""
+    ),
+    # Multiply-adds by hand: 12LE² and VE a token, and 2LSE for attention.
+    "macs": Case(
+        "B S (12 L E^2 + V E + 2 L S E)",
+        *("gpt2", "flops", "convention", ("multiply-adds",), "12*B*S*L*E**2 + B*S*V*E + 2*B*S**2*L*E"),
+    ),
+    # The vocabulary rounded up to 64 rows.
+    "padded": Case(r"12LE^2 + 13LE + 64\lceil V/64\rceil E + PE + 2E", "gpt2", "params", "convention", ("padded",), ""),
+    # Karpathy's nanoGPT has 50304 rows for the 50257 that there are: 393 · 128.
+    "padded to a number": Case(
+        "12LE^2+13LE+50304E+PE+2E", "gpt2", "params", "convention", ("the vocabulary is padded: V is 50,304",), ""
+    ),
+    "a number for a size": Case("12LE^2 + 13LE + (V+1024)E + 2E", "gpt2", "params", "convention", ("P is 1,024",), ""),
+    # Devlin et al. 2018, with the pooler: 512 rows of positions, 2 of segments, H = 4E.
+    "bert": Case(
+        "(V+512+2)E+2E+L(12E^2+13E)+E^2+E",
+        *("bert-base-uncased", "params", "convention", ("H is 4E",), ""),
+    ),
+    "half of the context": Case(
+        "24BSLE² + 2BS²LE + 2BSVE",
+        *("gpt2", "flops", "convention", ("mean context of S/2",), "2*B*S**2*L*E"),
+    ),
+    "without logits": Case("24BSLE² + 4BS²LE", "gpt2", "flops", "convention", ("the logits",), "2*B*S*V*E"),
+    "a part": Case("4E² + 4E", "gpt2", part="h.attn"),
+    "a sum over layers": Case(r"(V+P+2)E + \sum_{l=1}^{L} (12E^2 + 13E)", "gpt2"),
+    "a feed-forward network of another width": Case(
+        "L(4E² + 9E + 2EH + H) + (V+P+2)E", "gpt2"
+    ),  # H = 4E in both: 2EH + H is 8E² + 4E
+}
+
+
+def assert_conventions_add_up(found: Check) -> None:
+    """What the conventions add to ours makes it theirs."""
+    if found.verdict == "convention":
+        assert expand(sum((each.added for each in found.conventions), found.difference)) == 0, found
+    else:
+        assert (found.difference == 0) == (found.verdict == "equal")
+
+
+@pytest.mark.parametrize("name", LITERATURE)
+def test_what_the_literature_prints(name: str) -> None:
+    case = LITERATURE[name]
+    found = sf.check(
+        case.formula,
+        case.target,
+        case.quantity,
+        part=case.part or None,
+        where=dict(case.where),
+        paper=case.paper or None,
+        **dict(case.options),
+    )
+    assert found.verdict == case.verdict, found
+    assert_conventions_add_up(found)
+    said = " ".join(each.name for each in found.conventions)
+    assert len(found.conventions) == len(case.conventions), said
+    for each in case.conventions:
+        assert each in said
+    if case.difference:
+        assert (found.difference - parse(case.difference)).expand() == 0
+
+
+# The printed formulas that are read in tests/test_reading.py, each against what it is of. What is to be said of it is
+# what the paper says that it leaves out, or what reports/published.md works out by hand.
+PRINTED, CHECKED = (
+    {row["id"]: row for row in json.loads((Path(__file__).parent / name).read_text("utf-8"))}
+    for name in ("printed.json", "checked.json")
+)
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_what_papers_print_gets_the_verdict_that_they_ask_for(name: str) -> None:
+    row = CHECKED[name]
+    found = sf.check(
+        PRINTED[name]["latex"],
+        row["target"],
+        row["quantity"],
+        part=row.get("part"),
+        where=row.get("where"),
+        paper=row.get("paper"),
+        **row.get("options", {}),
+    )
+    assert found.verdict == row["verdict"], found
+    assert_conventions_add_up(found)
+    said = [each.name for each in found.conventions]
+    for each in row.get("conventions", ()):
+        assert any(each in name for name in said), said
+    assert len(said) <= len(row.get("conventions", ())), said
+
+
+# Right formulas, row by row, by hand; each is then made wrong in one row.
+Rows = Sequence[tuple[str, str]]
+RIGHT: dict[str, Rows] = {
+    "gpt2": (
+        ("wte", "V*E"),
+        ("wpe", "P*E"),
+        ("h.*.ln_1", "2*L*E"),
+        ("h.*.attn.c_attn", "3*L*E*E"),
+        ("h.*.attn.c_attn", "3*L*E"),
+        ("h.*.attn.c_proj", "L*E*E"),
+        ("h.*.attn.c_proj", "L*E"),
+        ("h.*.ln_2", "2*L*E"),
+        ("h.*.mlp.c_fc", "4*L*E*E"),
+        ("h.*.mlp.c_fc", "4*L*E"),
+        ("h.*.mlp.c_proj", "4*L*E*E"),
+        ("h.*.mlp.c_proj", "L*E"),
+        ("ln_f", "2*E"),
+    ),
+    "llama": (
+        ("embed_tokens", "V*E"),
+        ("layers.*.input_layernorm", "L*E"),
+        ("layers.*.self_attn.q_proj", "L*E*A*D"),
+        ("layers.*.self_attn.k_proj", "L*E*G*D"),
+        ("layers.*.self_attn.v_proj", "L*E*G*D"),
+        ("layers.*.self_attn.o_proj", "L*A*D*E"),
+        ("layers.*.post_attention_layernorm", "L*E"),
+        ("layers.*.mlp.gate_proj", "L*E*H"),
+        ("layers.*.mlp.up_proj", "L*E*H"),
+        ("layers.*.mlp.down_proj", "L*H*E"),
+        ("norm", "E"),
+        ("lm_head", "V*E"),
+    ),
+    "mixtral": (
+        ("embed_tokens", "V*E"),
+        ("layers.*.input_layernorm", "L*E"),
+        ("layers.*.self_attn.q_proj", "L*E*A*D"),
+        ("layers.*.self_attn.k_proj", "L*E*G*D"),
+        ("layers.*.self_attn.v_proj", "L*E*G*D"),
+        ("layers.*.self_attn.o_proj", "L*A*D*E"),
+        ("layers.*.post_attention_layernorm", "L*E"),
+        ("layers.*.mlp.gate", "L*E*X"),
+        ("layers.*.mlp.experts", "2*L*X*E*M"),
+        ("layers.*.mlp.experts", "L*X*M*E"),
+        ("norm", "E"),
+        ("lm_head", "V*E"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Wrong:
+    target: str
+    row: str
+    formula: str
+    how: str
+
+
+def spoilt(count: int, seed: int) -> list[Wrong]:
+    """Formulas that are wrong in one row, each in another way."""
+    chance = random.Random(seed)  # noqa: S311
+    swaps = {"G": "A", "A": "G", "H": "E", "M": "E", "X": "K", "P": "V", "D": "A"}
+    found: list[Wrong] = []
+    seen: set[tuple[str, str, str]] = set()
+    while len(found) < count:
+        target = chance.choice(sorted(RIGHT))
+        rows = RIGHT[target]
+        place = chance.randrange(len(rows))
+        path, term = rows[place]
+        how = chance.choice(["dropped", "twice", "swapped", "half more", "without its layers"])
+        if how == "dropped":
+            wrong = "0"
+        elif how == "twice":
+            wrong = f"2*{term}"
+        elif how == "half more":
+            wrong = f"3*{term}/2"
+        elif how == "without its layers":
+            wrong = term.replace("L*", "", 1)
+        else:
+            letters = [each for each in swaps if each in term.split("*") and not (each in "AD" and target == "gpt2")]
+            if not letters:
+                continue
+            own = chance.choice(letters)
+            wrong = term.replace(own, swaps[own], 1)
+        # what leaves out or shares all of a table or a norm is a convention, and so is no mistake
+        excused = {"wte", "wpe", "ln_f", "norm", "embed_tokens", "lm_head"}
+        if wrong == term or (target, path, wrong) in seen or (path in excused and how in ("dropped", "twice")):
+            continue
+        seen.add((target, path, wrong))
+        terms = [*(each for _, each in rows[:place]), wrong, *(each for _, each in rows[place + 1 :])]
+        found.append(Wrong(target, path, " + ".join(terms), f"{path}: {term} {how}: {wrong}"))
+    return found
+
+
+def test_sixty_wrong_formulas_are_never_called_equal_and_their_rows_are_named() -> None:
+    named, missed = 0, []
+    for wrong in spoilt(60, SEED):
+        found = sf.check(wrong.formula, wrong.target)
+        assert found.verdict == "differs", f"seed {SEED}: {wrong.how} is called {found.says}"
+        assert found.difference != 0
+        if any(each.path == wrong.row or each.path.startswith(f"{wrong.row}.") for each in found.rows):
+            named += 1
+        else:
+            missed.append(wrong.how)
+    assert named >= 50, f"seed {SEED}: {named} of 60; missed {missed}"
+
+
+# What is said of a row, by hand: 4LE is the bias of the network's first matrix and of no other, ...
+SAID = {
+    ("gpt2", "12LE^2 + 9LE + (V + P + 2)E"): [("h.*.mlp.c_fc.bias", "is left out")],
+    ("gpt2", "12LE^2 + 13LE + (V + P + 4)E"): [("ln_f", "is counted once too often")],
+    ("gpt2", "12LE^2 + 13LE + (V + 512 + 2)E"): [("wpe", "has 512 where P should stand")],
+    ("gpt2", "12LE^2 + 13LE + 2PE + 2E"): [("wte", "has P where V should stand")],
+    ("llama", "L(2EAD + 2EAD + 3EH + 2E) + 2VE + E"): [
+        ("layers.*.self_attn.k_proj", "has A where G should stand"),
+        ("layers.*.self_attn.v_proj", "has A where G should stand"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("target", "formula"), SAID)
+def test_a_row_is_named_with_what_is_wrong_in_it(target: str, formula: str) -> None:
+    found = sf.check(formula, target)
+    assert found.verdict == "differs"
+    named = [(each.path, each.said) for each in found.rows]
+    assert named[: len(SAID[target, formula])] == SAID[target, formula]
+
+
+def test_the_right_formulas_are_equal() -> None:
+    for target, rows in RIGHT.items():
+        assert sf.check(" + ".join(term for _, term in rows), target).verdict == "equal"
+
+
+# What a name can stand for is asked, not guessed; each sentence says how to settle it.
+ASKED = {
+    "12 L h^2": "--where h=E",
+    "12 L d q_7": "q_7 stands for nothing that gpt2 is known to have",
+    "12 L E^2 + 6N P_x": "P_x stands for nothing",
+    r"\sum_{l=1}^{L} 12E^2 + VE": "where the sum over its index ends",
+    "12 L E2": "a product, a power or a subscript",
+    "1e9": "10^{9}",
+}
+
+
+@pytest.mark.parametrize("text", ASKED)
+def test_what_is_ambiguous_is_asked(text: str) -> None:
+    with pytest.raises(ReadingError) as refused:
+        sf.check(text, "gpt2")
+    assert ASKED[text] in str(refused.value)
+
+
+def test_a_name_that_the_formula_lacks_is_refused() -> None:
+    with pytest.raises(ReadingError, match="no such name"):
+        sf.check("12 L E^2", "gpt2", where={"h": "E"})
+    with pytest.raises(UnknownNameError, match="paper"):
+        sf.check("12 L E^2", "gpt2", paper="nobody1900")
+    with pytest.raises(SymformerError, match="ratio"):
+        sf.check("12 L E^2", "gpt2", "intensity")
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    found = CliRunner().invoke(cli, ["check", *arguments], prog_name="symformer")
+    return found.exit_code, found.stdout
+
+
+def test_the_command_ends_in_its_verdict() -> None:
+    for formula, status, verdict in (
+        ("12LE^2 + 13LE + VE + PE + 2E", 0, "equal"),
+        ("12LE^2 + 13LE + VE + PE", 0, "convention"),
+        ("12LE^2 + 14LE + VE + PE + 2E", 1, "differs"),
+    ):
+        ended, output = run(formula, "--against", "gpt2", "--json")
+        said: dict[str, Any] = json.loads(output)
+        assert said["verdict"] == verdict
+        assert ended == status
+        assert {"conventions", "difference", "rows", "error"} <= said.keys()
+    # 14LE for 13LE is LE = 12 · 768 = 9,216 too many: 9216/124439808 is 0.007406 %
+    assert said["difference"] == "-L*E"
+    assert said["error"] == [{"at": "gpt2", "ours": 124439808, "theirs": 124449024, "percent": "+0.007406"}]
+
+
+def test_the_command_takes_sizes_options_and_parts() -> None:
+    _, output = run("8E^2 + 5E", "--against", "gpt2", "--part", "h.mlp", "--json")
+    assert json.loads(output)["verdict"] == "equal"
+    # A llama with H = 4E, A·D = E and as many keys as queries: 4E² + 12E² a layer
+    sizes = ("--set", "H=4*E", "--set", "D=E/A", "--set", "G=A")
+    _, output = run("L(16E^2 + 2E) + 2VE + E", "--against", "llama", *sizes, "--json")
+    assert json.loads(output)["verdict"] == "equal"
+    _, output = run("12LE^2 + 13LE + 2VE + PE + 2E", "--against", "gpt2", "--option", "tied=false", "--json")
+    assert json.loads(output)["verdict"] == "equal"
+    _, output = run("multiple_of L", "--against", "gpt2", "--where", "multiple_of=12*E**2", "--json")
+    assert json.loads(output)["verdict"] == "convention"
+
+
+def test_it_shows_itself() -> None:
+    found = sf.check("12LE^2 + 12LE + VE + PE + 2E", "gpt2")
+    assert "12LE^{2}" in (found._repr_latex_() or "").replace(" ", "")
+    assert "ln\\_1" in (found._repr_latex_() or "")
+    assert "differs" in (found._repr_markdown_() or "")
+    assert repr(found) == "<gpt2.params: differs, ours less theirs L*E>"
