@@ -30,6 +30,27 @@ sets = click.option(
     shell_complete=completing.size,
     help="A size, such as E=1024 or H=4*E.",
 )
+quantities = click.option(
+    "--quantity",
+    "-q",
+    "quantities",
+    multiple=True,
+    default=("params",),
+    metavar="Q",
+    show_default=True,
+    shell_complete=completing.quantity,
+    help="What to count; repeat for more than one.",
+)
+given = click.option(
+    "--given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=completing.size,
+    help="A size that stays as it is, such as V=32000.",
+)
+where = click.option(
+    "--where", multiple=True, metavar="NAME=VALUE", help="A size that follows others, such as 'H = 4*E'."
+)
 option = click.option(
     "--option",
     "options",

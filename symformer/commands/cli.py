@@ -22,6 +22,7 @@ COMMANDS = (
         "trace",
         "census",
         "compare",
+        "sweep",
         "catalogue",
         "cite",
         "audit",

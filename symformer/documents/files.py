@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from ..language.errors import DocumentError
 from .formats import FORMATS
@@ -99,6 +101,13 @@ def _here() -> None:
 
 def write(path: str, content: bytes) -> None:
     """Write a file whole or not at all. Raises DocumentError when it cannot be written."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[BinaryIO]:
+    """A file to write into, which takes its place once all of it is there. Raises DocumentError."""
     target = _place(path)
     try:
         handle, partial = tempfile.mkstemp(dir=target.parent, prefix=".symformer-")
@@ -106,7 +115,7 @@ def write(path: str, content: bytes) -> None:
         raise DocumentError(f"{path} cannot be written: {error.strerror}") from None
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            yield file
         os.chmod(partial, _permissions(target))
         os.replace(partial, target)
     except BaseException as error:  # Ctrl-C among them: nothing half-written stays

@@ -52,6 +52,16 @@ def program(
     return replace(made, conditions=tuple(dict.fromkeys(about)))
 
 
+def tested(said: str, how: str, left: Expr, right: Expr) -> Program:
+    """A program of no value: that two expressions are to one another as a test says."""
+    writer = _Writer()
+    test = writer.test(how, writer.read(left), writer.read(right))
+    if how == "divides":
+        divisor, dividend = writer.read(left), writer.read(right)
+        test = Test(how, divisor.above * dividend.denominator, dividend.above * divisor.denominator)
+    return Program(Fraction(NOTHING), tuple(writer.definitions), (*writer.divisors, Held(said, (test,))))
+
+
 class _Writer:
     """Writes a program down: what stands for a part of it is defined once."""
 

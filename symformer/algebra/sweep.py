@@ -1,0 +1,514 @@
+"""A formula over many configs: every row exact, in pieces, so that memory does not grow with how many there are."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from sympy import Expr, Integer, Symbol
+
+from ..architectures import composed
+from ..formulas.arrays import WIDE, Numpy
+from ..formulas.compiled import Compiled
+from ..formulas.compiling import compiled, program, tested
+from ..formulas.formula import Formula
+from ..formulas.program import Plan, Program, Range
+from ..language.amounts import amount, is_amount
+from ..language.arithmetic import parse
+from ..language.errors import OptionError, SizeError, quoted
+from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.text import code, text
+from ..language.notation.tree import tree
+from ..language.sizes import sized
+from ..language.symbols import RANK, letter, symbol
+from ..models.model import Model
+from .best import Columns, First, Front, Kept, Objective
+from .grid import Axis, Grid, Piece
+
+SHOWN = 20  # rows of a table that anyone would read
+LISTED = 10_000  # rows of one JSON document
+HELD = 10**8  # rows whose columns are handed out at once
+
+Told = Callable[[int], None]
+
+
+class Rows(Protocol):
+    """Where sizes come from, a piece at a time: a grid, or the rows of a file."""
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def ranges(self) -> Mapping[str, Range]: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def pieces(self) -> Iterator[Piece]: ...
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What a row has to be to stay: ``params <= 7e9``, ``H = 4*E``, ``64 divides E``."""
+
+    said: str
+    how: str
+    left: Expr
+    right: Expr
+
+    @classmethod
+    def read(cls, argument: str, units: Mapping[str, str]) -> Filter:
+        """From text; a quantity goes by its name. Raises OptionError, ArithmeticTextError, UnknownNameError."""
+        found = re.fullmatch(r"(.+?)(<=|>=|!=|==|=|<|>|\bdivides\b)(.+)", argument.strip(), re.DOTALL)
+        if found is None:
+            raise OptionError(
+                f"{quoted(argument)} is no condition on a row; write 'params <= 7e9', 'H = 4*E' or '64 divides E'"
+            )
+        words = found[1].strip(), found[3].strip()
+        unit = next((units[each] for each in words if each in units), "")
+        left, right = (_side(each, units, unit) for each in words)
+        said = " ".join([words[0], found[2], words[1]])
+        match found[2]:
+            case "<=":
+                return cls(said, "at most", left, right)
+            case ">=":
+                return cls(said, "at most", right, left)
+            case "<":
+                return cls(said, "at most", left + 1, right)
+            case ">":
+                return cls(said, "at most", right + 1, left)
+            case "!=":
+                return cls(said, "is not", left, right)
+            case "divides":
+                return cls(said, "divides", left, right)
+        return cls(said, "is", left, right)
+
+
+def _side(word: str, units: Mapping[str, str], unit: str) -> Expr:
+    if word in units:
+        return _value(word)
+    return Integer(amount(word, unit)) if is_amount(word) else parse(word)
+
+
+def _value(quantity: str) -> Symbol:
+    """What stands for the value of a quantity, beside sizes."""
+    return Symbol(quantity, integer=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep(Shown):
+    """Quantities of one model over rows of sizes. Nothing is reckoned before it is asked for.
+
+    A row that breaks a condition of a formula is left out and counted; ``left_out`` says how many, and by which.
+    """
+
+    model: Model
+    formulas: tuple[Formula, ...]
+    rows: Rows
+    where: tuple[Symbol, ...] = ()  # sizes that follow others, which have a column of their own
+    filters: tuple[Filter, ...] = ()
+    pareto: tuple[Objective, ...] = ()
+    top: int | None = None
+    by: Objective | None = None
+    seen: Counter[str] = field(default_factory=Counter)  # of the last time it was gone through
+
+    def __post_init__(self) -> None:
+        """Look at everything before the first row. Raises OptionError, SizeError."""
+        if self.pareto and self.top is not None:
+            raise OptionError("a Pareto front and the first rows are two choices; keep one")
+        if self.by is not None and self.top is None:
+            raise OptionError(f"by {self.by} says which rows come first; say how many are kept")
+        for each in (*self.pareto, *([self.by] if self.by else [])):
+            if each.name not in self.columns:
+                raise OptionError(f"{quoted(each.name)} is no column here; there are {', '.join(self.columns)}")
+        self._kept()
+        _ = self._work
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What is counted."""
+        return tuple(each.measure.name for each in self.formulas)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of what a row has."""
+        return (*self.rows.names, *map(str, self.where), *self.quantities)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What the numbers of each column are: of 64 bits, or beyond."""
+        wide = {name: each.peak >= WIDE for name, each in self._work.ready.items()}
+        return {name: "object" if wide.get(name) else "int64" for name in self.columns}
+
+    @property
+    def largest(self) -> dict[str, int]:
+        """What no number of a quantity's column is beyond, whatever its sign."""
+        return {name: max(map(abs, self._work.ranges[name])) for name in self.quantities}
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The sizes that stay as they are in all rows."""
+        used = {name for each in self._compiled for name in each.symbols}
+        used |= {name for each in self._compiled for held in each.program.conditions for name in held.sizes}
+        known = {name: number for each in self._compiled for name, number in each.given.items()}
+        own = used.difference(self.rows.names) & known.keys()
+        return {name: known[name] for name in sorted(own, key=lambda each: RANK[symbol(each)])}
+
+    @cached_property
+    def _compiled(self) -> tuple[Compiled, ...]:
+        return tuple(map(compiled, self.formulas))
+
+    @cached_property
+    def _work(self) -> _Work:
+        return _Work(self)
+
+    def _kept(self) -> Kept | None:
+        if self.pareto:
+            return Front(self.pareto)
+        return None if self.top is None else First(self.by or Objective(self.quantities[0]), self.top)
+
+    def blocks(self, told: Told = lambda done: None) -> Iterator[Columns]:
+        """The rows that stay, as columns, some at a time: for a front or the first rows, all of them at the end."""
+        kept, done = self._kept(), 0
+        self.seen.clear()
+        for piece in self.rows.pieces():
+            values, allowed = self._work.reckoned(piece, self.seen)
+            rows = _Rows(self, piece, values)
+            if kept is not None:
+                if allowed is None or allowed.any():
+                    kept.see([rows.whole(each.name) for each in kept.objectives], rows.at, allowed)
+            elif (found := rows.all_of(allowed)) is not None:
+                yield found
+            done += piece.count
+            told(done)
+        if kept is not None and kept.found:
+            yield kept.found
+
+    def table(self) -> Columns:
+        """Every row that stays, as one array a column. Raises OptionError where these are too many for memory."""
+        import numpy
+
+        found: list[Columns] = []
+        held = 0
+        for each in self.blocks():
+            found.append(each)
+            held += len(next(iter(each.values())))
+            if held > HELD:
+                raise OptionError(f"more than {HELD:,} rows stay; go through them by blocks()")
+        if not found:
+            return {name: numpy.empty(0, kind) for name, kind in self.kinds.items()}
+        return {name: numpy.concatenate([each[name] for each in found]) for name in self.columns}
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """How many rows each condition left out, the last time the rows were gone through."""
+        return dict(sorted(self.seen.items(), key=lambda each: (-each[1], each[0])))
+
+    @cached_property
+    def first(self) -> tuple[list[list[int]], int]:
+        """The first rows, as many as are shown, and how many there are."""
+        rows: list[list[int]] = []
+        count = 0
+        for each in self.blocks():
+            count += len(each[self.columns[0]])
+            if len(rows) < LISTED:
+                room = LISTED - len(rows)
+                rows += zip(*(each[name][:room].tolist() for name in self.columns), strict=True)  # type: ignore[arg-type]
+        return rows, count
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``sweep --json`` prints it. Raises OptionError where the rows are too many for one document."""
+        rows, count = self.first
+        if count > LISTED:
+            raise OptionError(
+                f"{count:,} rows stay, and one JSON document has at most {LISTED:,}; write them to a file with -o, or "
+                "keep fewer by --filter, --pareto or --top"
+            )
+        return {
+            "target": self.model.target,
+            "quantities": [
+                {"name": each.measure.name, "unit": each.measure.unit, "conventions": dict(each.conventions)}
+                | {"formula": code(each.written)}
+                for each in self.formulas
+            ],
+            "given": self.numbers,
+            "where": {str(size): code(self._relation(size)) for size in self.where},
+            "configs": self.rows.count,
+            "left_out": self.left_out,
+            "pareto": [str(each) for each in self.pareto],
+            "columns": list(self.columns),
+            "rows": [list(row) for row in rows],
+        }
+
+    def _relation(self, size: Symbol) -> Expr:
+        return next(each.relations[size] for each in self.formulas if size in each.relations)
+
+    def lines(self) -> list[str]:
+        """What is said around the rows: what stays as it is, and what was left out."""
+        found = []
+        if self.numbers:
+            found.append("with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items()))
+        found += [f"where {size} = {text(self._relation(size))}" for size in self.where]
+        found += [f"{name} = {choice}" for each in self.formulas for name, choice in each.conventions.items()]
+        return list(dict.fromkeys(found))
+
+    def counted(self, rows: int) -> list[str]:
+        """How many rows there were, and why some are not among those that stay."""
+        found = [f"{rows:,} of {self.rows.count:,} configs"]
+        if self.pareto:
+            found[0] += f" on the front of {' and '.join(map(str, self.pareto))}, the first of those alike"
+        found += [
+            f"left out: {number:,}, for which it does not hold that {said}" for said, number in self.left_out.items()
+        ]
+        return found
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(self.quantities)} of {self.model.target} over {self.rows.count:,} configs>"
+
+    @property
+    def card(self) -> Card:
+        """The first rows."""
+        rows, count = self.first
+        head: list[Cell] = [tree(symbol(name)) if name in map(str, RANK) else Name(name) for name in self.columns]
+        cells = [[f"{number:,}" for number in row] for row in rows[:SHOWN]]
+        more = f", of which {SHOWN} are shown" if count > SHOWN else ""
+        title = f"{', '.join(self.quantities)} of {self.model.target}: {'; '.join(self.counted(count))}{more}"
+        return Card(title, (), Table(head, cells, "r" * len(head)))
+
+
+class _Work:
+    """What reckons a piece: programs with the fixed numbers put in, planned for its shape before the first row."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self.sweep, rows = sweep, sweep.rows
+        names = frozenset(rows.names)
+        self.ready: dict[str, _Ready] = {}
+        ranges = dict(rows.ranges)
+        shapes = {name: _axis(rows, place) for place, name in enumerate(rows.names)}
+        lacking = set[str]()
+        fixed: dict[str, int] = {}
+        for each in sweep._compiled:
+            known = {name: number for name, number in each.given.items() if name not in names}
+            fixed |= known
+            lacking |= {name for name in each.symbols if name not in known and name not in names}
+        if lacking:
+            spelt = ", ".join(sorted(lacking, key=lambda name: RANK[symbol(name)]))
+            raise SizeError(f"a sweep of {sweep.model.target} needs {spelt}: give each a number, or values to go over")
+        said: set[str] = set()
+        for quantity, each in zip(sweep.quantities, sweep._compiled, strict=True):
+            own = each.program.concerned(frozenset({*fixed, *names}))
+            kept = tuple(held for held in own.conditions if held.said not in said)  # what two ask for is asked once
+            said |= {held.said for held in kept}
+            made = Program(own.value, own.definitions, kept).at({**fixed})
+            self.ready[quantity] = _Ready(made, shapes, ranges)
+        for quantity in sweep.quantities:
+            ranges[quantity] = self.ready[quantity].plan.above.within(self.ready[quantity].plan.ranges, [])
+            below = self.ready[quantity].plan.below.within(self.ready[quantity].plan.ranges, [])
+            if below != (1, 1):
+                ranges[quantity] = _over(ranges[quantity])
+            shapes[quantity] = rows.shape
+        relations = {size: value for each in sweep.formulas for size, value in each.relations.items()}
+        self.ranges = ranges
+        self.filters = []
+        for condition in sweep.filters:
+            sides = [side.xreplace(relations) for side in (condition.left, condition.right)]
+            asked = {str(name) for side in sides for name in side.free_symbols}
+            if unknown := sorted(asked - {*fixed, *names, *sweep.quantities}):
+                raise SizeError(f"{quoted(condition.said)} needs a number for {', '.join(unknown)}")
+            made = tested(condition.said, condition.how, *sides).at(fixed)
+            self.filters.append(_Ready(made, shapes, ranges))
+        self.where = {
+            str(size): Compiled(str(size), program(relations[size]), (), frozenset({*fixed, *names}), fixed)
+            for size in sweep.where
+        }
+
+    def reckoned(self, piece: Piece, seen: Counter[str]) -> tuple[dict[str, Any], Any]:
+        """The value of each quantity in a piece, and which rows stay, flat; None where all do."""
+        import numpy
+
+        values: dict[str, Any] = {}
+        allowed: Any = None
+        for quantity, ready in self.ready.items():
+            values[quantity], holds = ready.run(piece.arrays)
+            for said, each in holds:
+                allowed = _both(allowed, each, said, seen, piece)
+        for ready in self.filters:
+            arrays = {**piece.arrays, **{name: numpy.asarray(value) for name, value in values.items()}}
+            for said, each in ready.run(arrays)[1]:
+                allowed = _both(allowed, each, said, seen, piece)
+        if allowed is not None:
+            allowed = numpy.broadcast_to(allowed, piece.shape).reshape(-1)
+        return values, allowed
+
+
+def _both(allowed: Any, holds: Any, said: str, seen: Counter[str], piece: Piece) -> Any:
+    """What two conditions leave, and how many rows the second one takes from it."""
+    import numpy
+
+    holds = numpy.asarray(holds, bool)
+    if holds.all():
+        return allowed
+    before = numpy.ones((), bool) if allowed is None else allowed
+    after = before & holds
+    seen[said] += _rows_of(before, piece) - _rows_of(after, piece)
+    return after
+
+
+def _rows_of(mask: Any, piece: Piece) -> int:
+    return int(mask.sum()) * (piece.count // int(mask.size))
+
+
+def _over(above: Range) -> Range:
+    """What a quotient by a whole number from 1 on stays between."""
+    return min(above[0], 0), max(above[1], 0)
+
+
+def _axis(rows: Rows, place: int) -> tuple[int, ...]:
+    """The shape of one size's array in a piece."""
+    shape = rows.shape
+    return (shape[place], *(1,) * (len(shape) - place - 1)) if len(shape) == len(rows.names) else shape
+
+
+class _Ready:
+    """A program planned for pieces of one shape."""
+
+    def __init__(self, made: Program, shapes: Mapping[str, tuple[int, ...]], ranges: Mapping[str, Range]) -> None:
+        self.program = made
+        self.plan = Plan.of(made, shapes, ranges)
+        self.peak = self.plan.peak
+
+    def run(self, arrays: Mapping[str, Any]) -> tuple[Any, list[tuple[str, Any]]]:
+        """The value, and each condition that may fail with where it holds."""
+        import numpy
+
+        do, plan, given = Numpy(numpy), self.plan, arrays
+        if self.peak >= WIDE:
+            shapes = {name: each.shape for name, each in arrays.items()}
+            ranges = {name: (int(each.min()), int(each.max())) for name, each in arrays.items()}
+            plan = Plan.of(self.program, shapes, ranges)
+            kind = numpy.int64 if plan.peak < WIDE else object
+            given = {name: each.astype(kind) for name, each in arrays.items()}
+        values = plan.defined(given, do)
+        holds = [(held.said, each) for held, each in plan.holding(values, do)]
+        found = plan.value(values, do)
+        if self.peak >= WIDE:
+            found = numpy.asarray(found, object)
+        return numpy.asarray(found), holds
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The columns of a piece, flat."""
+
+    sweep: Sweep
+    piece: Piece
+    values: Mapping[str, Any]
+
+    def whole(self, name: str) -> Any:
+        """A column of every row."""
+        return self.at(None, (name,))[name]
+
+    def at(self, places: Any, names: Sequence[str] = ()) -> Columns:
+        """The columns of some rows, by their places; of all for None."""
+        both = Piece({**self.piece.arrays, **self.values}, self.piece.shape)
+        found = {}
+        for name in names or self.sweep.columns:
+            if name in self.sweep._work.where:
+                known = {each: both.column(each, places) for each in self.sweep.rows.names}
+                value = self.sweep._work.where[name](**known)
+                found[name] = value
+            else:
+                found[name] = both.column(name, places)
+        return found
+
+    def all_of(self, allowed: Any) -> Columns | None:
+        """The columns of the rows that stay; None where none does."""
+        if allowed is None:
+            return self.at(None)
+        places = allowed.nonzero()[0]
+        return self.at(places) if len(places) else None
+
+
+def sweep(
+    target: Model | str,
+    over: Mapping[str, object] | Rows,
+    quantity: str | Sequence[str] = "params",
+    *,
+    given: Mapping[str, int | Expr] | None = None,
+    where: Mapping[str, str | Expr] | None = None,
+    filters: Iterable[str] = (),
+    pareto: Iterable[str] = (),
+    top: int | None = None,
+    by: str | None = None,
+    **conventions: str,
+) -> Sweep:
+    """One or more quantities of a model over a grid of sizes, or over rows of them.
+
+    Raises SizeError, OptionError, UnknownNameError before the first row.
+
+    >>> found = sweep("gpt2", {"E": "768:1536:768", "L": [12, 24]}, where={"P": "E"})
+    >>> [list(map(int, row)) for row in zip(*found.table().values())]
+    [[768, 12, 768, 124243200], [768, 24, 768, 209297664], [1536, 12, 1536, 419535360], [1536, 24, 1536, 759513600]]
+    """
+    model = composed(target) if isinstance(target, str) else target
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        raise OptionError("a sweep needs numpy; pip install numpy, or pip install symformer[sweep]") from None
+    rows = Grid(tuple(Axis.of(name, values) for name, values in over.items())) if isinstance(over, Mapping) else over
+    if not rows.names:
+        raise SizeError("a sweep goes over one size at least, such as E=512:8192:128")
+    fixed = {**{name: sized(symbol(name), value) for name, value in {**(given or {}), **(where or {})}.items()}}
+    for name in rows.names:
+        if name in fixed:
+            raise SizeError(f"{name} is gone over, and given as {text(fixed[name])}; keep one")
+    model = model.set(fixed) if fixed else model
+    names = (quantity,) if isinstance(quantity, str) else tuple(dict.fromkeys(quantity))
+    free = {name: symbol(name) for name in rows.names if symbol(name) in model.settable}
+    model = model.set(free) if free else model
+    formulas = []
+    for name in names:
+        known = _conventions(name, conventions)
+        formulas.append(model.formula(name, **known))
+    for name in rows.names:
+        _asked(symbol(name), formulas, model)
+    relations = {size: value for each in formulas for size, value in each.relations.items()}
+    follows = [size for size in map(symbol, where or {}) if size in relations and not relations[size].is_number]
+    units = {each.measure.name: each.measure.unit for each in formulas}
+    return Sweep(
+        model,
+        tuple(formulas),
+        rows,
+        tuple(follows),
+        tuple(Filter.read(each, units) for each in filters),
+        tuple(map(Objective.read, pareto)),
+        top,
+        None if by is None else Objective.read(by),
+    )
+
+
+def _conventions(quantity: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Those of the conventions that a quantity has."""
+    from ..quantities import quantity as find_quantity
+
+    known = find_quantity(quantity).choices
+    return {name: value for name, value in given.items() if name in known}
+
+
+def _asked(size: Symbol, formulas: Sequence[Formula], model: Model) -> None:
+    """Raise SizeError for a size that changes nothing of what is asked for, or that others add up to."""
+    for each in formulas:
+        if size in each.totals:
+            raise SizeError(f"{size} is {text(each.relations[size])} in {each.id}; go over those")
+    if not any(size in each.takes for each in formulas):
+        ids = " and ".join(each.id for each in formulas)
+        raise SizeError(
+            f"{size} changes nothing: {ids} has no {size} ({letter(size).meaning}) in it, nor has {model.target}"
+        )
