@@ -13,7 +13,7 @@ from ..language.errors import SizeError, quoted
 from ..language.sizes import shown, sized, whole
 from ..language.symbols import symbol
 
-PIECE = 2**16  # combinations that are reckoned at once: half a megabyte of 64 bits
+PIECE = 2**17  # combinations that are reckoned at once: a megabyte of 64 bits
 MOST = 10**15  # combinations that are gone over
 LISTED = 10**6  # values in a list
 
@@ -177,8 +177,10 @@ class Grid:
         found: list[int] = []
         room = PIECE
         for each in reversed(self.axes):
-            found.append(max(1, min(len(each.values), room)))
-            room //= found[-1] if found[-1] == len(each.values) else room + 1
+            length = len(each.values)
+            cuts = -(-length // max(1, room))
+            found.append(-(-length // cuts))  # alike, as far as can be
+            room //= length if cuts == 1 else room + 1
         return tuple(reversed(found))
 
     def pieces(self) -> Iterator[Piece]:
