@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .algebra.compare import compare
+    from .algebra.solve import solve
     from .algebra.sweep import sweep
     from .answers.targets import model
     from .architectures import architecture, from_config
@@ -37,6 +38,7 @@ __all__ = [
     "component",
     "from_config",
     "model",
+    "solve",
     "sweep",
     "trace",
     "verify",
@@ -54,6 +56,7 @@ _HOMES = {
     "component": "components",
     "from_config": "architectures",
     "model": "answers.targets",
+    "solve": "algebra.solve",
     "sweep": "algebra.sweep",
     "trace": "witness",
     "verify": "witness",

@@ -254,7 +254,7 @@ def test_what_is_no_amount(text: str, unit: str, said: str) -> None:
         (["--over", "E=1,2", "--over", "E=3"], "E is gone over twice; keep one"),
         (["--over", "Q=1,2"], "unknown symbol 'Q'"),
         (["--over", "S=1,2"], "S changes nothing: gpt2.params has no S (sequence length) in it, nor has gpt2"),
-        (["--over", "E=768", "--given", "E=5"], "E is gone over, and given as 5; keep one"),
+        (["--over", "E=768", "--given", "E=5"], "E is left open, and given as 5; keep one"),
         (["--over", "E=1:1000000000", "--over", "L=1:1000000000"], "combinations; at most 1,000,000,000,000,000"),
         (["--over", "E=768", "-q", "flops"], "a sweep of gpt2 needs B, S: give each a number, or values to go over"),
         (["--over", "E=768", "-q", "intensity"], "gpt2.intensity is a ratio, and no whole number"),

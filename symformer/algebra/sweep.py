@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 from sympy import Expr, Integer, Symbol
 
-from ..architectures import composed
 from ..formulas.arrays import WIDE, Numpy
 from ..formulas.compiled import Compiled
 from ..formulas.compiling import compiled, program, tested
@@ -23,11 +22,11 @@ from ..language.errors import OptionError, SizeError, quoted
 from ..language.notation.cards import Card, Cell, Name, Shown, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import tree
-from ..language.sizes import sized
-from ..language.symbols import RANK, letter, symbol
+from ..language.symbols import RANK, symbol
 from ..models.model import Model
 from .best import Columns, First, Front, Kept, Objective
 from .grid import Axis, Grid, Piece
+from .posed import Given, Posed, Where
 
 SHOWN = 20  # rows of a table that anyone would read
 LISTED = 10_000  # rows of one JSON document
@@ -289,7 +288,7 @@ class _Work:
     def __init__(self, sweep: Sweep) -> None:
         self.sweep, rows = sweep, sweep.rows
         names = frozenset(rows.names)
-        self.ready: dict[str, _Ready] = {}
+        self.ready: dict[str, Ready] = {}
         ranges = dict(rows.ranges)
         shapes = {name: _axis(rows, place) for place, name in enumerate(rows.names)}
         lacking = set[str]()
@@ -307,7 +306,7 @@ class _Work:
             kept = tuple(held for held in own.conditions if held.said not in said)  # what two ask for is asked once
             said |= {held.said for held in kept}
             made = Program(own.value, own.definitions, kept).at({**fixed})
-            self.ready[quantity] = _Ready(made, shapes, ranges)
+            self.ready[quantity] = Ready(made, shapes, ranges)
         for quantity in sweep.quantities:
             ranges[quantity] = self.ready[quantity].plan.above.within(self.ready[quantity].plan.ranges, [])
             below = self.ready[quantity].plan.below.within(self.ready[quantity].plan.ranges, [])
@@ -323,7 +322,7 @@ class _Work:
             if unknown := sorted(asked - {*fixed, *names, *sweep.quantities}):
                 raise SizeError(f"{quoted(condition.said)} needs a number for {', '.join(unknown)}")
             made = tested(condition.said, condition.how, *sides).at(fixed)
-            self.filters.append(_Ready(made, shapes, ranges))
+            self.filters.append(Ready(made, shapes, ranges))
         self.where = {
             str(size): Compiled(str(size), program(relations[size]), (), frozenset({*fixed, *names}), fixed)
             for size in sweep.where
@@ -376,7 +375,7 @@ def _axis(rows: Rows, place: int) -> tuple[int, ...]:
     return (shape[place], *(1,) * (len(shape) - place - 1)) if len(shape) == len(rows.names) else shape
 
 
-class _Ready:
+class Ready:
     """A program planned for pieces of one shape."""
 
     def __init__(self, made: Program, shapes: Mapping[str, tuple[int, ...]], ranges: Mapping[str, Range]) -> None:
@@ -441,8 +440,8 @@ def sweep(
     over: Mapping[str, object] | Rows,
     quantity: str | Sequence[str] = "params",
     *,
-    given: Mapping[str, int | Expr] | None = None,
-    where: Mapping[str, str | Expr] | None = None,
+    given: Given = None,
+    where: Where = None,
     filters: Iterable[str] = (),
     pareto: Iterable[str] = (),
     top: int | None = None,
@@ -457,58 +456,19 @@ def sweep(
     >>> [list(map(int, row)) for row in zip(*found.table().values())]
     [[768, 12, 768, 124243200], [768, 24, 768, 209297664], [1536, 12, 1536, 419535360], [1536, 24, 1536, 759513600]]
     """
-    model = composed(target) if isinstance(target, str) else target
-    try:
-        import numpy  # noqa: F401
-    except ImportError:
-        raise OptionError("a sweep needs numpy; pip install numpy, or pip install symformer[sweep]") from None
     rows = Grid(tuple(Axis.of(name, values) for name, values in over.items())) if isinstance(over, Mapping) else over
     if not rows.names:
         raise SizeError("a sweep goes over one size at least, such as E=512:8192:128")
-    fixed = {**{name: sized(symbol(name), value) for name, value in {**(given or {}), **(where or {})}.items()}}
-    for name in rows.names:
-        if name in fixed:
-            raise SizeError(f"{name} is gone over, and given as {text(fixed[name])}; keep one")
-    model = model.set(fixed) if fixed else model
     names = (quantity,) if isinstance(quantity, str) else tuple(dict.fromkeys(quantity))
-    free = {name: symbol(name) for name in rows.names if symbol(name) in model.settable}
-    model = model.set(free) if free else model
-    formulas = []
-    for name in names:
-        known = _conventions(name, conventions)
-        formulas.append(model.formula(name, **known))
-    for name in rows.names:
-        _asked(symbol(name), formulas, model)
-    relations = {size: value for each in formulas for size, value in each.relations.items()}
-    follows = [size for size in map(symbol, where or {}) if size in relations and not relations[size].is_number]
-    units = {each.measure.name: each.measure.unit for each in formulas}
+    posed = Posed.of(target, rows.names, names, given, where, conventions)
+    units = {each.measure.name: each.measure.unit for each in posed.formulas}
     return Sweep(
-        model,
-        tuple(formulas),
+        posed.model,
+        posed.formulas,
         rows,
-        tuple(follows),
+        tuple(posed.follows),
         tuple(Filter.read(each, units) for each in filters),
         tuple(map(Objective.read, pareto)),
         top,
         None if by is None else Objective.read(by),
     )
-
-
-def _conventions(quantity: str, given: Mapping[str, str]) -> dict[str, str]:
-    """Those of the conventions that a quantity has."""
-    from ..quantities import quantity as find_quantity
-
-    known = find_quantity(quantity).choices
-    return {name: value for name, value in given.items() if name in known}
-
-
-def _asked(size: Symbol, formulas: Sequence[Formula], model: Model) -> None:
-    """Raise SizeError for a size that changes nothing of what is asked for, or that others add up to."""
-    for each in formulas:
-        if size in each.totals:
-            raise SizeError(f"{size} is {text(each.relations[size])} in {each.id}; go over those")
-    if not any(size in each.takes for each in formulas):
-        ids = " and ".join(each.id for each in formulas)
-        raise SizeError(
-            f"{size} changes nothing: {ids} has no {size} ({letter(size).meaning}) in it, nor has {model.target}"
-        )

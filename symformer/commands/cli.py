@@ -22,6 +22,7 @@ COMMANDS = (
         "trace",
         "census",
         "compare",
+        "solve",
         "sweep",
         "catalogue",
         "cite",

@@ -123,23 +123,18 @@ def _sweep(
     from ..algebra.grid import Axis, Grid
     from ..algebra.rows import File
     from ..algebra.sweep import sweep
-    from ..answers.targets import pairs, resolve
-    from ..language.sizes import assignments
-    from ..language.target import Kind, parse
 
     rows = Grid(tuple(map(Axis.read, axes))) if file is None else File.open(file)
-    fixed = assignments([*given, *where])
-    own = given if parse(target).kind is Kind.FACTORY else ()  # whose sizes are its arguments
-    model, conventions = resolve(target, pairs(options), own, quantities)
+    posed = arguments.posed(target, quantities, given, where, options)
     return sweep(
-        model,
+        posed.model,
         rows,
         quantities,
-        given={str(name): fixed[name] for name in assignments(given)},
-        where={str(name): fixed[name] for name in assignments(where)},
+        given=posed.given,
+        where=posed.where,
         filters=filters,
         pareto=pareto.split(",") if pareto is not None else (),
         top=top,
         by=by,
-        **conventions,
+        **posed.conventions,
     )
