@@ -30,7 +30,11 @@ from .reach import Open, Reach
 from .sweep import LISTED, SHOWN, Ready
 
 MOST = 10**6  # solutions that are kept
-NEAR = 10**7  # combinations that are gone over for the nearest one, where there is no solution
+DOUBLED = 40  # times that the nearest is looked for twice as far
+WORK = (
+    2 * 10**7
+)  # rows that are tried for the nearest, where there is no solution; a step of its own is as many as STEP
+STEP = 10_000
 
 Columns = dict[str, Any]
 
@@ -104,6 +108,21 @@ class Solution:
             "difference": self.difference,
             "buildable": self.buildable,
         }
+
+
+class _Tried:
+    """How much was tried; what would take minutes is given up."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+
+    def more(self, rows: int) -> None:
+        """Raise SizeError where it is too much."""
+        self.rows += rows + STEP
+        if self.rows > WORK:
+            raise SizeError(
+                "the conditions hold at few sizes, if any, and too many were tried; give a range for each size"
+            )
 
 
 @dataclass(frozen=True, repr=False)
@@ -232,7 +251,9 @@ class Solutions(Shown):
     def _of_piece(self, piece: Piece, last: str | None) -> Iterator[Columns]:
         import numpy
 
-        columns = {name: piece.column(name) for name in piece.arrays}
+        columns, count = self._fitting(piece)
+        if not count:
+            return
         if last is None:
             values = self._values(columns)
             mask = values <= self.wanted.high
@@ -243,11 +264,11 @@ class Solutions(Shown):
                 yield {name: column[places] for name, column in columns.items()}
             return
         every = self._reach.sizes[last].all
-        top = self._places(columns, last, self.wanted.high, piece.count)
+        top = self._places(columns, last, self.wanted.high, count)
         if self.wanted.low is None:
             yield from self._largest(columns, last, top)
             return
-        bottom = self._places(columns, last, self.wanted.low - 1, piece.count) + 1
+        bottom = self._places(columns, last, self.wanted.low - 1, count) + 1
         counts = numpy.maximum(top - bottom + 1, 0)
         total = int(counts.sum())
         if total > 10 * MOST:
@@ -259,13 +280,34 @@ class Solutions(Shown):
             own = bottom[rows] + (numpy.arange(total) - starts)
             yield {**{name: column[rows] for name, column in columns.items()}, last: _taken(every, own)}
 
+    def _fitting(self, piece: Piece) -> tuple[Columns, int]:
+        """The rows of a piece that no condition on its own sizes speaks against, and how many they are."""
+        import numpy
+
+        columns = {name: piece.column(name) for name in piece.arrays}
+        made = self._program.concerned(frozenset(columns))
+        made = Program(Quotient(Polynomial()), made.definitions if made.conditions else (), made.conditions)
+        if not columns or not made.conditions:
+            return columns, piece.count
+        names = {name for held in made.conditions for name in made.sizes_of(held.names)} | made.sizes_of(
+            each.name for each in made.definitions
+        )
+        if not names <= columns.keys():
+            return columns, piece.count
+        mask = numpy.ones(piece.count, bool)
+        for _, holds in _ready(made, columns).run(columns)[1]:
+            mask &= numpy.broadcast_to(holds, mask.shape)
+        return {name: column[mask] for name, column in columns.items()}, int(mask.sum())
+
     def _largest(self, columns: Columns, last: str, top: Any) -> Iterator[Columns]:
         """The largest of a size that its conditions allow, from a place of its values down."""
         import numpy
 
         every = self._reach.sizes[last].all
         rows, place = numpy.flatnonzero(top >= 0), top[top >= 0]
+        tried = _Tried()
         while len(rows):
+            tried.more(0)
             own = {**{name: column[rows] for name, column in columns.items()}, last: _taken(every, place)}
             _, holds = self._compiled.answers(**own)
             if holds.any():
@@ -333,29 +375,35 @@ class Solutions(Shown):
         """The sizes that come nearest, where there is no solution; None where there are none, or too many to try."""
         if self.all:
             return None
-        wider = replace(self, wanted=replace(self.wanted, low=None, high=2 * self.wanted.high))
-        return wider._nearest()
+        high, tried = self.wanted.high, _Tried()
+        try:
+            for _ in range(DOUBLED):  # what is beyond is farther than what is found within, once that is twice as much
+                high *= 2
+                if found := replace(self, wanted=replace(self.wanted, low=None, high=high))._nearest(tried):
+                    return found
+        except SizeError:
+            pass
+        return None
 
-    def _nearest(self) -> Solution | None:
+    def _nearest(self, tried: _Tried) -> Solution | None:
         last = self._last
         names = [name for name in self._names if name != last]
         best: Solution | None = None
-        try:
-            boxes = self._reach.looked(self._ordered(names), self.wanted.high, NEAR)
-        except SizeError:
-            return None
-        for box in boxes:
+        for box in self._reach.looked(self._ordered(names), self.wanted.high, WORK):
             for piece in _pieces(box):
-                columns = {name: piece.column(name) for name in piece.arrays}
+                tried.more(piece.count)
+                columns, count = self._fitting(piece)
                 if last is None:
-                    best = self._nearer(best, columns)[0]
+                    best = self._nearer(best, columns)[0] if count else best
                     continue
-                places = self._places(columns, last, self.wanted.aim, piece.count)
+                places = self._places(columns, last, self.wanted.aim, count)
                 for step in (-1, 1):
-                    best = self._walked(best, columns, last, places + (step > 0), step)
+                    best = self._walked(best, columns, last, places + (step > 0), step, tried)
         return best
 
-    def _walked(self, best: Solution | None, columns: Columns, last: str, places: Any, step: int) -> Solution | None:
+    def _walked(
+        self, best: Solution | None, columns: Columns, last: str, places: Any, step: int, tried: _Tried
+    ) -> Solution | None:
         """The nearest of what was found and of what is found from places of a size on, one way."""
         import numpy
 
@@ -363,6 +411,7 @@ class Solutions(Shown):
         inside = (places >= 0) & (places < len(every))
         rows, places = numpy.flatnonzero(inside), places[inside]
         while len(rows):
+            tried.more(len(rows))
             own = {**{name: column[rows] for name, column in columns.items()}, last: _taken(every, places)}
             best, going = self._nearer(best, own)
             places = places + step
@@ -423,7 +472,7 @@ class Solutions(Shown):
             good = sum(1 for each in self.all if each.buildable)
             return f"{count:,} {plural}, {good:,} with widths that are multiples of 64 and heads that divide"
         if self.nearest is None:
-            return "no solution"
+            return "no solution, nor was one found that is near"
         sizes = ", ".join(f"{name} = {number:,}" for name, number in self.nearest.sizes.items())
         return f"no solution; the nearest is {sizes}: {self.nearest.value:,}, {_signed(self.nearest.difference)}"
 
@@ -474,9 +523,13 @@ def _taken(every: range | tuple[int, ...], places: Any) -> Any:
 
 def _run(made: Program, columns: Columns) -> Any:
     """A program of no conditions over columns, as an array."""
+    return _ready(made, columns).run(columns)[0]
+
+
+def _ready(made: Program, columns: Columns) -> Ready:
     shapes = {name: each.shape for name, each in columns.items()}
-    ranges = {name: (int(each.min()), int(each.max())) for name, each in columns.items()}
-    return Ready(made, shapes, ranges).run(columns)[0]
+    ranges = {name: (int(each.min()), int(each.max())) if each.size else (1, 1) for name, each in columns.items()}
+    return Ready(made, shapes, ranges)
 
 
 def solve(
