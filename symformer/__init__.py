@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .algebra.compare import compare
+    from .algebra.sensitivity import sensitivity
     from .algebra.solve import solve
     from .algebra.sweep import sweep
     from .answers.targets import model
@@ -38,6 +39,7 @@ __all__ = [
     "component",
     "from_config",
     "model",
+    "sensitivity",
     "solve",
     "sweep",
     "trace",
@@ -56,6 +58,7 @@ _HOMES = {
     "component": "components",
     "from_config": "architectures",
     "model": "answers.targets",
+    "sensitivity": "algebra.sensitivity",
     "solve": "algebra.solve",
     "sweep": "algebra.sweep",
     "trace": "witness",

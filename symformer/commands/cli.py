@@ -24,6 +24,7 @@ COMMANDS = (
         "compare",
         "solve",
         "sweep",
+        "sensitivity",
         "catalogue",
         "cite",
         "audit",
