@@ -206,6 +206,16 @@ def test_torch() -> None:
         compiled(E=torch.tensor([1]), L=np.array([1]), **given)
 
 
+def test_torch_on_a_gpu() -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("there is no GPU")
+    wide = torch.arange(1, 10_001, device="cuda") * 12
+    found = sf.model("gpt2").params.compile()(E=wide[:, None], L=torch.arange(1, 41, device="cuda"))
+    assert found.device.type == "cuda"
+    assert found[63, 11].item() == 124_439_808
+
+
 def test_torch_takes_least_most_and_whole_parts() -> None:
     torch = pytest.importorskip("torch")
     formula = sf.model("gpt2").params.partial(V="64*ceil(V_type/64)", P="max(7, E)", L="min(E, X//3)")

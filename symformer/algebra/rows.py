@@ -20,6 +20,13 @@ from .grid import PIECE, Piece
 
 FORMATS = ("csv", "parquet", "jsonl")
 LINE = 100_000  # characters of a line
+DIGITS = 24  # of a number; a size has fewer
+
+
+def _read(cell: str) -> int | str:
+    """A number where it is one; what else stands there is refused by its name."""
+    found = cell.strip()
+    return int(found) if found.isascii() and found.isdigit() and len(found) <= DIGITS else cell
 
 
 @dataclass(frozen=True)
@@ -124,10 +131,7 @@ class File:
                         at = f"{self.path}, line {reader.line_num}"
                         raise ConfigError(f"{at}: {len(row)} values stand under {len(names)} columns")
                     yield [
-                        self._size(
-                            name, int(cell) if cell.isascii() and cell.strip().isdigit() else cell, reader.line_num
-                        )
-                        for name, cell in zip(names, row, strict=True)
+                        self._size(name, _read(cell), reader.line_num) for name, cell in zip(names, row, strict=True)
                     ]
             except csv.Error as error:
                 raise ConfigError(f"{self.path}, line {reader.line_num}: {error}") from None
