@@ -107,6 +107,15 @@ def test_several_quantities_and_sizes_that_follow() -> None:
     assert found["given"] == {"B": 1, "S": 10, "L": 12, "V": 50_257}
 
 
+def test_a_size_that_follows_may_be_no_whole_number_in_a_row_that_is_left_out() -> None:
+    arguments = ["gpt2", "--over", "E=64:288:32", "--where", "A=E/64", "--top", "2", "--by", "max:A"]
+    found = listed(*arguments)
+    assert [row[:2] for row in found["rows"]] == [[256, 4], [192, 3]]
+    assert found["left_out"] == {"A = E/64 is a whole number from 1 to 1,000,000,000,000,000": 4}
+    assert [row[:2] for row in listed(*arguments[:5])["rows"]] == [[64, 1], [128, 2], [192, 3], [256, 4]]
+    assert [row[0] for row in listed(*arguments[:5], "--filter", "A >= 3")["rows"]] == [192, 256]
+
+
 @pytest.mark.parametrize(("most", "kind"), [(5_000, "int64"), (2 * 10**13, "object")])
 def test_a_hundred_thousand_random_rows_of_a_file(tmp_path: Path, most: int, kind: str) -> None:
     """12LE² + 13LE + VE + PE + 2E by Python's integers; beyond 2**63 with the larger sizes."""

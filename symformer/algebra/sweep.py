@@ -365,8 +365,9 @@ def _rows_of(mask: Any, piece: Piece) -> int:
 
 
 def _over(above: Range) -> Range:
-    """What a quotient by a whole number from 1 on stays between."""
-    return min(above[0], 0), max(above[1], 0)
+    """What a quotient by a whole number stays between, whatever its sign."""
+    most = max(map(abs, above))
+    return -most, most
 
 
 def _axis(rows: Rows, place: int) -> tuple[int, ...]:
@@ -421,8 +422,8 @@ class _Rows:
         for name in names or self.sweep.columns:
             if name in self.sweep._work.where:
                 known = {each: both.column(each, places) for each in self.sweep.rows.names}
-                value = self.sweep._work.where[name](**known)
-                found[name] = value
+                value, _ = self.sweep._work.where[name].answers(**known)  # which may not be whole in a row left out
+                found[name] = value if names else value.astype("int64")
             else:
                 found[name] = both.column(name, places)
         return found
