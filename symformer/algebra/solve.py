@@ -27,7 +27,8 @@ from ..models.model import Model
 from .grid import Axis, Grid, Piece
 from .posed import Given, Posed, Where
 from .reach import Open, Reach
-from .sweep import LISTED, SHOWN, Ready
+from .reckoning import Ready
+from .sweep import LISTED, SHOWN
 
 MOST = 10**6  # solutions that are kept
 DOUBLED = 40  # times that the nearest is looked for twice as far

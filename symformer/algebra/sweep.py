@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
-from sympy import Expr, Integer, Symbol
+from sympy import Expr, Symbol
 
-from ..formulas.arrays import WIDE, Numpy
+from ..formulas.arrays import WIDE
 from ..formulas.compiled import Compiled
-from ..formulas.compiling import compiled, program, tested
+from ..formulas.compiling import compiled
 from ..formulas.formula import Formula
-from ..formulas.program import Plan, Program, Range
-from ..language.amounts import amount, is_amount
-from ..language.arithmetic import parse
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.notation.cards import Card, Cell, Name, Shown, Table
 from ..language.notation.text import code, text
@@ -25,80 +21,16 @@ from ..language.notation.tree import tree
 from ..language.symbols import RANK, symbol
 from ..models.model import Model
 from .best import Columns, First, Front, Kept, Objective
+from .filters import Filter
 from .grid import Axis, Grid, Piece
 from .posed import Given, Posed, Where
+from .reckoning import Rows, Work
 
 SHOWN = 20  # rows of a table that anyone would read
 LISTED = 10_000  # rows of one JSON document
 HELD = 10**8  # rows whose columns are handed out at once
 
 Told = Callable[[int], None]
-
-
-class Rows(Protocol):
-    """Where sizes come from, a piece at a time: a grid, or the rows of a file."""
-
-    @property
-    def count(self) -> int: ...
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    @property
-    def ranges(self) -> Mapping[str, Range]: ...
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    def pieces(self) -> Iterator[Piece]: ...
-
-
-@dataclass(frozen=True)
-class Filter:
-    """What a row has to be to stay: ``params <= 7e9``, ``H = 4*E``, ``64 divides E``."""
-
-    said: str
-    how: str
-    left: Expr
-    right: Expr
-
-    @classmethod
-    def read(cls, argument: str, units: Mapping[str, str]) -> Filter:
-        """From text; a quantity goes by its name. Raises OptionError, ArithmeticTextError, UnknownNameError."""
-        found = re.fullmatch(r"(.+?)(<=|>=|!=|==|=|<|>|\bdivides\b)(.+)", argument.strip(), re.DOTALL)
-        if found is None:
-            raise OptionError(
-                f"{quoted(argument)} is no condition on a row; write 'params <= 7e9', 'H = 4*E' or '64 divides E'"
-            )
-        words = found[1].strip(), found[3].strip()
-        unit = next((units[each] for each in words if each in units), "")
-        left, right = (_side(each, units, unit) for each in words)
-        said = " ".join([words[0], found[2], words[1]])
-        match found[2]:
-            case "<=":
-                return cls(said, "at most", left, right)
-            case ">=":
-                return cls(said, "at most", right, left)
-            case "<":
-                return cls(said, "at most", left + 1, right)
-            case ">":
-                return cls(said, "at most", right + 1, left)
-            case "!=":
-                return cls(said, "is not", left, right)
-            case "divides":
-                return cls(said, "divides", left, right)
-        return cls(said, "is", left, right)
-
-
-def _side(word: str, units: Mapping[str, str], unit: str) -> Expr:
-    if word in units:
-        return _value(word)
-    return Integer(amount(word, unit)) if is_amount(word) else parse(word)
-
-
-def _value(quantity: str) -> Symbol:
-    """What stands for the value of a quantity, beside sizes."""
-    return Symbol(quantity, integer=True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,8 +97,10 @@ class Sweep(Shown):
         return tuple(map(compiled, self.formulas))
 
     @cached_property
-    def _work(self) -> _Work:
-        return _Work(self)
+    def _work(self) -> Work:
+        relations = {size: value for each in self.formulas for size, value in each.relations.items()}
+        named = dict(zip(self.quantities, self._compiled, strict=True))
+        return Work(self.model.target, self.rows, named, relations, self.where, self.filters)
 
     def _kept(self) -> Kept | None:
         if self.pareto:
@@ -280,127 +214,6 @@ class Sweep(Shown):
         more = f", of which {SHOWN} are shown" if count > SHOWN else ""
         title = f"{', '.join(self.quantities)} of {self.model.target}: {'; '.join(self.counted(count))}{more}"
         return Card(title, (), Table(head, cells, "r" * len(head)))
-
-
-class _Work:
-    """What reckons a piece: programs with the fixed numbers put in, planned for its shape before the first row."""
-
-    def __init__(self, sweep: Sweep) -> None:
-        self.sweep, rows = sweep, sweep.rows
-        names = frozenset(rows.names)
-        self.ready: dict[str, Ready] = {}
-        ranges = dict(rows.ranges)
-        shapes = {name: _axis(rows, place) for place, name in enumerate(rows.names)}
-        lacking = set[str]()
-        fixed: dict[str, int] = {}
-        for each in sweep._compiled:
-            known = {name: number for name, number in each.given.items() if name not in names}
-            fixed |= known
-            lacking |= {name for name in each.symbols if name not in known and name not in names}
-        if lacking:
-            spelt = ", ".join(sorted(lacking, key=lambda name: RANK[symbol(name)]))
-            raise SizeError(f"a sweep of {sweep.model.target} needs {spelt}: give each a number, or values to go over")
-        said: set[str] = set()
-        for quantity, each in zip(sweep.quantities, sweep._compiled, strict=True):
-            own = each.program.concerned(frozenset({*fixed, *names}))
-            kept = tuple(held for held in own.conditions if held.said not in said)  # what two ask for is asked once
-            said |= {held.said for held in kept}
-            made = Program(own.value, own.definitions, kept).at({**fixed})
-            self.ready[quantity] = Ready(made, shapes, ranges)
-        for quantity in sweep.quantities:
-            ranges[quantity] = self.ready[quantity].plan.above.within(self.ready[quantity].plan.ranges, [])
-            below = self.ready[quantity].plan.below.within(self.ready[quantity].plan.ranges, [])
-            if below != (1, 1):
-                ranges[quantity] = _over(ranges[quantity])
-            shapes[quantity] = rows.shape
-        relations = {size: value for each in sweep.formulas for size, value in each.relations.items()}
-        self.ranges = ranges
-        self.filters = []
-        for condition in sweep.filters:
-            sides = [side.xreplace(relations) for side in (condition.left, condition.right)]
-            asked = {str(name) for side in sides for name in side.free_symbols}
-            if unknown := sorted(asked - {*fixed, *names, *sweep.quantities}):
-                raise SizeError(f"{quoted(condition.said)} needs a number for {', '.join(unknown)}")
-            made = tested(condition.said, condition.how, *sides).at(fixed)
-            self.filters.append(Ready(made, shapes, ranges))
-        self.where = {
-            str(size): Compiled(str(size), program(relations[size]), (), frozenset({*fixed, *names}), fixed)
-            for size in sweep.where
-        }
-
-    def reckoned(self, piece: Piece, seen: Counter[str]) -> tuple[dict[str, Any], Any]:
-        """The value of each quantity in a piece, and which rows stay, flat; None where all do."""
-        import numpy
-
-        values: dict[str, Any] = {}
-        allowed: Any = None
-        for quantity, ready in self.ready.items():
-            values[quantity], holds = ready.run(piece.arrays)
-            for said, each in holds:
-                allowed = _both(allowed, each, said, seen, piece)
-        for ready in self.filters:
-            arrays = {**piece.arrays, **{name: numpy.asarray(value) for name, value in values.items()}}
-            for said, each in ready.run(arrays)[1]:
-                allowed = _both(allowed, each, said, seen, piece)
-        if allowed is not None:
-            allowed = numpy.broadcast_to(allowed, piece.shape).reshape(-1)
-        return values, allowed
-
-
-def _both(allowed: Any, holds: Any, said: str, seen: Counter[str], piece: Piece) -> Any:
-    """What two conditions leave, and how many rows the second one takes from it."""
-    import numpy
-
-    holds = numpy.asarray(holds, bool)
-    if holds.all():
-        return allowed
-    before = numpy.ones((), bool) if allowed is None else allowed
-    after = before & holds
-    seen[said] += _rows_of(before, piece) - _rows_of(after, piece)
-    return after
-
-
-def _rows_of(mask: Any, piece: Piece) -> int:
-    return int(mask.sum()) * (piece.count // int(mask.size))
-
-
-def _over(above: Range) -> Range:
-    """What a quotient by a whole number stays between, whatever its sign."""
-    most = max(map(abs, above))
-    return -most, most
-
-
-def _axis(rows: Rows, place: int) -> tuple[int, ...]:
-    """The shape of one size's array in a piece."""
-    shape = rows.shape
-    return (shape[place], *(1,) * (len(shape) - place - 1)) if len(shape) == len(rows.names) else shape
-
-
-class Ready:
-    """A program planned for pieces of one shape."""
-
-    def __init__(self, made: Program, shapes: Mapping[str, tuple[int, ...]], ranges: Mapping[str, Range]) -> None:
-        self.program = made
-        self.plan = Plan.of(made, shapes, ranges)
-        self.peak = self.plan.peak
-
-    def run(self, arrays: Mapping[str, Any]) -> tuple[Any, list[tuple[str, Any]]]:
-        """The value, and each condition that may fail with where it holds."""
-        import numpy
-
-        do, plan, given = Numpy(numpy), self.plan, arrays
-        if self.peak >= WIDE:
-            shapes = {name: each.shape for name, each in arrays.items()}
-            ranges = {name: (int(each.min()), int(each.max())) for name, each in arrays.items()}
-            plan = Plan.of(self.program, shapes, ranges)
-            kind = numpy.int64 if plan.peak < WIDE else object
-            given = {name: each.astype(kind) for name, each in arrays.items()}
-        values = plan.defined(given, do)
-        holds = [(held.said, each) for held, each in plan.holding(values, do)]
-        found = plan.value(values, do)
-        if self.peak >= WIDE:
-            found = numpy.asarray(found, object)
-        return numpy.asarray(found), holds
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from typing import Any
 
 from ..language.errors import SizeError
 from ..language.sizes import whole
-from .program import Held, Plan, Program, Range
+from .plan import Plan
+from .program import Held, Program, Range
 
 WIDE, NARROW = 2**63, 2**31  # what the whole numbers of 64 and of 32 bits stay below
 ROW = 6  # sizes of a row that a sentence has room for
