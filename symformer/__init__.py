@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .algebra.check import check
     from .algebra.compare import compare
+    from .algebra.sensitivity import sensitivity
+    from .algebra.solve import solve
+    from .algebra.sweep import sweep
     from .answers.targets import model
     from .architectures import architecture, from_config
     from .certificates import Certificate
@@ -38,6 +41,9 @@ __all__ = [
     "component",
     "from_config",
     "model",
+    "sensitivity",
+    "solve",
+    "sweep",
     "trace",
     "verify",
 ]
@@ -55,6 +61,9 @@ _HOMES = {
     "component": "components",
     "from_config": "architectures",
     "model": "answers.targets",
+    "sensitivity": "algebra.sensitivity",
+    "solve": "algebra.solve",
+    "sweep": "algebra.sweep",
     "trace": "witness",
     "verify": "witness",
 }

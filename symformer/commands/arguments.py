@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from . import completing
 
 if TYPE_CHECKING:
+    from sympy import Expr
+
     from ..formulas.formula import Formula
     from ..models.model import Model
 
@@ -30,6 +33,27 @@ sets = click.option(
     shell_complete=completing.size,
     help="A size, such as E=1024 or H=4*E.",
 )
+quantities = click.option(
+    "--quantity",
+    "-q",
+    "quantities",
+    multiple=True,
+    default=("params",),
+    metavar="Q",
+    show_default=True,
+    shell_complete=completing.quantity,
+    help="What to count; repeat for more than one.",
+)
+given = click.option(
+    "--given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=completing.size,
+    help="A size that stays as it is, such as V=32000.",
+)
+where = click.option(
+    "--where", multiple=True, metavar="NAME=VALUE", help="A size that follows others, such as 'H = 4*E'."
+)
 option = click.option(
     "--option",
     "options",
@@ -49,3 +73,27 @@ def formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
     found = model.formula(quantity, **conventions)
     model.asked_by([found])
     return model, found
+
+
+class Posed(NamedTuple):
+    """A model, the conventions among its options, the sizes that are given, and those that follow others."""
+
+    model: Model
+    conventions: dict[str, str]
+    given: Mapping[str, Expr]
+    where: Mapping[str, Expr]
+
+
+def posed(
+    target: str, quantities: Sequence[str], given: Sequence[str], where: Sequence[str], options: Sequence[str]
+) -> Posed:
+    """What a question is about that leaves some sizes open. Raises SizeError for a size that is given twice."""
+    from ..answers.targets import pairs, resolve
+    from ..language.sizes import assignments
+    from ..language.target import Kind, parse
+
+    fixed = assignments([*given, *where])
+    own = given if parse(target).kind is Kind.FACTORY else ()  # whose sizes are its arguments
+    model, conventions = resolve(target, pairs(options), own, quantities)
+    sides = [{str(name): fixed[name] for name in assignments(each)} for each in (given, where)]
+    return Posed(model, conventions, sides[0], sides[1])

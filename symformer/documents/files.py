@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from ..language.errors import DocumentError
 from .formats import FORMATS
@@ -123,19 +124,45 @@ def _put(made: Mapping[str, bytes]) -> None:
     """Write files by their paths: each whole, and all beside where they go before the first is put there."""
     places = {path: _place(path) for path in made}
     partials: dict[str, str] = {}
-    path = ""
-    try:
+    with _clearing(partials):
         for path, content in made.items():
-            handle, partials[path] = tempfile.mkstemp(dir=places[path].parent, prefix=".symformer-")
-            with os.fdopen(handle, "wb") as file:
+            with _begun(path, places[path], partials) as file:
                 file.write(content)
-            os.chmod(partials[path], _permissions(places[path]))
-        for path in made:
-            os.replace(partials[path], places[path])
+        for path, partial in partials.items():
+            os.replace(partial, places[path])
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[BinaryIO]:
+    """A file to write into, which takes its place once all of it is there. Raises DocumentError."""
+    place = _place(path)
+    partials: dict[str, str] = {}
+    with _clearing(partials):
+        with _begun(path, place, partials) as file:
+            yield file
+        os.replace(partials[path], place)
+
+
+@contextmanager
+def _begun(path: str, place: Path, partials: dict[str, str]) -> Iterator[BinaryIO]:
+    """A file beside where it goes, with the permissions that it has there."""
+    partials[path] = ""  # the one that an error is about
+    handle, partials[path] = tempfile.mkstemp(dir=place.parent, prefix=".symformer-")
+    with os.fdopen(handle, "wb") as file:
+        yield file
+    os.chmod(partials[path], _permissions(place))
+
+
+@contextmanager
+def _clearing(partials: Mapping[str, str]) -> Iterator[None]:
+    """Leave nothing half-written, whatever ends it."""
+    try:
+        yield
     except BaseException as error:  # Ctrl-C among them: nothing half-written stays
-        for partial in partials.values():
+        for partial in filter(None, partials.values()):
             Path(partial).unlink(missing_ok=True)
         if isinstance(error, OSError):
+            path = [*partials][-1]
             raise DocumentError(f"{path} cannot be written: {error.strerror}") from None
         raise
 

@@ -27,6 +27,7 @@ from .totals import gathered, given_by
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from .compiled import Compiled
     from .derivation import Derivation
 
 MAX_REPR = 1_000  # characters
@@ -312,6 +313,17 @@ class Formula(Shown):
             for term in line.terms
         ]
         return sha256("\n".join(terms).encode()).hexdigest()[:16]
+
+    def compile(self) -> Compiled:
+        """The formula for many rows at once: it takes whole numbers, and arrays of numpy, torch, JAX and Dask.
+
+        >>> import symformer as sf
+        >>> sf.architecture("gpt2").params.compile()(L=12, V=50257, P=1024, E=768)
+        124439808
+        """
+        from .compiling import compiled
+
+        return compiled(self)
 
     def latex(self) -> str:
         """LaTeX mathematics, in house order."""

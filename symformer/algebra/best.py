@@ -1,0 +1,190 @@
+"""The rows that are worth keeping: the first by one column, or those that no other beats in all of several."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..language.errors import OptionError, quoted
+
+MOST = 10**6  # rows that are kept
+KNEES = 8  # rows of a front that every other is held against first
+STEPS = 13  # of a front of two, the bits of a table that every other row is held against first
+
+Columns = dict[str, Any]  # arrays by name, one entry a row
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A column of which the least is wanted, or the most."""
+
+    name: str
+    most: bool = False
+
+    @classmethod
+    def read(cls, argument: str) -> Objective:
+        """``flops``, of which the least is wanted, or ``max:params``. Raises OptionError.
+
+        >>> Objective.read("flops"), Objective.read("max:params")
+        (Objective(name='flops', most=False), Objective(name='params', most=True))
+        """
+        way, colon, name = argument.strip().rpartition(":")
+        if (colon and way not in ("min", "max")) or not name.strip():
+            raise OptionError(f"{quoted(argument)} is no objective; write a column, such as flops, or max:params")
+        return cls(name.strip(), way == "max")
+
+    def of(self, column: Any) -> Any:
+        """What is to be as small as can be."""
+        return -column if self.most else column
+
+    def __str__(self) -> str:
+        return f"{'most' if self.most else 'least'} {self.name}"
+
+
+class Kept(ABC):
+    """What is kept of rows that come a piece at a time; ``found`` is what there is so far, in order."""
+
+    def __init__(self, objectives: Sequence[Objective]) -> None:
+        self.objectives = tuple(objectives)
+        self.found: Columns = {}
+        self.points: list[Any] = []  # of the rows found, what is to be small
+
+    def see(self, columns: Sequence[Any], rows: Callable[[Any], Columns], allowed: Any = None) -> None:
+        """Rows by the columns of the objectives. Those of some places are asked for where they are kept."""
+        import numpy
+
+        points = [each.of(column) for each, column in zip(self.objectives, columns, strict=True)]
+        mask = self._may(points)
+        if allowed is not None:
+            mask = allowed if mask is None else mask & allowed
+        places = numpy.arange(len(points[0])) if mask is None else numpy.flatnonzero(mask)
+        new = [each[places] for each in points]
+        if self.points and len(places):
+            left = self._left(new)
+            new, places = [each[left] for each in new], places[left]
+        if not len(places):
+            return
+        chosen = self._choose(new)
+        new, places = [each[chosen] for each in new], places[chosen]
+        if not self.found:
+            self.found, self.points = rows(places), new
+            return
+        joined = [numpy.concatenate(pair) for pair in zip(self.points, new, strict=True)]
+        chosen = self._choose(joined)
+        more = rows(places)
+        self.found = {name: numpy.concatenate([self.found[name], more[name]])[chosen] for name in more}
+        self.points = [each[chosen] for each in joined]
+
+    @abstractmethod
+    def _may(self, points: Sequence[Any]) -> Any:
+        """Which rows may be among those kept, as a mask; None where all may."""
+
+    def _left(self, points: Sequence[Any]) -> Any:
+        """Of rows that may be among those kept, which of them are, as a mask or their places: looked at closely."""
+        return slice(None)
+
+    @abstractmethod
+    def _choose(self, points: Sequence[Any]) -> Any:
+        """The places of the rows to keep, in order."""
+
+
+class First(Kept):
+    """The first rows by one objective; of those alike the ones that came first."""
+
+    def __init__(self, objective: Objective, count: int) -> None:
+        super().__init__([objective])
+        if not 1 <= count <= MOST:
+            raise OptionError(f"the first {count:,} are asked for; from 1 to {MOST:,} can be kept")
+        self.count = count
+
+    def _may(self, points: Sequence[Any]) -> Any:
+        full = self.points and len(self.points[0]) == self.count
+        return points[0] < self.points[0][-1] if full else None
+
+    def _choose(self, points: Sequence[Any]) -> Any:
+        return points[0].argsort(kind="stable")[: self.count]
+
+
+class Front(Kept):
+    """The rows that no other beats: none is as good in every objective and better in one. Of those alike the first.
+
+    With two objectives it is a sort; with more, each row that is left is held against those before it.
+    """
+
+    def __init__(self, objectives: Sequence[Objective]) -> None:
+        super().__init__(objectives)
+        self._table: tuple[Any, Any] | None = None
+        names = [each.name for each in objectives]
+        if len(names) < 2 or len(set(names)) < len(names):
+            raise OptionError(f"a front is of two columns or more, each once, and not of {', '.join(names)}")
+
+    def _may(self, points: Sequence[Any]) -> Any:
+        if not self.points:
+            return None
+        count = len(self.points[0])
+        if count > MOST:
+            raise OptionError(f"the front has more than {MOST:,} rows; leave out an objective, or narrow the rows")
+        if len(points) == 2 and all(each.dtype != object for each in (*points, *self.points)):
+            return points[1] < self._least(points[0])
+        mask = None
+        for place in sorted({count * knee // KNEES for knee in range(KNEES)}):
+            beaten: Any = None
+            for mine, other in zip(self.points, points, strict=True):
+                behind = other >= mine[place]
+                beaten = behind if beaten is None else beaten & behind
+            mask = ~beaten if mask is None else mask & ~beaten
+        return mask
+
+    def _least(self, first: Any) -> Any:
+        """What the second has to stay below where the first is this, by a table of equal steps: at most as much as that
+        of the rows found asks for, and so no row that belongs to the front is lost.
+        """
+        import numpy
+
+        mine, other = self.points
+        low, high = int(mine[0]), int(mine[-1])
+        step = max(0, (high - low).bit_length() - STEPS)
+        if self._table is None or self._table[0] is not mine:
+            edges = low + (numpy.arange(((high - low) >> step) + 1) << step)
+            least = other[mine.searchsorted(edges, side="right") - 1]
+            beyond = numpy.array([numpy.iinfo(numpy.int64).max])
+            self._table = mine, numpy.concatenate([beyond, least])
+        table = self._table[1]
+        place = numpy.minimum(numpy.maximum(first, low - 1), high) - low
+        place >>= step
+        place += 1
+        return table[place]
+
+    def _left(self, points: Sequence[Any]) -> Any:
+        if len(points) > 2:
+            return slice(None)
+        before = self.points[0].searchsorted(points[0], side="right") - 1  # the last found that is as good in the first
+        return (before < 0) | (points[1] < self.points[1][before]).astype(bool)
+
+    def _choose(self, points: Sequence[Any]) -> Any:
+        import numpy
+
+        order = numpy.lexsort([*reversed(points)]) if points[0].dtype != object else _sorted(points)
+        if len(points) == 2:
+            second = points[1][order]
+            least = numpy.minimum.accumulate(second)
+            first = numpy.ones(len(second), bool)
+            first[1:] = (second[1:] < least[:-1]).astype(bool)
+            return order[first]
+        kept: list[int] = []
+        stacked = numpy.stack([each[order] for each in points])
+        while stacked.shape[1]:
+            kept.append(int(order[0]))
+            ahead = (stacked < stacked[:, :1]).any(axis=0)  # the first in order is beaten by none that is left
+            stacked, order = stacked[:, ahead], order[ahead]
+        return numpy.array(kept, int)
+
+
+def _sorted(points: Sequence[Any]) -> Any:
+    """The order of rows of Python's integers."""
+    import numpy
+
+    keys = list(zip(*(each.tolist() for each in points), strict=True))
+    return numpy.array(sorted(range(len(keys)), key=keys.__getitem__), int)

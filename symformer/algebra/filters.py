@@ -1,0 +1,61 @@
+"""What a row of a sweep has to be to stay, read from text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sympy import Expr, Integer, Symbol
+
+from ..language.amounts import amount, is_amount
+from ..language.arithmetic import parse
+from ..language.errors import OptionError, quoted
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What a row has to be to stay: ``params <= 7e9``, ``H = 4*E``, ``64 divides E``."""
+
+    said: str
+    how: str
+    left: Expr
+    right: Expr
+
+    @classmethod
+    def read(cls, argument: str, units: Mapping[str, str]) -> Filter:
+        """From text; a quantity goes by its name. Raises OptionError, ArithmeticTextError, UnknownNameError."""
+        found = re.fullmatch(r"(.+?)(<=|>=|!=|==|=|<|>|\bdivides\b)(.+)", argument.strip(), re.DOTALL)
+        if found is None:
+            raise OptionError(
+                f"{quoted(argument)} is no condition on a row; write 'params <= 7e9', 'H = 4*E' or '64 divides E'"
+            )
+        words = found[1].strip(), found[3].strip()
+        unit = next((units[each] for each in words if each in units), "")
+        left, right = (_side(each, units, unit) for each in words)
+        said = " ".join([words[0], found[2], words[1]])
+        match found[2]:
+            case "<=":
+                return cls(said, "at most", left, right)
+            case ">=":
+                return cls(said, "at most", right, left)
+            case "<":
+                return cls(said, "at most", left + 1, right)
+            case ">":
+                return cls(said, "at most", right + 1, left)
+            case "!=":
+                return cls(said, "is not", left, right)
+            case "divides":
+                return cls(said, "divides", left, right)
+        return cls(said, "is", left, right)
+
+
+def _side(word: str, units: Mapping[str, str], unit: str) -> Expr:
+    if word in units:
+        return _value(word)
+    return Integer(amount(word, unit)) if is_amount(word) else parse(word)
+
+
+def _value(quantity: str) -> Symbol:
+    """What stands for the value of a quantity, beside sizes."""
+    return Symbol(quantity, integer=True)

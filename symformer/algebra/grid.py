@@ -1,0 +1,211 @@
+"""Where a sweep goes: axes of sizes, every combination of them, a piece that fits a cache at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Integer, Symbol
+
+from ..language.errors import SizeError, quoted
+from ..language.sizes import shown, sized, whole
+from ..language.symbols import symbol
+
+PIECE = 2**17  # combinations that are reckoned at once: a megabyte of 64 bits
+MOST = 10**15  # combinations that are gone over
+LISTED = 10**6  # values in a list
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A size and the values that it takes, in order."""
+
+    size: Symbol
+    values: range | tuple[int, ...]
+
+    @classmethod
+    def read(cls, argument: str) -> Axis:
+        """NAME=START:STOP:STEP with both ends in, or NAME=VALUE,VALUE. Raises SizeError.
+
+        >>> Axis.read("E=512:1024:256"), Axis.read("L=12,24")
+        (Axis(size=E, values=range(512, 1025, 256)), Axis(size=L, values=(12, 24)))
+        """
+        name, equals, values = argument.partition("=")
+        if not equals or not name.strip() or not values.strip():
+            raise SizeError(f"{shown(argument)} is not of the form NAME=START:STOP:STEP, such as E=512:8192:128")
+        return cls.of(name.strip(), values)
+
+    @classmethod
+    def of(cls, name: str, values: object) -> Axis:
+        """Of text, a range or numbers. Raises SizeError."""
+        size = symbol(name)
+        if isinstance(values, str):
+            parts = values.split(":") if ":" in values else values.split(",")
+            found = [_number(size, each, values) for each in parts]
+            if ":" in values:
+                return cls(size, _range(size, values, found))
+            return cls._listed(size, found)
+        if isinstance(values, range):
+            if not values:
+                raise SizeError(f"{name} is to go over no values; {values} is empty")
+            for each in (values[0], values[-1]):
+                whole(name, each)
+            return cls(size, values)
+        if isinstance(values, Iterable):
+            return cls._listed(size, [whole(name, each) for each in values])
+        return cls._listed(size, [whole(name, values)])
+
+    @classmethod
+    def _listed(cls, size: Symbol, values: Sequence[int]) -> Axis:
+        if not values or len(values) > LISTED:
+            raise SizeError(f"{size} is to go over {len(values):,} values; give from 1 to {LISTED:,}, or a range")
+        if len(set(values)) < len(values):
+            twice = next(each for place, each in enumerate(values) if each in values[:place])
+            raise SizeError(f"{size} is to be {twice} twice; give each value once")
+        return cls(size, tuple(values))
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The least and the largest value."""
+        return min(self.values[0], self.values[-1], *self._all), max(self.values[0], self.values[-1], *self._all)
+
+    @property
+    def _all(self) -> tuple[int, ...]:
+        return self.values if isinstance(self.values, tuple) else ()
+
+    def array(self, first: int, count: int) -> Any:
+        """Some of its values, as an array of numpy."""
+        import numpy
+
+        piece = self.values[first : first + count]
+        if isinstance(piece, range):
+            return numpy.arange(piece.start, piece.stop, piece.step, dtype=numpy.int64)
+        return numpy.array(piece, numpy.int64)
+
+    def __str__(self) -> str:
+        if isinstance(self.values, range) and len(self.values) > 1:
+            return f"{self.size} = {self.values[0]:,} to {self.values[-1]:,} by {self.values.step:,}"
+        shown = ", ".join(f"{each:,}" for each in self.values[:8])
+        return f"{self.size} = {shown}" + f", and {len(self.values) - 8:,} more" * (len(self.values) > 8)
+
+
+def _number(size: Symbol, text: str, argument: str) -> int:
+    if not text.strip():
+        raise SizeError(f"{size}={argument.strip()[:60]}: a value is missing; write START:STOP:STEP, or VALUE,VALUE")
+    value = sized(size, text)
+    if not isinstance(value, Integer):
+        raise SizeError(f"{size}={text.strip()[:60]} is no number; a size that follows others is given by --where")
+    return int(value)
+
+
+def _range(size: Symbol, text: str, found: Sequence[int]) -> range:
+    argument = f"{size}={text.strip()}"
+    if len(found) > 3:
+        raise SizeError(f"{quoted(argument)} has {len(found)} numbers; a range is START:STOP:STEP, both ends in")
+    start, stop, step = (*found, 1) if len(found) == 2 else found
+    if stop < start:
+        raise SizeError(f"{quoted(argument)} ends below where it starts; write {size}={stop}:{start}:{step}")
+    if (stop - start) % step:
+        last = stop - (stop - start) % step
+        raise SizeError(
+            f"{quoted(argument)} does not come to {stop} by steps of {step}, and both ends are in; end it at {last} "
+            f"or at {last + step}"
+        )
+    return range(start, stop + 1, step)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows: arrays by name, which broadcast to one shape; read from the first to the last they are in order."""
+
+    arrays: Mapping[str, Any]
+    shape: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        """How many rows."""
+        return math.prod(self.shape)
+
+    def column(self, name: str, kept: Any = None) -> Any:
+        """The values of one name, in every row or in those that are kept, which are counted from 0."""
+        import numpy
+
+        array = self.arrays[name]
+        if kept is None:
+            return numpy.broadcast_to(array, self.shape).reshape(-1)
+        places = numpy.unravel_index(kept, self.shape)
+        padded = (1,) * (len(self.shape) - array.ndim) + array.shape
+        own = [place if wide > 1 else 0 for place, wide in zip(places, padded, strict=True)]
+        return numpy.broadcast_to(array.reshape(padded)[tuple(own)], kept.shape)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every combination of the values of some axes; the last changes fastest."""
+
+    axes: tuple[Axis, ...]
+
+    def __post_init__(self) -> None:
+        """Hold it to what can be gone over. Raises SizeError."""
+        names = [each.size for each in self.axes]
+        for name in names:
+            if names.count(name) > 1:
+                raise SizeError(f"{name} is gone over twice; keep one")
+        if self.count > MOST:
+            raise SizeError(f"these are {shown(self.count)} combinations; at most {MOST:,} are gone over")
+
+    @property
+    def count(self) -> int:
+        """How many combinations."""
+        return math.prod(len(each.values) for each in self.axes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sizes, in order."""
+        return tuple(str(each.size) for each in self.axes)
+
+    @property
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """Between what each size is."""
+        return {str(each.size): each.ends for each in self.axes}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of a whole piece: all of the last axes, some of the one before them, one of each before that."""
+        found: list[int] = []
+        room = PIECE
+        for each in reversed(self.axes):
+            length = len(each.values)
+            cuts = -(-length // max(1, room))
+            found.append(-(-length // cuts))  # alike, as far as can be
+            room //= length if cuts == 1 else room + 1
+        return tuple(reversed(found))
+
+    def pieces(self) -> Iterator[Piece]:
+        """Every combination, a piece at a time."""
+        shape = self.shape
+        lengths = [len(each.values) for each in self.axes]
+        starts = [0] * len(shape)
+        kept: list[tuple[int, Any] | None] = [None] * len(shape)
+        while True:
+            arrays = {}
+            counts = [min(wide, length - start) for wide, length, start in zip(shape, lengths, starts, strict=True)]
+            for place, axis in enumerate(self.axes):
+                there = kept[place]
+                if there is None or there[0] != starts[place]:
+                    flat = axis.array(starts[place], counts[place])
+                    there = starts[place], flat.reshape(-1, *(1,) * (len(shape) - place - 1))
+                    kept[place] = there
+                arrays[str(axis.size)] = there[1]
+            yield Piece(arrays, tuple(counts))
+            place = len(shape) - 1
+            while place >= 0:
+                starts[place] += shape[place]
+                if starts[place] < lengths[place]:
+                    break
+                starts[place] = 0
+                place -= 1
+            if place < 0:
+                return

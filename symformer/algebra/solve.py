@@ -1,0 +1,563 @@
+"""Which sizes give a total: integer solutions of a formula, all of them within a range, the buildable ones first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from sympy import Expr, Symbol
+
+from ..formulas.arrays import WIDE
+from ..formulas.compiled import Compiled
+from ..formulas.compiling import compiled, program
+from ..formulas.formula import Formula
+from ..formulas.program import Fraction as Quotient
+from ..formulas.program import Monomial, Polynomial, Program
+from ..language.amounts import amount
+from ..language.errors import OptionError, SizeError, quoted
+from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.text import code, text
+from ..language.notation.tree import tree
+from ..language.symbols import RANK, letter, symbol
+from ..models.model import Model
+from .grid import Axis, Grid, Piece
+from .posed import Given, Posed, Where
+from .reach import Open, Reach
+from .reckoning import Ready
+from .sweep import LISTED, SHOWN
+
+MOST = 10**6  # solutions that are kept
+DOUBLED = 40  # times that the nearest is looked for twice as far
+WORK = (
+    2 * 10**7
+)  # rows that are tried for the nearest, where there is no solution; a step of its own is as many as STEP
+STEP = 10_000
+
+Columns = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a value is to be: from so much to so much, or at most so much and as much of one size as that allows."""
+
+    said: str
+    aim: int
+    low: int | None  # None where only the most is wanted
+    high: int
+
+    @classmethod
+    def of(
+        cls, total: int | float | str | None, at_most: int | float | str | None, within: str | None, unit: str
+    ) -> Wanted:
+        """Raises OptionError, ArithmeticTextError."""
+        if (total is None) == (at_most is None):
+            raise OptionError(
+                "a total, or what the value is at most, is wanted; give one of the two, such as --total 7e9"
+            )
+        if at_most is not None:
+            if within is not None:
+                raise OptionError("--within is about a total, and --at-most is a limit itself; keep one")
+            high = _whole(at_most, unit)
+            return cls(f"at most {high:,} {unit}", high, None, high)
+        aim = _whole(total, unit)
+        margin = Fraction(0) if within is None else _margin(within, aim, unit)
+        low, high = -((margin - aim) // 1), (aim + margin) // 1
+        said = f"{aim:,} {unit}" + (f" within {within.strip()}" if within else "")
+        return cls(said, aim, int(low), int(high))
+
+
+def _whole(value: int | float | str | None, unit: str) -> int:
+    if isinstance(value, str):
+        found = amount(value, unit)
+    elif isinstance(value, bool) or value is None or (isinstance(value, float) and not value.is_integer()):
+        raise OptionError(f"{value!r} is no total; it is a whole number, such as 7e9")
+    else:
+        found = int(value)
+    if not 0 < found <= 10**40:
+        raise OptionError(f"{quoted(str(value))} is no total; it is a whole number from 1 on")
+    return found
+
+
+def _margin(within: str, aim: int, unit: str) -> Fraction:
+    found = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,12})?)\s*%\s*", within, re.ASCII)
+    if found:
+        share = Fraction(found[1]) / 100
+        if share < 1:
+            return share * aim
+        raise OptionError(f"within {within.strip()} is everything from 0 on; give less than 100%")
+    return Fraction(_whole(within, unit))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Sizes, in the order of the alphabet, and what they come to."""
+
+    sizes: Mapping[str, int]
+    value: int
+    difference: int
+    buildable: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``solve --json`` prints it."""
+        return {
+            "sizes": dict(self.sizes),
+            "value": self.value,
+            "difference": self.difference,
+            "buildable": self.buildable,
+        }
+
+
+class _Tried:
+    """How much was tried; what would take minutes is given up."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+
+    def more(self, rows: int) -> None:
+        """Raise SizeError where it is too much."""
+        self.rows += rows + STEP
+        if self.rows > WORK:
+            raise SizeError(
+                "the conditions hold at few sizes, if any, and too many were tried; give a range for each size"
+            )
+
+
+@dataclass(frozen=True, repr=False)
+class Solutions(Shown):
+    """The sizes that give a total, or that stay below a limit with as much of the first one as can be."""
+
+    model: Model
+    formula: Formula
+    open: tuple[Open, ...]
+    follows: Mapping[Symbol, Expr]
+    wanted: Wanted
+
+    def __post_init__(self) -> None:
+        """Look at everything before anything is reckoned. Raises SizeError."""
+        names = [each.name for each in self.open]
+        for name in names:
+            if names.count(name) > 1:
+                raise SizeError(f"{name} is to be found twice; keep one")
+            if name not in self._program.sizes_of({*self._program.value.above.names, *dict(self._program.value.below)}):
+                raise SizeError(f"{name} changes nothing: {self.formula.id} = {text(self.formula.written)[:200]}")
+        lacking = [name for name in self._compiled.symbols if name not in names and name not in self._compiled.given]
+        if lacking:
+            raise SizeError(
+                f"{self.formula.id} needs a number for {', '.join(lacking)}: give each one, or look for it too"
+            )
+
+    @cached_property
+    def _compiled(self) -> Compiled:
+        return compiled(self.formula)
+
+    @cached_property
+    def _program(self) -> Program:
+        given = {name: number for name, number in self._compiled.given.items() if name not in self._names}
+        return self._compiled.program.at(given)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.open)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the sizes of a solution: those looked for, and those that follow them."""
+        return (*self._names, *map(str, self.follows))
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The sizes that had numbers."""
+        used = {*self._compiled.symbols, *(name for held in self._compiled.program.conditions for name in held.sizes)}
+        known = self._compiled.given
+        own = sorted(used.difference(self._names) & known.keys(), key=lambda name: RANK[symbol(name)])
+        return {name: known[name] for name in own}
+
+    @cached_property
+    def _reach(self) -> Reach:
+        return Reach(replace(self._program, conditions=()), self.open, self.formula.id)
+
+    @cached_property
+    def _last(self) -> str | None:
+        """The size that is solved for, where the others are gone over; None where all are.
+
+        Where as much as can be is wanted of the first, that one; else the one that goes furthest.
+        """
+        if not self._reach.bounded:
+            growing = [name for name in self._names if name in self._reach.growing]
+            if self.wanted.low is None:
+                growing = [name for name in growing if name == self._names[0]]
+            return next((name for name in growing if not self._program.value.below), None)
+        if self.wanted.low is None or len(self.open) == 1:
+            return self._names[0]
+        linear = [name for name in self._names if self._line(name) is not None] or list(self._names)
+        return max(linear, key=lambda name: (len(self._reach.values(name, {}, self.wanted.high)), name))
+
+    def _line(self, name: str) -> tuple[Program, Program] | None:
+        """What a size is multiplied by, and what is added, where the value is a straight line in it."""
+        value, definitions = self._program.value, self._program.definitions
+        inside = self._program.sizes_of(each.name for each in definitions)
+        if name in inside or name in dict(value.below):
+            return None
+        slope: list[tuple[Monomial, int]] = []
+        rest: list[tuple[Monomial, int]] = []
+        for monomial, number in value.above.terms:
+            power = dict(monomial).get(name, 0)
+            if power > 1:
+                return None
+            others = tuple(each for each in monomial if each[0] != name)
+            (slope if power else rest).append((others, number))
+        return tuple(Program(Quotient(Polynomial.of(terms)), definitions) for terms in (slope, rest))  # type: ignore[return-value]
+
+    @cached_property
+    def all(self) -> tuple[Solution, ...]:
+        """Every solution; the buildable first, and of these the nearest. Raises SizeError where they are too many."""
+        found: list[Solution] = []
+        for columns in self._found():
+            found += self._checked(columns)
+            if len(found) > MOST:
+                raise SizeError(f"there are more than {MOST:,} solutions; ask for less by --within, or give ranges")
+        if self.wanted.low is None:
+            best: dict[tuple[int, ...], Solution] = {}
+            for each in found:
+                key = tuple(each.sizes[name] for name in self._names[1:])
+                if key not in best or best[key].sizes[self._names[0]] < each.sizes[self._names[0]]:
+                    best[key] = each
+            found = list(best.values())
+        return tuple(sorted(found, key=self._order))
+
+    def _order(self, each: Solution) -> tuple[Any, ...]:
+        widths = [each.sizes[name] for name in self.columns if _is_width(name)]
+        rough = sum(1 for width in widths if width % 128), sum(1 for width in widths if width % 64)
+        return not each.buildable, *rough, abs(each.difference), tuple(-number for number in each.sizes.values())
+
+    def _found(self) -> Iterator[Columns]:
+        """Sizes whose value may be what is wanted, as columns."""
+        last = self._last
+        names = [name for name in self._names if name != last]
+        if last is not None and self._reach.bounded:
+            self._reach.values(last, {}, self.wanted.high)  # which refuses where it has no end
+        for box in self._reach.looked(self._ordered(names), self.wanted.high):
+            for piece in _pieces(box):
+                yield from self._of_piece(piece, last)
+
+    def _ordered(self, names: Iterable[str]) -> list[str]:
+        """Those that go furthest last: the first ones are cut, and the last goes as far as the others let it."""
+        high = self.wanted.high
+        return sorted(names, key=lambda name: (len(self._reach.values(name, {}, high)), RANK[symbol(name)]))
+
+    def _of_piece(self, piece: Piece, last: str | None) -> Iterator[Columns]:
+        import numpy
+
+        columns, count = self._fitting(piece)
+        if not count:
+            return
+        if last is None:
+            values = self._values(columns)
+            mask = values <= self.wanted.high
+            if self.wanted.low is not None:
+                mask = mask & (values >= self.wanted.low)
+            places = numpy.flatnonzero(mask)
+            if len(places):
+                yield {name: column[places] for name, column in columns.items()}
+            return
+        every = self._reach.sizes[last].all
+        top = self._places(columns, last, self.wanted.high, count)
+        if self.wanted.low is None:
+            yield from self._largest(columns, last, top)
+            return
+        bottom = self._places(columns, last, self.wanted.low - 1, count) + 1
+        counts = numpy.maximum(top - bottom + 1, 0)
+        total = int(counts.sum())
+        if total > 10 * MOST:
+            raise SizeError(f"there are more than {MOST:,} solutions; ask for less by --within, or give ranges")
+        if total:
+            places = numpy.flatnonzero(counts)
+            rows = numpy.repeat(places, counts[places])
+            starts = numpy.repeat(numpy.cumsum(counts[places]) - counts[places], counts[places])
+            own = bottom[rows] + (numpy.arange(total) - starts)
+            yield {**{name: column[rows] for name, column in columns.items()}, last: _taken(every, own)}
+
+    def _fitting(self, piece: Piece) -> tuple[Columns, int]:
+        """The rows of a piece that no condition on its own sizes speaks against, and how many they are."""
+        import numpy
+
+        columns = {name: piece.column(name) for name in piece.arrays}
+        made = self._program.concerned(frozenset(columns))
+        made = Program(Quotient(Polynomial()), made.definitions if made.conditions else (), made.conditions)
+        if not columns or not made.conditions:
+            return columns, piece.count
+        names = {name for held in made.conditions for name in made.sizes_of(held.names)} | made.sizes_of(
+            each.name for each in made.definitions
+        )
+        if not names <= columns.keys():
+            return columns, piece.count
+        mask = numpy.ones(piece.count, bool)
+        for _, holds in _ready(made, columns).run(columns)[1]:
+            mask &= numpy.broadcast_to(holds, mask.shape)
+        return {name: column[mask] for name, column in columns.items()}, int(mask.sum())
+
+    def _largest(self, columns: Columns, last: str, top: Any) -> Iterator[Columns]:
+        """The largest of a size that its conditions allow, from a place of its values down."""
+        import numpy
+
+        every = self._reach.sizes[last].all
+        rows, place = numpy.flatnonzero(top >= 0), top[top >= 0]
+        tried = _Tried()
+        while len(rows):
+            tried.more(0)
+            own = {**{name: column[rows] for name, column in columns.items()}, last: _taken(every, place)}
+            _, holds = self._compiled.answers(**own)
+            if holds.any():
+                yield {name: column[holds] for name, column in own.items()}
+            rows, place = rows[~holds & (place > 0)], place[~holds & (place > 0)] - 1
+
+    def _places(self, columns: Columns, last: str, limit: int, count: int) -> Any:
+        """For each row the last place among a size's values at which the value is no more than a limit; -1 for none."""
+        import numpy
+
+        every = self._reach.sizes[last].all
+        line = self._line(last) if isinstance(every, range) else None
+        if line is not None:
+            slope, rest = (_run(each, columns) for each in line)
+            below = _run(Program(Quotient(self._program.value.denominator), self._program.definitions), columns)
+            big = [int(abs(each).max(initial=0)) if each.size else 0 for each in (slope, rest, below)]
+            kind = numpy.int64 if max(big[0], big[1] + abs(limit) * max(big[2], 1)) < WIDE // 2 else object
+            slope, rest, below = (each.astype(kind) for each in (slope, rest, below))
+            if (slope > 0).all():
+                assert isinstance(every, range)  # noqa: S101
+                found = ((limit * below - rest) // slope - every.start) // every.step
+                found = numpy.broadcast_to(numpy.minimum(numpy.maximum(found, -1), len(every) - 1), (count,))
+                return found.astype(numpy.int64)
+        low = numpy.full(count, -1, numpy.int64)
+        top = numpy.full(count, len(every), numpy.int64)
+        while (top - low > 1).any():
+            middle = (low + top) // 2
+            own = {**columns, last: _taken(every, numpy.clip(middle, 0, len(every) - 1))}
+            stays = (self._values(own) <= limit) & (middle >= 0)
+            low, top = numpy.where(stays, middle, low), numpy.where(stays, top, middle)
+        return low
+
+    def _values(self, columns: Columns) -> Any:
+        """What each row comes to, whether its conditions hold or not; rounded down where it is not whole."""
+        return _run(replace(self._program, conditions=()), columns)
+
+    def _checked(self, columns: Columns) -> Iterator[Solution]:
+        """The rows whose conditions hold, and whose value is what is wanted."""
+        values, holds = self._compiled.answers(**columns)
+        rows = zip(*(columns[name].tolist() for name in self._names), values.tolist(), holds.tolist(), strict=True)
+        for *sizes, value, stands in rows:
+            low = self.wanted.low
+            if stands and value <= self.wanted.high and (low is None or value >= low):
+                yield self._solution(dict(zip(self._names, sizes, strict=True)), value)
+
+    def _solution(self, own: dict[str, int], value: int) -> Solution:
+        for name, follow in self._following.items():
+            own[name] = follow(**{each: own[each] for each in self._names})
+        known = {**self.numbers, **own}
+        buildable = all(own[name] % 64 == 0 for name in own if _is_width(name))
+        if {"A", "E"} <= known.keys() and {"A", "E"} & own.keys():
+            buildable = buildable and known["E"] % known["A"] == 0
+        return Solution(own, value, value - self.wanted.aim, buildable)
+
+    @cached_property
+    def _following(self) -> dict[str, Compiled]:
+        given = {name: number for name, number in self._compiled.given.items() if name not in self._names}
+        takes = frozenset({*given, *self._names})
+        return {
+            str(size): Compiled(str(size), program(value), (), takes, given) for size, value in self.follows.items()
+        }
+
+    @cached_property
+    def nearest(self) -> Solution | None:
+        """The sizes that come nearest, where there is no solution; None where there are none, or too many to try."""
+        if self.all:
+            return None
+        high, tried = self.wanted.high, _Tried()
+        try:
+            for _ in range(DOUBLED):  # what is beyond is farther than what is found within, once that is twice as much
+                high *= 2
+                if found := replace(self, wanted=replace(self.wanted, low=None, high=high))._nearest(tried):
+                    return found
+        except SizeError:
+            pass
+        return None
+
+    def _nearest(self, tried: _Tried) -> Solution | None:
+        last = self._last
+        names = [name for name in self._names if name != last]
+        best: Solution | None = None
+        for box in self._reach.looked(self._ordered(names), self.wanted.high, WORK):
+            for piece in _pieces(box):
+                tried.more(piece.count)
+                columns, count = self._fitting(piece)
+                if last is None:
+                    best = self._nearer(best, columns)[0] if count else best
+                    continue
+                places = self._places(columns, last, self.wanted.aim, count)
+                for step in (-1, 1):
+                    best = self._walked(best, columns, last, places + (step > 0), step, tried)
+        return best
+
+    def _walked(
+        self, best: Solution | None, columns: Columns, last: str, places: Any, step: int, tried: _Tried
+    ) -> Solution | None:
+        """The nearest of what was found and of what is found from places of a size on, one way."""
+        import numpy
+
+        every = self._reach.sizes[last].all
+        inside = (places >= 0) & (places < len(every))
+        rows, places = numpy.flatnonzero(inside), places[inside]
+        while len(rows):
+            tried.more(len(rows))
+            own = {**{name: column[rows] for name, column in columns.items()}, last: _taken(every, places)}
+            best, going = self._nearer(best, own)
+            places = places + step
+            going = going & (places >= 0) & (places < len(every))
+            rows, places = rows[going], places[going]
+        return best
+
+    def _nearer(self, best: Solution | None, columns: Columns) -> tuple[Solution | None, Any]:
+        """The nearest of what was found and of some rows, and which of the rows are nearer still but may not be."""
+        import numpy
+
+        values, holds = self._compiled.answers(**columns)
+        away = abs(values - self.wanted.aim) if len(values) else values
+        allowed = numpy.flatnonzero(holds)
+        if len(allowed):
+            place = int(allowed[away[allowed].argmin()])
+            if best is None or int(away[place]) < abs(best.difference):
+                own = {name: int(columns[name][place]) for name in self._names}
+                best = self._solution(own, int(values[place]))
+        loose = self._values(columns)
+        nearer = True if best is None else abs(loose - self.wanted.aim) < abs(best.difference)
+        return best, ~holds & nearer
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``solve --json`` prints it."""
+        measure = self.formula.measure
+        return {
+            "target": self.model.target,
+            "quantity": measure.name,
+            "unit": measure.unit,
+            "conventions": dict(self.formula.conventions),
+            "formula": code(self.formula.written),
+            "wanted": {"least": self.wanted.low, "most": self.wanted.high},
+            "for": list(self._names),
+            "given": self.numbers,
+            "where": {str(size): code(value) for size, value in self.follows.items()},
+            "count": len(self.all),
+            "solutions": [each.to_json() for each in self.all[:LISTED]],
+            "nearest": self.nearest.to_json() if self.nearest else None,
+        }
+
+    def lines(self) -> list[str]:
+        """What is said before the rows."""
+        found = [f"{self.formula.measure.title}: {self.wanted.said}, for {' and '.join(self._names)}"]
+        if self.numbers:
+            found.append("with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items()))
+        found += [f"where {size} = {text(value)}" for size, value in self.follows.items()]
+        return found + [f"{name} = {choice}" for name, choice in self.formula.conventions.items()]
+
+    @property
+    def verdict(self) -> str:
+        """How many there are; or that there is none, and the nearest."""
+        count = len(self.all)
+        if count:
+            plural = "solution" if count == 1 else "solutions"
+            if not {"A", *(name for name in self.columns if _is_width(name))} & {*self.columns}:
+                return f"{count:,} {plural}"
+            good = sum(1 for each in self.all if each.buildable)
+            return f"{count:,} {plural}, {good:,} with widths that are multiples of 64 and heads that divide"
+        if self.nearest is None:
+            return "no solution, nor was one found that is near"
+        sizes = ", ".join(f"{name} = {number:,}" for name, number in self.nearest.sizes.items())
+        return f"no solution; the nearest is {sizes}: {self.nearest.value:,}, {_signed(self.nearest.difference)}"
+
+    def rows(self) -> list[list[str]]:
+        """The first solutions, as cells."""
+        return [
+            [*(f"{number:,}" for number in each.sizes.values()), f"{each.value:,}", _signed(each.difference)]
+            for each in self.all[:SHOWN]
+        ]
+
+    def __repr__(self) -> str:
+        return f"<{self.formula.id} of {self.wanted.said}: {self.verdict}>"
+
+    @property
+    def card(self) -> Card:
+        """The first solutions."""
+        more = f", of which {SHOWN} are shown" if len(self.all) > SHOWN else ""
+        head: list[Cell] = [tree(symbol(name)) for name in self.columns]
+        table = Table([*head, Name(self.formula.measure.name), "off by"], self.rows(), "r" * (len(head) + 2))
+        title = f"{'; '.join(self.lines())}: {self.verdict}{more}"
+        return Card(title, (), table if self.all else None)
+
+
+def _is_width(name: str) -> bool:
+    return letter(symbol(name)).unit == "elements"
+
+
+def _signed(difference: int) -> str:
+    return f"{difference:+,}" if difference else "0"
+
+
+def _pieces(box: Sequence[Axis]) -> Iterator[Piece]:
+    """The pieces of a box; one row without a size where there is none to go over."""
+    if box:
+        yield from Grid(tuple(box)).pieces()
+    else:
+        yield Piece({}, (1,))
+
+
+def _taken(every: range | tuple[int, ...], places: Any) -> Any:
+    """The values at some places."""
+    import numpy
+
+    if isinstance(every, range):
+        return every.start + every.step * places
+    return numpy.array(every, numpy.int64)[places]
+
+
+def _run(made: Program, columns: Columns) -> Any:
+    """A program of no conditions over columns, as an array."""
+    return _ready(made, columns).run(columns)[0]
+
+
+def _ready(made: Program, columns: Columns) -> Ready:
+    shapes = {name: each.shape for name, each in columns.items()}
+    ranges = {name: (int(each.min()), int(each.max())) if each.size else (1, 1) for name, each in columns.items()}
+    return Ready(made, shapes, ranges)
+
+
+def solve(
+    target: Model | str,
+    total: int | float | str | None = None,
+    *,
+    for_: str | Iterable[str],
+    at_most: int | float | str | None = None,
+    within: str | None = None,
+    quantity: str = "params",
+    given: Given = None,
+    where: Where = None,
+    **conventions: str,
+) -> Solutions:
+    """The sizes that give a total, or that stay below a limit.
+
+    A size that is looked for is any whole number, or one of a range: ``"E=512:8192:128"``. Raises SizeError,
+    OptionError, UnknownNameError.
+
+    >>> found = solve("llama-2-7b", 6738415616, for_="L")
+    >>> [dict(each.sizes) for each in found.all]
+    [{'L': 32}]
+    """
+    sizes = tuple(Open.read(each) for each in ([for_] if isinstance(for_, str) else for_))
+    if not sizes:
+        raise SizeError("nothing is looked for; name a size, such as --for L")
+    posed = Posed.of(target, [each.name for each in sizes], [quantity], given, where, conventions)
+    (formula,) = posed.formulas
+    wanted = Wanted.of(total, at_most, within, formula.measure.unit)
+    return Solutions(posed.model, formula, sizes, posed.follows, wanted)

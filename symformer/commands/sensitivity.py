@@ -1,0 +1,39 @@
+"""``symformer sensitivity``: what a quantity hangs on."""
+
+from __future__ import annotations
+
+import click
+
+from . import arguments
+from .shell import Command
+from .terminal import put_json, say, spell, table
+
+
+@click.command("sensitivity", cls=Command)
+@arguments.target
+@arguments.quantity
+@arguments.sets
+@arguments.option
+@arguments.as_json
+def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
+    """Say how a quantity changes with each of its sizes.
+
+    Of each size: the partial derivative; the elasticity, by how many per cent the quantity grows as the size does by
+    one; what one more costs, exactly; and what the quantity comes near to as that size alone grows without end.
+    """
+    from ..algebra.sensitivity import Sensitivity
+
+    found = Sensitivity(*arguments.formula(target, quantity, sets, options))
+    if as_json:
+        put_json(found.to_json())
+        return
+    before, rows, below = found.lines(spell), found.rows(spell), found.below()
+    say(f"{found.model.title} ({found.model.target}): {found.formula.measure.title}")
+    for line in (*before, ""):
+        say(line)
+    if rows:
+        table(found.head, rows, "lrlrlrl")
+    else:
+        say("it has no size")
+    for line in ["", *below] if below else []:
+        say(line)

@@ -1,0 +1,85 @@
+"""``symformer solve``: which sizes give a total."""
+
+from __future__ import annotations
+
+import click
+
+from . import arguments, completing
+from .shell import Command
+from .terminal import put_json, say, table
+
+NONE = 1  # the status where there is no solution
+
+
+@click.command("solve", cls=Command)
+@arguments.target
+@click.option("--total", metavar="N", help="What the value is to be: 7000000000, 7e9, or 80GB of bytes.")
+@click.option(
+    "--at-most", metavar="N", help="What the value may be at most; the first size is as large as that allows."
+)
+@click.option("--within", metavar="SHARE", help="How far from the total is near enough, such as 1%.")
+@click.option(
+    "--for",
+    "sizes",
+    multiple=True,
+    required=True,
+    metavar="NAME",
+    shell_complete=completing.size,
+    help="A size to find: L, or E=512:8192:128 from a range with both ends in.",
+)
+@arguments.quantity
+@arguments.given
+@arguments.where
+@arguments.option
+@arguments.as_json
+def command(
+    target: str,
+    total: str | None,
+    at_most: str | None,
+    within: str | None,
+    sizes: tuple[str, ...],
+    quantity: str,
+    given: tuple[str, ...],
+    where: tuple[str, ...],
+    options: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Find the sizes that give a total: every whole number that does.
+
+    Those that one can build come first: heads that divide, widths that are multiples of 128 or of 64. Where there are
+    none the nearest is said, and the status is 1.
+
+    \b
+    symformer solve llama --total 7e9 --within 1% --for L --for E=2048:8192:128 --given V=32000 --given D=128 \\
+      --where 'A = E/128' --where 'G = A' --where 'H = 4*E'
+    symformer solve llama-2-7b -q inference-memory --at-most 80GB --for C --given B=8
+    """
+    from ..algebra.solve import solve
+    from ..algebra.sweep import SHOWN
+
+    posed = arguments.posed(target, [quantity], given, where, options)
+    found = solve(
+        posed.model,
+        total,
+        for_=sizes,
+        at_most=at_most,
+        within=within,
+        quantity=quantity,
+        given=posed.given,
+        where=posed.where,
+        **posed.conventions,
+    )
+    if as_json:
+        put_json(found.to_json())
+        return 0 if found.all else NONE
+    rows, verdict = found.rows(), found.verdict
+    say(f"{found.model.title} ({found.model.target})")
+    for line in (*found.lines(), ""):
+        say(line)
+    if rows:
+        table([*found.columns, found.formula.measure.unit, "off by"], rows, "r" * (len(found.columns) + 2))
+        if len(found.all) > SHOWN:
+            say(f"and {len(found.all) - SHOWN:,} more; --json has up to 10,000")
+        say()
+    say(verdict)
+    return 0 if found.all else NONE

@@ -1,0 +1,140 @@
+"""``symformer sweep``: a quantity over many configs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from . import arguments, completing
+from .shell import Command
+from .terminal import progress, put_json, say, table, tell
+
+if TYPE_CHECKING:
+    from ..algebra.sweep import Sweep
+
+FORMATS = ("csv", "parquet", "jsonl")
+
+
+@click.command("sweep", cls=Command)
+@arguments.target
+@click.option(
+    "--over",
+    "axes",
+    multiple=True,
+    metavar="NAME=START:STOP:STEP",
+    shell_complete=completing.size,
+    help="A size and what it goes over, both ends in, or E=512,768; the last changes fastest.",
+)
+@click.option("--from", "file", metavar="FILE", help="Configs from FILE.csv, .parquet or .jsonl, in place of --over.")
+@arguments.quantities
+@arguments.given
+@arguments.where
+@click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="CONDITION",
+    help="What a row has to be, such as 'params <= 7e9', 'E = A*D' or '64 divides E'.",
+)
+@click.option("--pareto", metavar="COLUMN,COLUMN", help="Only rows that no other beats: flops,max:params.")
+@click.option("--top", type=int, metavar="N", help="Only the first N rows, by --by.")
+@click.option("--by", metavar="COLUMN", help="What --top goes by: the least of it first, or max:COLUMN the most.")
+@arguments.option
+@click.option("--output", "-o", metavar="FILE", shell_complete=completing.file, help=f"FILE.{', .'.join(FORMATS)}.")
+@arguments.as_json
+def command(
+    target: str,
+    axes: tuple[str, ...],
+    file: str | None,
+    quantities: tuple[str, ...],
+    given: tuple[str, ...],
+    where: tuple[str, ...],
+    filters: tuple[str, ...],
+    pareto: str | None,
+    top: int | None,
+    by: str | None,
+    options: tuple[str, ...],
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Count a quantity at every config of a grid, or of a file.
+
+    Every number is exact. A config that breaks a condition of the formula, such as heads that do not divide, is left
+    out, and counted.
+
+    \b
+    symformer sweep llama-2-7b --over E=512:8192:128 --over L=4:64:1 --filter 'params <= 7e9' --top 5 --by max:params
+    symformer sweep gpt2 --over E=768:6144:768 --over L=12:96:12 -q params -q flops --given B=1 --given S=1024 -o a.csv
+    """
+    if as_json and output is not None:
+        raise click.UsageError("--json prints the rows and -o writes them; keep one of the two")
+    if bool(axes) == (file is not None):
+        both = (
+            "--over names a grid and --from a file; keep one" if axes else "name a grid by --over, or a file by --from"
+        )
+        raise click.UsageError(both)
+    extension = ""
+    if output is not None:
+        from ..documents.files import check_output
+
+        extension = check_output(output, "a sweep", FORMATS)
+    found = _sweep(target, axes, file, quantities, given, where, filters, pareto, top, by, options)
+    if output is not None:
+        from ..documents.tables import write
+
+        with progress(f"{found.rows.count:,} configs", found.rows.count) as told:
+            count = write(found, output, extension, told)
+        for line in found.counted(count):
+            tell(line)
+        tell(f"wrote {output}")
+        return
+    if as_json:
+        put_json(found.to_json())
+        return
+    rows, count = found.first
+    for line in (f"{found.model.title} ({found.model.target})", *found.lines(), ""):
+        say(line)
+    from ..algebra.sweep import SHOWN
+
+    if rows:
+        table(found.columns, [[f"{number:,}" for number in row] for row in rows[:SHOWN]], "r" * len(found.columns))
+    if count > SHOWN:
+        say(f"and {count - SHOWN:,} more; -o FILE writes all of them")
+    say()
+    for line in found.counted(count):
+        say(line)
+
+
+def _sweep(
+    target: str,
+    axes: tuple[str, ...],
+    file: str | None,
+    quantities: tuple[str, ...],
+    given: tuple[str, ...],
+    where: tuple[str, ...],
+    filters: tuple[str, ...],
+    pareto: str | None,
+    top: int | None,
+    by: str | None,
+    options: tuple[str, ...],
+) -> Sweep:
+    """What is asked for, read and looked at."""
+    from ..algebra.grid import Axis, Grid
+    from ..algebra.rows import File
+    from ..algebra.sweep import sweep
+
+    rows = Grid(tuple(map(Axis.read, axes))) if file is None else File.open(file)
+    posed = arguments.posed(target, quantities, given, where, options)
+    return sweep(
+        posed.model,
+        rows,
+        quantities,
+        given=posed.given,
+        where=posed.where,
+        filters=filters,
+        pareto=pareto.split(",") if pareto is not None else (),
+        top=top,
+        by=by,
+        **posed.conventions,
+    )

@@ -1,0 +1,272 @@
+"""A program made ready for arrays: as few steps as may be over a grid, and how large anything on the way can become."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .program import Definition, Held, Monomial, Polynomial, Program, Range, Test
+
+
+class Node:
+    """A step that is worked out."""
+
+    def run(self, values: Mapping[str, Any], do: Any) -> Any:
+        """What it comes to."""
+        raise NotImplementedError
+
+    def within(self, ranges: Mapping[str, Range], seen: list[Range]) -> Range:
+        """Between what it stays; every step on the way is noted down."""
+        found = self._within(ranges, seen)
+        seen.append(found)
+        return found
+
+    def _within(self, ranges: Mapping[str, Range], seen: list[Range]) -> Range:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Number(Node):
+    """A number."""
+
+    value: int
+
+    def run(self, values: Mapping[str, Any], do: Any) -> Any:
+        return self.value
+
+    def _within(self, ranges: Mapping[str, Range], seen: list[Range]) -> Range:
+        return self.value, self.value
+
+
+@dataclass(frozen=True)
+class Name(Node):
+    """A size, or a definition."""
+
+    name: str
+
+    def run(self, values: Mapping[str, Any], do: Any) -> Any:
+        return values[self.name]
+
+    def _within(self, ranges: Mapping[str, Range], seen: list[Range]) -> Range:
+        return ranges[self.name]
+
+
+@dataclass(frozen=True)
+class Sum(Node):
+    """Two added."""
+
+    left: Node
+    right: Node
+
+    def run(self, values: Mapping[str, Any], do: Any) -> Any:
+        return do.add(self.left.run(values, do), self.right.run(values, do), made(self.left), made(self.right))
+
+    def _within(self, ranges: Mapping[str, Range], seen: list[Range]) -> Range:
+        (a, b), (c, d) = self.left.within(ranges, seen), self.right.within(ranges, seen)
+        return a + c, b + d
+
+
+@dataclass(frozen=True)
+class Product(Node):
+    """Two multiplied."""
+
+    left: Node
+    right: Node
+
+    def run(self, values: Mapping[str, Any], do: Any) -> Any:
+        return do.multiply(self.left.run(values, do), self.right.run(values, do), made(self.left), made(self.right))
+
+    def _within(self, ranges: Mapping[str, Range], seen: list[Range]) -> Range:
+        (a, b), (c, d) = self.left.within(ranges, seen), self.right.within(ranges, seen)
+        corners = (a * c, a * d, b * c, b * d)
+        return min(corners), max(corners)
+
+
+def made(node: Node) -> bool:
+    """Whether what a node comes to is its own, to be written over."""
+    return isinstance(node, Sum | Product)
+
+
+def horner(polynomial: Polynomial, extent: Mapping[str, tuple[int, ...]]) -> Node:
+    """A polynomial as sums and products, as few as may be of those that go over all of a grid.
+
+    Arrays along one axis each make a grid: the size that is taken out first is the one without which what is left has
+    fewest numbers, so that over the grid itself there is one product and one sum for each of its powers.
+    """
+    known = polynomial.constant
+    if known is not None:
+        return Number(known)
+    names = sorted(polynomial.names)
+    powers = {name: {dict(monomial).get(name, 0) for monomial, _ in polynomial.terms} for name in names}
+    whole = count(extent[name] for name in names)
+
+    def cost(name: str) -> tuple[float, int, str]:
+        rest = count(extent[other] for other in names if other != name)
+        often = sum(1 for monomial, _ in polynomial.terms if dict(monomial).get(name))
+        return (len(powers[name] - {0}) * whole + rest * 2 if rest < whole else 3 * whole + rest), -often, name
+
+    chosen = min(names, key=cost)
+    by_power: dict[int, list[tuple[Monomial, int]]] = {}
+    for monomial, number in polynomial.terms:
+        power = dict(monomial).get(chosen, 0)
+        by_power.setdefault(power, []).append((tuple(each for each in monomial if each[0] != chosen), number))
+    ordered = sorted(by_power, reverse=True)
+    found = horner(Polynomial.of(by_power[ordered[0]]), extent)
+    for above, below in zip(ordered, [*ordered[1:], 0], strict=True):
+        if above > below:
+            found = _product(found, _power(Name(chosen), above - below))
+        if below in by_power and below != above:
+            found = Sum(found, horner(Polynomial.of(by_power[below]), extent))
+    return found
+
+
+def _product(left: Node, right: Node) -> Node:
+    return right if left == Number(1) else Product(left, right)
+
+
+def _power(base: Node, exponent: int) -> Node:
+    if exponent == 1:
+        return base
+    half = _power(base, exponent // 2)
+    whole = Product(half, half)
+    return Product(whole, base) if exponent % 2 else whole
+
+
+def count(shapes: Iterable[tuple[int, ...]]) -> int:
+    """How many numbers arrays of these shapes have together, broadcast."""
+    found: list[int] = []
+    for shape in shapes:
+        padded = (1,) * (len(found) - len(shape)) + shape
+        found = [1] * (len(padded) - len(found)) + found
+        found = [max(a, b) for a, b in zip(found, padded, strict=True)]
+    product = 1
+    for each in found:
+        product *= each
+    return product
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program made ready for arrays of certain shapes, and what can become of it on the way."""
+
+    definitions: tuple[tuple[Definition, tuple[Node, ...]], ...]
+    above: Node
+    below: Node
+    tests: tuple[tuple[Held, tuple[tuple[str, Node, Node], ...]], ...]
+    ranges: Mapping[str, Range]
+    peak: int  # the largest number, without its sign, that any step can come to
+
+    @classmethod
+    def of(cls, program: Program, shapes: Mapping[str, tuple[int, ...]], ranges: Mapping[str, Range]) -> Plan:
+        """By the shapes of arrays, and between what their numbers are."""
+        extent, known, seen = dict(shapes), dict(ranges), list(ranges.values())
+        definitions = []
+        for each in program.definitions:
+            nodes = tuple(horner(argument, extent) for argument in each.arguments)
+            within = [node.within(known, seen) for node in nodes]
+            known[each.name] = _range_of(each.function, within)
+            seen.append(known[each.name])
+            extent[each.name] = _joined(extent[name] for argument in each.arguments for name in argument.names)
+            definitions.append((each, nodes))
+        above = horner(program.value.above, extent)
+        below = horner(program.value.denominator, extent)
+        above.within(known, seen)
+        below.within(known, seen)
+        tests = []
+        for held in program.conditions:
+            nodes_of = tuple(
+                (test.how, horner(test.left, extent), horner(test.right, extent))
+                for test in held.tests
+                if not _always(test, known)
+            )
+            if held.one and len(nodes_of) < len(held.tests):
+                continue  # one of them always holds
+            for _, left, right in nodes_of:
+                left.within(known, seen)
+                right.within(known, seen)
+            if nodes_of:
+                tests.append((held, nodes_of))
+        peak = max(max(abs(low), abs(high)) for low, high in seen)
+        return cls(tuple(definitions), above, below, tuple(tests), known, peak)
+
+    def defined(self, values: Mapping[str, Any], do: Any) -> dict[str, Any]:
+        """The values with those of the definitions."""
+        found = dict(values)
+        for each, nodes in self.definitions:
+            arguments = [node.run(found, do) for node in nodes]
+            if each.function == "floor":
+                if _has_zero(nodes[1].within(self.ranges, [])):
+                    arguments[1] = do.nonzero(arguments[1])
+                found[each.name] = do.whole(*arguments)
+            elif each.function == "sum":
+                found[each.name] = arguments[0]
+            else:
+                first, *others = arguments
+                for other in others:
+                    first = (do.least if each.function == "min" else do.most)(first, other)
+                found[each.name] = first
+        return found
+
+    def value(self, values: Mapping[str, Any], do: Any) -> Any:
+        """What the formula comes to, where its conditions hold."""
+        above = self.above.run(values, do)
+        if self.below == Number(1):
+            return above
+        below = self.below.run(values, do)
+        return do.whole(above, do.nonzero(below) if _has_zero(self.below.within(self.ranges, [])) else below)
+
+    def holding(self, values: Mapping[str, Any], do: Any) -> Iterator[tuple[Held, Any]]:
+        """Each condition that may fail here, and where it holds."""
+        for held, tests in self.tests:
+            found = None
+            for how, left, right in tests:
+                a, b = left.run(values, do), right.run(values, do)
+                if how == "divides":
+                    low, high = left.within(self.ranges, [])
+                    there = b % do.nonzero(a) == 0 if _has_zero((low, high)) else b % a == 0
+                    there = there & (a != 0) if _has_zero((low, high)) else there
+                else:
+                    there = a <= b if how == "at most" else a == b if how == "is" else a != b
+                found = there if found is None else (found | there if held.one else found & there)
+            yield held, found
+
+
+def _joined(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    found: tuple[int, ...] = ()
+    for shape in shapes:
+        longer = max(len(found), len(shape))
+        a, b = (1,) * (longer - len(found)) + found, (1,) * (longer - len(shape)) + shape
+        found = tuple(max(m, n) for m, n in zip(a, b, strict=True))
+    return found
+
+
+def _range_of(function: str, within: list[Range]) -> Range:
+    if function == "sum":
+        return within[0]
+    if function == "min":
+        return min(low for low, _ in within), min(high for _, high in within)
+    if function == "max":
+        return max(low for low, _ in within), max(high for _, high in within)
+    (a, b), (c, d) = within
+    below = [each for each in (c, d, -1, 1) if each and c <= each <= d] or [1]
+    corners = [above // each for above in (a, b) for each in below]
+    return min(corners), max(corners)
+
+
+def _has_zero(found: Range) -> bool:
+    return found[0] <= 0 <= found[1]
+
+
+def _always(test: Test, ranges: Mapping[str, Range]) -> bool:
+    """Whether a test holds for all numbers in their ranges."""
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(ranges, ())
+    (a, b), (c, d) = (horner(side, shapes).within(ranges, []) for side in (test.left, test.right))
+    match test.how:
+        case "at most":
+            return b <= c
+        case "is not":
+            return b < c or d < a
+        case "is":
+            return a == b == c == d
+    return (a == b and c == d and a != 0 and c % a == 0) or (a, b) == (1, 1)

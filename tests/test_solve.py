@@ -1,0 +1,253 @@
+"""Sizes that give a total: the same sets as going through all of them one by one, and what is published."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import product
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import symformer as sf
+from symformer.algebra.solve import Solutions, solve
+from symformer.commands.cli import cli
+from symformer.formulas.formula import Formula
+from symformer.language.errors import SymformerError
+from symformer.language.notation.text import code
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["solve", *arguments], prog_name="symformer")
+
+
+def found(*arguments: str, status: int = 0) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == status, result.output
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+def sizes(solutions: Solutions) -> set[tuple[int, ...]]:
+    return {tuple(each.sizes[name] for name in solutions._names) for each in solutions.all}
+
+
+class Brute:
+    """Every combination, one by one: Python's own arithmetic for the value, and the formula's for its conditions."""
+
+    def __init__(self, formula: Formula, numbers: dict[str, int]) -> None:
+        self.formula, self.numbers = formula, numbers
+        self.code = compile(code(formula.expanded), "formula", "eval")
+
+    def value(self, point: dict[str, int]) -> Any:
+        calls = {"ceil": lambda x: -(-x // 1), "floor": lambda x: x // 1, "min": min, "max": max}
+        return eval(self.code, {"__builtins__": {}}, {**calls, **self.numbers, **point})  # noqa: S307
+
+    def stands(self, point: dict[str, int]) -> bool:
+        try:
+            self.formula.value({**self.numbers, **point})
+        except SymformerError:
+            return False
+        return True
+
+
+# What is looked for, as many values as going one by one allows, and the sizes that have numbers.
+CASES: list[tuple[str, str, list[str], int, list[str]]] = [
+    ("component:mlp", "params", ["E", "H"], 30, []),
+    ("component:linear", "params", ["E"], 200, []),
+    ("component:self-attention", "params", ["E", "A", "D"], 9, ["G"]),
+    ("llama", "params", ["L", "E", "H"], 9, ["V", "A", "G", "D"]),
+    ("llama", "params", ["A", "G"], 24, ["L", "V", "E", "H", "D"]),
+    ("llama", "params", ["L", "G", "A"], 9, ["V", "E", "H", "D"]),
+    ("llama", "kv-cache", ["L", "C", "G"], 9, ["B", "A", "D"]),
+    ("llama", "flops", ["S", "L"], 24, ["B", "V", "E", "H", "A", "G", "D"]),
+    ("mixtral", "params", ["X", "M"], 24, ["L", "V", "E", "A", "G", "D", "K"]),
+    ("mixtral", "active-params", ["K", "M"], 24, ["L", "V", "E", "A", "G", "D", "X"]),
+    ("gemma2", "kv-cache", ["C", "L_local"], 24, ["B", "C_win", "L_global", "A", "G", "D"]),
+]
+FITTING = {"G": 2, "A": 8, "K": 2, "X": 8}
+
+
+def cases() -> list[tuple[int, int]]:
+    return [(seed, seed % len(CASES)) for seed in range(300)]
+
+
+@pytest.mark.parametrize("group", range(10))
+def test_the_same_sets_as_one_by_one(group: int) -> None:
+    """300 random small cases: a total that a random point has, with or without a margin, or a limit."""
+    compared = several = none = 0
+    for seed, place in cases()[group::10]:
+        source = random.Random(seed)  # noqa: S311
+        target, quantity, names, most, rest = CASES[place]
+        model = sf.model(target)
+        formula = model.formula(quantity)
+        known = [str(size) for size in formula.takes if str(size) in {*rest, *map(str, formula.symbols)}]
+        numbers = {name: source.choice([2, 4, 6, 8]) for name in sorted(known) if name not in names}
+        numbers |= {name: FITTING[name] for name in numbers.keys() & FITTING.keys()}
+        ranges = {name: range(1, most + 1, source.choice([1, 1, 2, 3])) for name in names}
+        opened = model.set({**numbers, **{name: name for name in names}})
+        one_by_one = Brute(opened.formula(quantity), numbers)
+        points = [dict(zip(names, point, strict=True)) for point in product(*ranges.values())]
+        values = [one_by_one.value(point) for point in points]
+        total = values[source.randrange(len(points))] + source.choice([0, 0, 1])
+        asked = [f"{name}={values.start}:{values[-1]}:{values.step}" for name, values in ranges.items()]
+        kind = seed // len(CASES) % 3
+        if kind == 0:
+            solutions = solve(model, total, for_=asked, quantity=quantity, given=numbers)
+            near = [point for point, value in zip(points, values, strict=True) if value == total]
+        elif kind == 1:
+            solutions = solve(model, total, within="2%", for_=asked, quantity=quantity, given=numbers)
+            near = [point for point, value in zip(points, values, strict=True) if abs(value - total) * 50 <= total]
+        else:
+            solutions = solve(model, at_most=total, for_=asked, quantity=quantity, given=numbers)
+            near = [point for point, value in zip(points, values, strict=True) if value <= total]
+            near.sort(key=lambda point: -point[names[0]])
+        if kind < 2:
+            expected = {tuple(point.values()) for point in near if one_by_one.stands(point)}
+        else:
+            best: dict[tuple[int, ...], int] = {}
+            for point in near:
+                key = tuple(point[name] for name in names[1:])
+                if key not in best and one_by_one.stands(point):
+                    best[key] = point[names[0]]
+            expected = {(most, *key) for key, most in best.items()}
+        assert sizes(solutions) == expected, (seed, target, quantity, asked, numbers, total)
+        if not expected:
+            away = [
+                abs(v - total) for p, v in zip(points, values, strict=True) if v <= 2 * total and one_by_one.stands(p)
+            ]
+            nearest = None if solutions.nearest is None else abs(solutions.nearest.difference)
+            assert nearest == min(away, default=None), (seed, target, quantity, asked, numbers, total)
+        compared += 1
+        several += len(expected) > 1
+        none += not expected
+    assert compared == 30
+    assert several >= 3
+    assert none >= 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_without_ranges_nothing_is_left_out(seed: int) -> None:
+    """2EH + E + H = N is (2E + 1)(2H + 1) = 2N + 1: the odd divisors of 2N + 1 are all solutions there are."""
+    total = random.Random(seed).randint(10, 10**7)  # noqa: S311
+    double = 2 * total + 1
+    divisors = [each for each in range(3, double // 3 + 1, 2) if double % each == 0] if total < 10**7 else []
+    expected = {((each - 1) // 2, (double // each - 1) // 2) for each in divisors}
+    assert sizes(solve(sf.model("component:mlp"), total, for_=["E", "H"])) == expected
+
+
+def test_what_is_published() -> None:
+    """Sizes from totals that others print: Llama 2 7B, 13B and 70B, GPT-2 and GPT-2 XL."""
+    for target, total, layers in (
+        ("llama-2-7b", 6_738_415_616, 32),
+        ("llama-2-13b", 13_015_864_320, 40),
+        ("llama-2-70b", 68_976_648_192, 80),
+        ("gpt2", 124_439_808, 12),
+        ("gpt2-xl", 1_557_611_200, 48),
+    ):
+        assert found(target, "--total", str(total), "--for", "L")["solutions"][0]["sizes"] == {"L": layers}
+    both = found("gpt2", "--total", "1557611200", "--for", "L", "--for", "E", "--given", "A=25")
+    assert {"L": 48, "E": 1600} in [each["sizes"] for each in both["solutions"]]
+
+
+def test_within_and_ranked() -> None:
+    document = found(
+        *("llama", "--total", "7e9", "--within", "1%", "--for", "L", "--for", "E=2048:8192:64", "--given", "V=32000"),
+        *("--given", "D=64", "--where", "A = E/64", "--where", "G=A", "--where", "H = 4*E"),
+    )
+    assert document["wanted"] == {"least": 6_930_000_000, "most": 7_070_000_000}
+    # 16LE² + 2LE + 64,001E with A·D = E and H = 4E
+    expected = {
+        (layers, e)
+        for e in range(2048, 8193, 64)
+        for layers in range(1, 200)
+        if 6_930_000_000 <= 16 * layers * e * e + 2 * layers * e + 64_001 * e <= 7_070_000_000
+    }
+    assert {(each["sizes"]["L"], each["sizes"]["E"]) for each in document["solutions"]} == expected
+    rough = [each["sizes"]["E"] % 128 for each in document["solutions"]]
+    assert rough == sorted(rough)  # multiples of 128 before those of 64
+    assert document["solutions"][0]["sizes"].keys() == {"L", "E", "A", "G", "H"}
+
+
+def test_the_longest_context_for_a_budget() -> None:
+    """Llama 2 7B at batch 8 in 80 GB: weights of 2 bytes, and 2·2·L·G·D = 2·2·32·32·128 bytes a token and sequence."""
+    document = found("llama-2-7b", "-q", "inference-memory", "--at-most", "80GB", "--for", "C", "--given", "B=8")
+    logits = 8 * 32_000 * 4  # of the last token, in 4 bytes
+    weights, token = 2 * 6_738_415_616 + logits, 2 * 2 * 32 * 32 * 128
+    assert document["solutions"] == [
+        {
+            "sizes": {"C": (80 * 10**9 - weights) // (8 * token)},
+            "value": weights + 8 * token * ((80 * 10**9 - weights) // (8 * token)),
+            "difference": -((80 * 10**9 - weights) % (8 * token)),
+            "buildable": True,
+        }
+    ]
+
+
+def test_nothing_found_says_so_with_the_nearest() -> None:
+    result = run("llama-2-7b", "--total", "6738415617", "--for", "L")
+    assert result.exit_code == 1
+    assert result.stdout.endswith("\nno solution; the nearest is L = 32: 6,738,415,616, -1\n")
+    assert result.stderr == ""
+    # the smallest GPT-2 of 12 heads: E = 12, L = 1: 12*144 + 13*12 + (50,257 + 1,024 + 2)*12 = 617,280
+    least = run("gpt2", "--total", "1", "--for", "L", "--for", "E")
+    assert least.stdout.endswith("\nno solution; the nearest is L = 1, E = 12: 617,280, +617,279\n")
+    assert found("llama-2-7b", "--total", "6738415617", "--for", "L", status=1)["nearest"]["sizes"] == {"L": 32}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--for", "L"], "give one of the two, such as --total 7e9"),
+        (["--for", "L", "--total", "7e9", "--at-most", "7e9"], "give one of the two"),
+        (["--for", "L", "--at-most", "7e9", "--within", "1%"], "--at-most is a limit itself; keep one"),
+        (["--for", "L", "--total", "7.5"], "'7.5' is 15/2, which is not a whole number"),
+        (["--for", "L", "--total", "lots"], "'lots' is no amount"),
+        (["--for", "L", "--total", "0"], "'0' is no total; it is a whole number from 1 on"),
+        (["--for", "L", "--total", "7GB"], "'7GB' is of bytes, and this is counted in elements"),
+        (["--for", "L", "--total", "7e9", "--within", "100%"], "within 100% is everything from 0 on"),
+        (["--for", "L", "--total", "7e9", "--within", "some"], "'some' is no amount"),
+        (["--for", "Q", "--total", "7e9"], "unknown symbol 'Q'"),
+        (["--for", "L", "--for", "L=1:3", "--total", "7e9"], "L is to be found twice; keep one"),
+        (["--for", "S", "--total", "7e9"], "S changes nothing: gpt2.params has no S"),
+        (["--for", "A", "--total", "7e9"], "A changes nothing: gpt2.params = 12LE² + 13LE"),
+        (["--for", "L", "--total", "7e9", "--given", "L=3"], "L is left open, and given as 3; keep one"),
+        (["--for", "L", "--total", "7e9", "--given", "B=3"], "B=3 changes nothing"),
+        (["--for", "L", "--total", "7e9", "-q", "flops"], "gpt2.flops needs a number for B, S: give each one"),
+        (["--for", "L", "--total", "7e9", "-q", "intensity"], "gpt2.intensity is a ratio, and no whole number"),
+        (["--for", "L", "--for", "E", "--for", "V", "--total", "7e12"], "combinations within this; give ranges, as in"),
+        (["--for", "L", "--total", "7e9", "--where", "E = __import__('os')"], "is not plain arithmetic"),
+    ],
+)  # fmt: skip
+def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
+    result = run("gpt2", *arguments)
+    assert result.exit_code == 2, result.output
+    assert said in result.stderr
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+
+
+def test_what_has_no_largest_and_what_need_not_grow() -> None:
+    refused = run("mistral-7b-v0.1", "-q", "kv-cache", "--at-most", "80GB", "--for", "C", "--given", "B=1")
+    assert refused.exit_code == 2
+    assert "mistral.kv-cache stays within this however large C is; give its range, or another size" in refused.stderr
+    refused = run("falcon-7b", "--total", "7e9", "--for", "A")  # multi-query: 2E²/A, which falls
+    assert refused.exit_code == 2
+    assert "nothing says how far A goes; give its range, as in --for A=1:4096:1" in refused.stderr
+    document = found("falcon-7b", "--total", "7e9", "--within", "1%", "--for", "A=1:142:1")
+    # LE²(10 + 2/A) + ... of Falcon-7B; 2A divides E = 4544 = 2^6 * 71
+    heads = [each["sizes"]["A"] for each in document["solutions"]]
+    assert {each for each in heads if 4544 % (2 * each)} == set()
+    values = [sf.model("falcon-7b").params.value(A=number) for number in heads]
+    assert [each["value"] for each in document["solutions"]] == values
+
+
+def test_as_python_says_it() -> None:
+    solutions = sf.solve("llama-2-7b", 7e9, within="5%", for_=["L"])
+    # 32 layers are 6,738,415,616 and each is 202,383,360; from 6.65e9 to 7.35e9 there are 32 to 35
+    assert sizes(solutions) == {(32,), (33,), (34,), (35,)}
+    assert repr(solutions).startswith("<llama.params of 7,000,000,000 elements within 5%: 4 solutions")
+    assert "no solution" not in (solutions._repr_html_() or "")
+    assert "& \\mathtt{params} &" in (solutions._repr_latex_() or "")
+    assert len(solutions.to_json()["solutions"]) == 4

@@ -1,0 +1,429 @@
+"""Sweeps: each row is what ``show --set`` says or is left out as it is refused, and none is kept in memory."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import symformer as sf
+from symformer.algebra import grid
+from symformer.algebra.best import First, Front, Objective
+from symformer.algebra.grid import Axis, Grid
+from symformer.algebra.rows import File
+from symformer.algebra.sweep import Sweep, sweep
+from symformer.answers.targets import resolve
+from symformer.commands.cli import cli
+from symformer.documents import tables
+from symformer.language.amounts import amount
+from symformer.language.errors import SymformerError
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["sweep", *arguments], prog_name="symformer")
+
+
+def listed(*arguments: str) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def rows_of(found: Sweep) -> list[tuple[int, ...]]:
+    return list(zip(*(column.tolist() for column in found.table().values()), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("target", "over", "quantity"),
+    [
+        ("gpt2", {"E": "6:30:6", "L": "1,3"}, "params"),
+        ("llama-2-7b", {"A": "1:9:1", "G": "1:9:1", "D": "2:5:1"}, "params"),
+        ("falcon-7b", {"E": "142:1136:142", "A": "71,142"}, "params"),
+        ("gpt-neo-125m", {"E": "12:60:12", "L_local": "1,2"}, "params"),
+        ("mixtral-8x7b", {"X": "1:5:1", "K": "1:5:1"}, "active-params"),
+        ("gemma-2-2b", {"S": "4:8:1", "C_win": "2:9:1"}, "flops"),
+        ("deepseek-v3", {"L_dense": "1:3:1", "D_rope": "1:6:1"}, "kv-cache"),
+    ],
+)
+def test_each_row_is_what_show_says(target: str, over: Mapping[str, str], quantity: str) -> None:
+    run_sizes = {"B": 3, "S": 5, "C": 7, "W": 2}
+    given = {
+        name: number
+        for name, number in run_sizes.items()
+        if name not in over and name in map(str, sf.model(target).formula(quantity).symbols)
+    }
+    found = sweep(target, over, quantity, given=given)
+    rows = {row[:-1]: row[-1] for row in rows_of(found)}
+    left_out = 0
+    for row in product(*(Axis.of(name, values).values for name, values in over.items())):
+        sets = [f"{name}={number}" for name, number in {**given, **dict(zip(over, row, strict=True))}.items()]
+        try:
+            model, _ = resolve(target, {}, sets, [quantity])
+            formula = model.formula(quantity)
+            model.asked_by([formula])
+            expected = formula.value()
+        except SymformerError:
+            left_out += 1
+            assert row not in rows, row
+        else:
+            assert rows[row] == expected, row
+    assert found.rows.count == len(rows) + left_out
+    assert sum(found.left_out.values()) == left_out
+    assert rows
+
+
+def test_the_last_changes_fastest_and_both_ends_are_in() -> None:
+    found = listed("component:mlp", "--over", "E=2:4:2", "--over", "H=5,3")
+    assert found["columns"] == ["E", "H", "params"]
+    # 2EH + E + H
+    assert found["rows"] == [[2, 5, 27], [2, 3, 17], [4, 5, 49], [4, 3, 31]]
+    assert (found["configs"], found["left_out"]) == (4, {})
+
+
+def test_several_quantities_and_sizes_that_follow() -> None:
+    found = listed(
+        *("gpt2", "--over", "E=768,1536", "-q", "params", "-q", "flops", "--given", "B=1", "--given", "S=10"),
+        *("--where", "A=E/64", "--where", "P = E"),
+    )
+    assert found["columns"] == ["E", "A", "P", "params", "flops"]
+    # 12*12*E² + 13*12*E + (V + P + 2)*E; 24BSE²L + 4BS²EL + 2BSVE, as GPT-2's page has it
+    for width, heads, positions, params, flops in found["rows"]:
+        assert (heads, positions) == (width // 64, width)
+        assert params == 144 * width**2 + 156 * width + (50_257 + width + 2) * width
+        assert flops == 10 * (24 * 12 * width**2 + 4 * 10 * 12 * width + 2 * 50_257 * width)
+    assert found["where"] == {"A": "E/64", "P": "E"}
+    assert found["given"] == {"B": 1, "S": 10, "L": 12, "V": 50_257}
+
+
+def test_a_size_that_follows_may_be_no_whole_number_in_a_row_that_is_left_out() -> None:
+    arguments = ["gpt2", "--over", "E=64:288:32", "--where", "A=E/64", "--top", "2", "--by", "max:A"]
+    found = listed(*arguments)
+    assert [row[:2] for row in found["rows"]] == [[256, 4], [192, 3]]
+    assert found["left_out"] == {"A = E/64 is a whole number from 1 to 1,000,000,000,000,000": 4}
+    assert [row[:2] for row in listed(*arguments[:5])["rows"]] == [[64, 1], [128, 2], [192, 3], [256, 4]]
+    assert [row[0] for row in listed(*arguments[:5], "--filter", "A >= 3")["rows"]] == [192, 256]
+
+
+@pytest.mark.parametrize(("most", "kind"), [(5_000, "int64"), (2 * 10**13, "object")])
+def test_a_hundred_thousand_random_rows_of_a_file(tmp_path: Path, most: int, kind: str) -> None:
+    """12LE² + 13LE + VE + PE + 2E by Python's integers; beyond 2**63 with the larger sizes."""
+    source = random.Random(most)  # noqa: S311
+    rows = [[source.randint(1, most) * 12, source.randint(1, most), source.randint(1, most)] for _ in range(100_000)]
+    place = tmp_path / "configs.csv"
+    place.write_text("E,L,V\n" + "".join(f"{e},{layers},{v}\n" for e, layers, v in rows))
+    found = sweep("gpt2", File.open(str(place)))
+    assert found.kinds["params"] == kind
+    expected = [12 * n * e * e + 13 * n * e + (v + 1_024 + 2) * e for e, n, v in rows]
+    assert found.table()["params"].tolist() == expected
+    assert (max(expected) >= 2**63) == (kind == "object")
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 4), (1, 7, 2), (40, 1, 1)])
+@pytest.mark.parametrize("room", [1, 2, 6, 1000])
+def test_a_grid_is_cut_into_pieces_in_order(shape: tuple[int, int, int], room: int, monkeypatch: Any) -> None:
+    monkeypatch.setattr(grid, "PIECE", room)
+    axes = tuple(Axis.of(name, range(1, count + 1)) for name, count in zip("ELH", shape, strict=True))
+    found = [
+        row
+        for piece in Grid(axes).pieces()
+        for row in zip(*(piece.column(name).tolist() for name in "ELH"), strict=True)
+    ]
+    assert found == list(product(*(axis.values for axis in axes)))
+    assert all(piece.count <= room for piece in Grid(axes).pieces())
+
+
+FILTERS: dict[str, Callable[[int, int, int], bool]] = {
+    "params <= 2000": lambda e, h, n: n <= 2_000,
+    "params < 2e3": lambda e, h, n: n < 2_000,
+    "2K <= params": lambda e, h, n: n >= 2_000,
+    "params > 2 * E*H + 50": lambda e, h, n: n > 2 * e * h + 50,
+    "H = 4*E": lambda e, h, n: h == 4 * e,
+    "H == 4*E": lambda e, h, n: h == 4 * e,
+    "H != 4*E": lambda e, h, n: h != 4 * e,
+    "E divides H": lambda e, h, n: h % e == 0,
+    "2*E divides H": lambda e, h, n: h % (2 * e) == 0,
+    "E - 7 divides H": lambda e, h, n: e != 7 and h % (e - 7) == 0,
+    "H/3 <= E/2": lambda e, h, n: 2 * h <= 3 * e,
+    "H//3 = E//2": lambda e, h, n: h // 3 == e // 2,
+    "max(E, H) >= ceil(E*H/30)": lambda e, h, n: max(e, h) >= -(-e * h // 30),
+}
+
+
+def test_filters_as_python_says() -> None:
+    model = sf.model("component:mlp")
+    every = [(e, h, 2 * e * h + e + h) for e in range(1, 41) for h in range(1, 61)]
+    for said, holds in FILTERS.items():
+        expected = [row for row in every if holds(*row)]
+        found = sweep(model, {"E": "1:40", "H": "1:60"}, filters=[said])
+        assert rows_of(found) == expected, said
+        assert 0 < len(expected) < len(every), said
+        assert sum(found.left_out.values()) == len(every) - len(expected)
+
+
+def beats(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("most", [5, 60, 10**6])
+@pytest.mark.parametrize("kind", ["int64", "object"])
+def test_a_front_is_what_nothing_beats(count: int, most: int, kind: str) -> None:
+    """Against every pair; rows alike are kept once, the first."""
+    source = np.random.default_rng(count * most)
+    rows = source.integers(-most, most, (400, count))
+    front = Front([Objective(f"c{place}") for place in range(count)])
+    for piece in np.split(rows, 8):
+        columns = [column.astype(kind) for column in piece.T]
+        front.see(columns, lambda places, columns=columns: {f"c{n}": c[places] for n, c in enumerate(columns)})  # type: ignore[misc]
+    points = list(dict.fromkeys(map(tuple, rows.tolist())))
+    expected = sorted(point for point in points if not any(beats(other, point) for other in points))
+    assert list(zip(*(column.tolist() for column in front.found.values()), strict=True)) == expected
+
+
+def test_a_front_of_a_sweep() -> None:
+    """The most parameters for the least of H: 2EH + E + H with E up to 5 has one row for each H, that of E = 5."""
+    found = listed("component:mlp", "--over", "E=1:5", "--over", "H=1:4", "--pareto", "max:params,H")
+    assert sorted(found["rows"]) == [[5, h, 2 * 5 * h + 5 + h] for h in range(1, 5)]
+    assert found["pareto"] == ["most params", "least H"]
+
+
+@pytest.mark.parametrize("most", [False, True])
+@pytest.mark.parametrize("count", [1, 7, 400, 1000])
+def test_the_first_rows_are_those_of_a_sort(count: int, most: bool) -> None:
+    source = np.random.default_rng(count)
+    rows = source.integers(1, 50, 400)
+    first = First(Objective("c", most), count)
+    for place, piece in enumerate(np.split(rows, 8)):
+        first.see([piece], lambda places, piece=piece, place=place: {"c": piece[places], "n": places + 50 * place})  # type: ignore[misc]
+    expected = sorted(range(400), key=lambda place: (-rows[place] if most else rows[place], place))[:count]
+    assert first.found["n"].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("7e9", "", 7 * 10**9),
+        ("6.74e9", "", 6_740_000_000),
+        ("7,000", "", 7_000),
+        ("80GB", "bytes", 80 * 10**9),
+        ("80 GiB", "bytes", 80 * 2**30),
+        ("1.5KiB", "bytes", 1_536),
+        ("70B", "elements", 70 * 10**9),
+        ("123456789012345678901", "", 123_456_789_012_345_678_901),
+    ],
+)
+def test_amounts(text: str, unit: str, value: int) -> None:
+    assert amount(text, unit) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "said"),
+    [
+        ("1.5", "", "'1.5' is 3/2, which is not a whole number"),
+        ("7B", "bytes", "'7B' can be bytes or billions of them; write it as 7e9, or as 7GB"),
+        ("7GB", "elements", "'7GB' is of bytes, and this is counted in elements"),
+        ("7X", "", "'7X' ends in 'X', which is no unit here"),
+        ("1e99", "", "the exponent of '1e99' is more than 40"),
+        ("-7", "", "'-7' is no amount; write one as 7000000000, 7e9 or 80GB"),
+        ("٣", "", "'٣' is no amount"),
+        ("9" * 100_000, "", "is no amount"),
+        ("__import__('os')", "", "is no amount"),
+    ],
+)
+def test_what_is_no_amount(text: str, unit: str, said: str) -> None:
+    with pytest.raises(SymformerError) as refused:
+        amount(text, unit)
+    assert said in str(refused.value)
+    assert len(str(refused.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--over", "E=512:8190:128"], "does not come to 8190 by steps of 128, and both ends are in; end it at 8064"),
+        (["--over", "E=9:5:1"], "'E=9:5:1' ends below where it starts; write E=5:9:1"),
+        (["--over", "E=1:5:0"], "E=0: 0 is not positive; a size is at least 1"),
+        (["--over", "E=1:5:1:1"], "'E=1:5:1:1' has 4 numbers; a range is START:STOP:STEP, both ends in"),
+        (["--over", "E=1:"], "E=1:: a value is missing; write START:STOP:STEP, or VALUE,VALUE"),
+        (["--over", "E"], "'E' is not of the form NAME=START:STOP:STEP, such as E=512:8192:128"),
+        (["--over", "E=1,2,1"], "E is to be 1 twice; give each value once"),
+        (["--over", "E=4*L"], "E=4*L is no number; a size that follows others is given by --where"),
+        (["--over", "E=1,2", "--over", "E=3"], "E is gone over twice; keep one"),
+        (["--over", "Q=1,2"], "unknown symbol 'Q'"),
+        (["--over", "S=1,2"], "S changes nothing: gpt2.params has no S (sequence length) in it, nor has gpt2"),
+        (["--over", "E=768", "--given", "E=5"], "E is left open, and given as 5; keep one"),
+        (["--over", "E=1:1000000000", "--over", "L=1:1000000000"], "combinations; at most 1,000,000,000,000,000"),
+        (["--over", "E=768", "-q", "flops"], "a sweep of gpt2 needs B, S: give each a number, or values to go over"),
+        (["--over", "E=768", "-q", "intensity"], "gpt2.intensity is a ratio, and no whole number"),
+        (["--over", "E=768", "--filter", "params"], "'params' is no condition on a row"),
+        (["--over", "E=768", "--filter", "flops < 3"], "unknown symbol 'flops'"),
+        (["--over", "E=768", "--filter", "S < 3"], "'S < 3' needs a number for S"),
+        (["--over", "E=768", "--filter", "__import__('os') < 3"], "is not plain arithmetic"),
+        (["--over", "E=768", "--pareto", "params"], "a front is of two columns or more, each once, and not of params"),
+        (["--over", "E=768", "--pareto", "params,flops"], "'flops' is no column here; there are E, params"),
+        (["--over", "E=768", "--top", "3", "--pareto", "E,params"], "are two choices; keep one"),
+        (["--over", "E=768", "--by", "E"], "say how many are kept"),
+        (["--over", "E=768", "--top", "0"], "the first 0 are asked for; from 1 to 1,000,000 can be kept"),
+        (["--over", "E=768", "--json", "-o", "x.csv"], "keep one of the two"),
+        (["--over", "E=768", "-o", "x.txt"], "a sweep is written as .csv, .parquet, .jsonl, not as .txt"),
+        (["--over", "E=768", "--from", "x.csv"], "--over names a grid and --from a file; keep one"),
+        ([], "name a grid by --over, or a file by --from"),
+        (["--from", "nowhere.csv"], "nowhere.csv is no file"),
+        (["--over", "E=12:240000:12", "--json"], "rows stay, and one JSON document has at most 10,000"),
+    ],
+)  # fmt: skip
+def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
+    result = run("gpt2", *arguments)
+    assert result.exit_code == 2, result.output
+    assert said in result.stderr
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", "E,L\n768,12\n768,x\n", "a.csv, line 3: L is 'x', which is not a whole number"),
+        ("a.csv", "E,L\n768,12.0\n", "a.csv, line 2: L is '12.0', which is not a whole number"),
+        ("a.csv", "E,L\n768,0\n", "a.csv, line 2: L is 0; a size is a whole number from 1"),
+        ("a.csv", f"E\n{'9' * 5_000}\n", "a.csv, line 2: E is '9999"),
+        ("a.csv", f"E\n{'9' * 20}\n", "a.csv, line 2: E is 99999999999999999999; a size is a whole number from 1 to"),
+        ("a.csv", "E\n=1+1\n", "a.csv, line 2: E is '=1+1', which is not a whole number"),
+        ("a.csv", "E\n\u0663\n", "which is not a whole number"),
+        ("a.csv", "E,L\n768\n", "a.csv, line 2: 1 values stand under 2 columns"),
+        ("a.csv", "E,E\n768,1\n", "a.csv has two columns E; keep one"),
+        ("a.csv", "hidden_size\n768\n", "'hidden_size' is no size: unknown symbol 'hidden_size'; did you mean E"),
+        ("a.csv", "", "a.csv has no columns"),
+        ("a.csv", "E\n", "a.csv has no rows"),
+        ("a.jsonl", '{"E": 768}\n{"L": 3}\n', "a.jsonl, line 2: not the names of the first line: E, L"),
+        ("a.jsonl", '{"E": 768.0}\n', "a.jsonl, line 1: E is 768.0, which is not a whole number"),
+        ("a.jsonl", "[768]\n", 'a.jsonl, line 1: no JSON object, such as {"E": 768}'),
+        ("a.parquet", "no", "a.parquet is no Parquet file"),
+        ("a.txt", "E\n1\n", "a.txt is read as .csv, .parquet or .jsonl, and ends in none of these"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
+    (tmp_path / name).write_text(content)
+    result = run("gpt2", "--from", str(tmp_path / name), "-o", str(tmp_path / "out.csv"))
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert not (tmp_path / "out.csv").exists()
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+def test_files_of_every_kind_come_back(tmp_path: Path, monkeypatch: Any) -> None:
+    pytest.importorskip("pyarrow")
+    arguments = ["component:mlp", "--over", "E=1:300", "--over", "H=2:40:2"]
+    for name in ("a.csv", "a.parquet", "a.jsonl"):
+        result = run(*arguments, "-o", str(tmp_path / name))
+        assert (result.exit_code, result.stdout) == (0, ""), result.output
+        assert result.stderr == f"6,000 of 6,000 configs\nwrote {tmp_path / name}\n"
+        again = (tmp_path / name).read_bytes()
+        run(*arguments, "-o", str(tmp_path / name))
+        assert (tmp_path / name).read_bytes() == again
+    with (tmp_path / "a.csv").open(newline="") as file:
+        read = [{key: int(value) for key, value in row.items()} for row in csv.DictReader(file)]
+    every = [{"E": e, "H": h, "params": 2 * e * h + e + h} for e in range(1, 301) for h in range(2, 41, 2)]
+    assert read == every
+    assert [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()] == every
+    import pyarrow.parquet
+
+    assert pyarrow.parquet.read_table(tmp_path / "a.parquet").to_pylist() == every
+    with_arrow = (tmp_path / "a.csv").read_bytes()
+    missing = tables.import_module
+    monkeypatch.setattr(tables, "import_module", lambda name: missing("no" + name))
+    run(*arguments, "-o", str(tmp_path / "b.csv"))
+    assert (tmp_path / "b.csv").read_bytes() == with_arrow
+    refused = run(*arguments, "-o", str(tmp_path / "b.parquet"))
+    assert "Parquet needs pyarrow; pip install pyarrow" in refused.stderr
+    assert not (tmp_path / "b.parquet").exists()
+
+
+def test_numbers_beyond_64_bits_in_files(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    for name in ("a.csv", "a.parquet", "a.jsonl"):
+        assert run(
+            "component:mlp", "--over", "E=1,1000000000000", "--over", "H=7,1000000000", "-o", str(tmp_path / name)
+        )
+    expected = [2 * e * h + e + h for e in (1, 10**12) for h in (7, 10**9)]
+    assert expected[-1] > 2**63
+    with (tmp_path / "a.csv").open(newline="") as file:
+        assert [int(row["params"]) for row in csv.DictReader(file)] == expected
+    assert [json.loads(line)["params"] for line in (tmp_path / "a.jsonl").read_text().splitlines()] == expected
+    assert [int(row) for row in pyarrow.parquet.read_table(tmp_path / "a.parquet")["params"].to_pylist()] == expected
+    b, s, n, e, v = 10**15, 10**12, 10**15, 10**12, 10**15
+    # 24BLSE² alone: 24 * 10**15 * 10**15 * 10**12 * 10**24 has 68 digits, which 76 hold
+    sizes = {"B": b, "S": s, "P": s, "L": n, "A": 1, "V": v}
+    given = [word for name, number in sizes.items() for word in ("--given", f"{name}={number}")]
+    result = run("gpt2", "--over", f"E={e}", "-q", "flops", *given, "-o", str(tmp_path / "b.parquet"))
+    assert result.exit_code == 0, result.output
+    (row,) = pyarrow.parquet.read_table(tmp_path / "b.parquet").to_pylist()
+    assert int(row["flops"]) == 24 * b * s * n * e**2 + 4 * b * s**2 * n * e + 2 * b * s * v * e
+
+
+def test_a_file_of_parquet_is_read(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    import pyarrow
+    import pyarrow.parquet
+
+    place = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"E": np.array([768, 1536], np.uint16), "L": [12, 24]}), place)
+    assert listed("gpt2", "--from", str(place))["rows"][0] == [768, 12, 124_439_808]
+    pyarrow.parquet.write_table(pyarrow.table({"E": [768.0]}), place)
+    assert "the column E has values of double; sizes are whole numbers" in run("gpt2", "--from", str(place)).stderr
+    pyarrow.parquet.write_table(pyarrow.table({"E": [768, None]}), place)
+    assert "the column E has no value in some row" in run("gpt2", "--from", str(place)).stderr
+
+
+def test_memory_stays_as_it_is_however_many_there_are() -> None:
+    """Ten million configs, of which the values alone would be 80 MB; ten thousand take as much memory."""
+    code = """
+import resource, sys
+from symformer.algebra.sweep import sweep
+found = sweep("gpt2", {"E": f"12:{12 * int(sys.argv[1])}:12", "V": "1:1000"}, top=1, by="max:params")
+row = [int(column[0]) for column in found.table().values()]
+print(row[0], row[-1], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+    used = []
+    for count in (10, 10_000):
+        asked = [sys.executable, "-c", code, str(count)]
+        width, params, most = map(int, subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split())
+        assert (width, params) == (12 * count, (12 * 12 * width + 13 * 12 + 1_000 + 1_024 + 2) * width)
+        used.append(most)
+    assert used[1] < used[0] + 30
+
+
+def test_a_notebook_shows_it() -> None:
+    found = sweep("gpt2", {"E": "768,1536,770"})
+    html = found._repr_html_() or ""
+    assert "params of gpt2: 2 of 3 configs; left out: 1, for which it does not hold that A divides E" in html
+    assert "124,439,808" in html
+    assert repr(found) == "<params of gpt2 over 3 configs>"
+    assert "\\mathtt{params}" in (found._repr_latex_() or "")
+
+
+def test_as_python_says_it() -> None:
+    found = sf.sweep("gpt2", {"E": range(768, 1537, 768), "L": [12]}, ["params"], filters=["params > 200e6"])
+    assert rows_of(found) == [(1536, 12, (12 * 12 * 1536 + 13 * 12 + 50_257 + 1_024 + 2) * 1536)]
+    assert found.to_json()["left_out"] == {"params > 200e6": 1}
+    assert Fraction(found.rows.count) == 2
+
+
+def test_the_help_has_examples_that_run() -> None:
+    text = run("--help").stdout
+    assert "--over" in text
+    assert "symformer sweep llama-2-7b" in text
