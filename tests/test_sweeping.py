@@ -324,7 +324,6 @@ def test_a_file_that_is_refused(tmp_path: Path, name: str, content: str, said: s
 
 
 def test_files_of_every_kind_come_back(tmp_path: Path, monkeypatch: Any) -> None:
-    pytest.importorskip("pyarrow")
     arguments = ["component:mlp", "--over", "E=1:300", "--over", "H=2:40:2"]
     for name in ("a.csv", "a.parquet", "a.jsonl"):
         result = run(*arguments, "-o", str(tmp_path / name))
@@ -352,7 +351,6 @@ def test_files_of_every_kind_come_back(tmp_path: Path, monkeypatch: Any) -> None
 
 
 def test_numbers_beyond_64_bits_in_files(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
     import pyarrow.parquet
 
     for name in ("a.csv", "a.parquet", "a.jsonl"):
@@ -376,7 +374,6 @@ def test_numbers_beyond_64_bits_in_files(tmp_path: Path) -> None:
 
 
 def test_a_file_of_parquet_is_read(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
     import pyarrow
     import pyarrow.parquet
 
