@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .algebra.compare import compare
+    from .algebra.explain import explain
     from .answers.targets import model
     from .architectures import architecture, from_config
     from .certificates import Certificate
@@ -34,6 +35,7 @@ __all__ = [
     "architecture",
     "compare",
     "component",
+    "explain",
     "from_config",
     "model",
     "trace",
@@ -50,6 +52,7 @@ _HOMES = {
     "architecture": "architectures",
     "compare": "algebra.compare",
     "component": "components",
+    "explain": "algebra.explain",
     "from_config": "architectures",
     "model": "answers.targets",
     "trace": "witness",

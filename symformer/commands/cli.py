@@ -22,6 +22,7 @@ COMMANDS = (
         "trace",
         "census",
         "compare",
+        "explain",
         "catalogue",
         "cite",
         "audit",

@@ -1,0 +1,219 @@
+"""What a printed number can be a count of: the quantities that its unit fits, each with what is counted otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from sympy import Add, Expr, Integer, Symbol
+
+from ...formulas.formula import Formula
+from ...language.errors import OptionError, SizeError, SymformerError, UnknownNameError
+from ...language.printed import PERCENT, Printed
+from ...language.symbols import B, C, P, S, symbol
+from ...ledger.facts import ATTENDING
+from ...models.model import Model
+from ...quantities import quantity as find_quantity
+from ...quantities.quantity import PLACEMENT
+from . import parameters
+from .switches import Switch, found, less, reckoned, rows_of
+
+STORED = ("params", "active-params", "trainable-params")  # whose unit is elements, and whose rows are weights
+OPERATIONS = ("flops", "train-flops", "prefill-flops", "decode-flops", "generation-flops")
+BYTES = {2: "2 bytes (bf16 or fp16)", 4: "4 bytes (fp32)", 1: "1 byte (int8 or fp8)"}
+HALF = Fraction(1, 2)
+MACS = frozenset({"macs"})
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One count: a formula at numbers, in a unit, and what may be counted otherwise in it."""
+
+    counts: str  # "every parameter"
+    formula: Formula
+    numbers: Mapping[Symbol, int]
+    scale: Fraction = Fraction(1)
+    says: tuple[str, ...] = ()  # what is otherwise in it already
+    switches: tuple[Switch, ...] = ()
+    unit: str = "elements"
+
+    @property
+    def cost(self) -> int:
+        """How many things are otherwise in it already."""
+        return len(self.says)
+
+    @cached_property
+    def whole(self) -> Expr:
+        """The formula as it adds up, with no relation put in: sizes change one by one."""
+        return self.formula.root.each
+
+    @cached_property
+    def value(self) -> Fraction:
+        """What it comes to as it stands."""
+        return self.scale * reckoned(self.whole, self.numbers)
+
+
+def ways(model: Model, number: Printed, quantity: str | None) -> list[Way]:
+    """Every count that a printed number can be, the plain one first. Raises SymformerError where there is none."""
+    if number.unit == PERCENT:
+        raise OptionError(f"{number.text!r} is a share, and shares are not explained; give what it is a share of")
+    if quantity is not None:
+        asked = find_quantity(quantity)
+        _held(number, asked.measure.unit, quantity)
+        return _asked(model, number, quantity)
+    if number.unit in ("FLOPs", "MACs"):
+        return [*_operations(model, number, "flops"), *_operations(model, number, "train-flops", 1)]
+    plain = list(_stored(model, number.active))
+    if number.unit == "bytes":
+        return [
+            replace(way, counts=f"{way.counts} at {said}", scale=Fraction(size), unit="bytes")
+            for size, said in BYTES.items()
+            for way in plain
+        ]
+    return plain
+
+
+def _held(number: Printed, unit: str, quantity: str) -> None:
+    fits = {"FLOPs": ("FLOPs", "MACs"), "bytes": ("bytes",), "elements": ("elements",)}.get(unit, ())
+    if not fits:
+        raise OptionError(f"{quantity} is counted in {unit}, which is a ratio; explain takes counts")
+    if number.unit and number.unit not in fits:
+        raise OptionError(f"{number.text!r} is printed in {number.unit}, and {quantity} is counted in {unit}")
+
+
+def _asked(model: Model, number: Printed, quantity: str) -> list[Way]:
+    if quantity in STORED:
+        return list(_stored(model, quantity == "active-params", quantity))
+    if quantity in OPERATIONS:
+        return _operations(model, number, quantity)
+    return [_conventional(model, number, quantity)]
+
+
+def _stored(model: Model, active: bool, quantity: str = "params") -> Iterator[Way]:
+    """Parameters, of the model and of each that differs from it in one option; active ones of a mixture too."""
+    wanted = "active-params" if active else quantity
+    called = {"params": "every parameter", "active-params": "every active parameter"}
+    yield _of_weights(model, wanted, called.get(wanted, "every trained parameter"))
+    if wanted == "params" and symbol("X") in model.known:
+        way = _of_weights(model, "active-params", "every active parameter")
+        yield replace(way, says=("only the experts that a token goes to counted",))
+    if wanted == "trainable-params":
+        return
+    for said, other in _options(model):
+        yield replace(_of_weights(other, wanted, called[wanted]), says=(said,))
+
+
+def _of_weights(model: Model, quantity: str, counts: str) -> Way:
+    formula = model.formula(quantity)
+    return Way(counts, formula, _numbers(model, formula), switches=tuple(parameters.switches(model, formula)))
+
+
+def _numbers(model: Model, formula: Formula) -> Mapping[Symbol, int]:
+    formula.value()  # holds the sizes to every condition, and says which has no number
+    return model.known
+
+
+def _options(model: Model) -> Iterator[tuple[str, Model]]:
+    """The model with one option changed that changes what is stored."""
+    component, own = model.component, model.params.expanded
+    for name, values in component.choices().items():
+        if any(word in name for word in ("activation", "dropout", "window")):
+            continue
+        for value in values:
+            if value == getattr(component, name):
+                continue
+            try:
+                other = replace(model, component=replace(component, **{name: value}))
+                if other.params.expanded != own:
+                    other.params.value()
+                    yield f"{name}={str(value).lower()}", other
+            except (SymformerError, TypeError):
+                continue
+
+
+def _operations(model: Model, number: Printed, quantity: str, cost: int = 0) -> list[Way]:
+    """FLOPs of a run, and by the rules of thumb: 2 or 6 for each parameter and token."""
+    model = _run(model, quantity)
+    formula = model.formula(quantity)
+    scale = HALF if number.unit == "MACs" else Fraction(1)
+    says = ("the backward pass counted too",) if cost else ()
+    plain = _conventional(model, number, quantity)
+    plain = replace(plain, counts=_run_said(model, formula, quantity, number), scale=scale, says=says)
+    rules = {"flops": (2, "2 FLOPs"), "train-flops": (6, "6 FLOPs")}
+    if quantity not in rules or S not in model.known:
+        return [plain]
+    each, said = rules[quantity]
+    tokens = model.known[B] * model.known[S]
+    thumb = _of_weights(model, "active-params" if symbol("X") in model.known else "params", "")
+    counts = f"{said} for each parameter and each of {tokens:,} tokens"
+    rough = replace(thumb, counts=counts, scale=scale * each * tokens, says=(*says, "attention left out"), unit="FLOPs")
+    return [plain, rough]
+
+
+def _run(model: Model, quantity: str) -> Model:
+    """A model with a run: one sequence, as long as its positions reach where nothing is said."""
+    formula = model.formula(quantity)
+    wanting = [size for size in formula.symbols if size not in model.known]
+    given: dict[Symbol | str, Expr | int | str] = {}
+    if B in wanting:
+        given[B] = Integer(1)
+    for size in (S, C):
+        if size in wanting:
+            if P not in model.known:
+                raise SizeError(f"{quantity} of {model.target} depends on {size}; give it as --set {size}=2048")
+            given[size] = Integer(model.known[P])
+    return model.set(given) if given else model
+
+
+def _run_said(model: Model, formula: Formula, quantity: str, number: Printed) -> str:
+    unit = "MACs" if number.unit == "MACs" else "FLOPs"
+    asked = [size for size in (B, S, C) if size in formula.symbols]
+    run = ", ".join(f"{size} = {model.known[size]:,}" for size in asked)
+    of = {"flops": "one forward pass", "train-flops": "one forward and backward pass"}.get(quantity)
+    return f"the {unit} of {of}" + (f" ({run})" if run else "") if of else f"the {formula.measure.title} ({run})"
+
+
+def _conventional(model: Model, number: Printed, quantity: str) -> Way:
+    """A quantity, each other value of a convention of its as a switch."""
+    model = _run(model, quantity)
+    formula, question = model.formula(quantity), find_quantity(quantity)
+    rows = rows_of(formula)
+    made: list[Switch] = []
+    for name, convention in question.choices.items():
+        if name in PLACEMENT:
+            continue
+        for choice, meaning in convention.meanings.items():
+            if choice == formula.conventions[name]:
+                continue
+            try:
+                other = model.formula(quantity, **{name: choice})
+            except (SymformerError, UnknownNameError):
+                continue
+            change = other.root.each - formula.root.each
+            if change != 0 and change.free_symbols <= {*model.known}:
+                paths = _differing(formula, other)
+                made.append(Switch(frozenset({name}), f"{name}={choice}: {meaning}", change, rows=paths))
+    if formula.measure.unit == "FLOPs":
+        core = found(row for row in rows if row.entry.kind in ATTENDING)
+        made += less("attention", "the attention core, scores and mix, left out", core)
+        made += less("logits", "the head left out", found(row for row in rows if row.entry.logits))
+        said, factor = (
+            ("each multiply-add counted twice, as FLOPs", Fraction(2))
+            if number.unit == "MACs"
+            else ("each multiply-add counted once, as MACs", HALF)
+        )
+        made.append(Switch(MACS, said, scale=factor))
+    run = ", ".join(f"{size} = {model.known[size]:,}" for size in (B, S, C) if size in formula.symbols)
+    counts = f"the {formula.measure.title}" + (f" ({run})" if run else "")
+    return Way(counts, formula, _numbers(model, formula), switches=tuple(made), unit=formula.measure.unit)
+
+
+def _differing(formula: Formula, other: Formula) -> tuple[str, ...]:
+    """The rows in which two formulas of one model differ."""
+    ours, theirs = (
+        {row.line.path: Add(*(each.total for each in rows if each.line.path == row.line.path)) for row in rows}
+        for rows in (rows_of(formula), rows_of(other))
+    )
+    return tuple(path for path in dict.fromkeys([*ours, *theirs]) if ours.get(path, 0) != theirs.get(path, 0))

@@ -1,0 +1,333 @@
+"""What a printed number counts: all of it, all of it rounded, or what is left when something is counted otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Literal
+
+from sympy import Add, Expr, Symbol, expand
+
+from ..architectures import composed
+from ..language.notation.cards import Card, Cell, Shown, Table
+from ..language.notation.text import code, number
+from ..language.notation.tree import tree
+from ..language.printed import Printed, printed
+from ..language.sizes import put_in
+from ..models.model import Model
+from .counting.switches import Switch, reckoned
+from .counting.ways import Way, ways
+
+Verdict = Literal["exact", "rounded", "convention", "unexplained"]
+MOST = {True: 3, False: 2}  # things counted otherwise at once, in a number with all its digits and in a rounded one
+HANDFUL = 5  # different counts that one number can stand for while it says anything
+CHANCE = Fraction(1, 10)  # hits by chance, from which on several things counted otherwise explain nothing
+NEAR = Fraction(1, 10)  # of a number to either side, among which chance is reckoned
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One count: a way to count, some things otherwise, and what that comes to."""
+
+    way: Way
+    switches: tuple[Switch, ...]
+    value: Fraction
+
+    @property
+    def otherwise(self) -> tuple[str, ...]:
+        """All that is counted otherwise, in words."""
+        return (*self.way.says, *(switch.says for switch in self.switches))
+
+    @property
+    def sizes(self) -> Mapping[Symbol, int]:
+        """The sizes that are others here."""
+        return {size: value for switch in self.switches for size, value in switch.sizes.items()}
+
+    def change(self, plain: Way) -> Expr | None:
+        """What this comes to less the plain count, as a formula; None where it is in another unit or of other rows."""
+        if self.way.scale != 1 or any(switch.scale != 1 for switch in self.switches) or plain.unit != self.way.unit:
+            return None
+        changed, sizes = Add(*(switch.change for switch in self.switches)), self.sizes
+        own = plain.formula.simplified
+        whole = self.way.whole - plain.whole + changed
+        if sizes:
+            old = {size: plain.numbers[size] for size in sizes}
+            at_new, at_old = put_in(self.way.whole + changed, sizes), put_in(plain.whole, old)
+            return expand((at_new - at_old).xreplace({size: value for size, value in own.items() if size not in sizes}))
+        return expand(whole.xreplace(own))
+
+    def steps(self) -> str:
+        """The arithmetic from what the way comes to as it stands to the value."""
+        total, said = self.way.value / self.way.scale, ""
+        said = number(_plain(total))
+        numbers: Mapping[Symbol, int] = self.way.numbers
+        for switch in self.switches:
+            before = total
+            if switch.sizes:
+                numbers = {**numbers, **switch.sizes}
+                done = Add(self.way.whole, *(each.change for each in self.switches[: self.switches.index(switch)]))
+                total = reckoned(done, numbers)
+            else:
+                total += reckoned(switch.change, numbers)
+            if total != before:
+                said += f" {'+' if total > before else '−'} {number(_plain(abs(total - before)))}"
+        scale = self.way.scale
+        for switch in self.switches:
+            scale *= switch.scale
+        if scale != 1:
+            said = f"({said})" if " " in said else said
+            said += f" × {number(scale.numerator)}" * (scale.numerator != 1)
+            said += f" / {number(scale.denominator)}" * (scale.denominator != 1)
+        return said if said == number(_plain(self.value)) else f"{said} = {number(_plain(self.value))}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Shown):
+    """What a printed number counts of a model, or that nothing known does."""
+
+    model: Model
+    printed: Printed
+    verdict: Verdict
+    plain: Reading  # everything counted as it is counted here
+    reading: Reading  # what the number counts; where nothing does, the nearest to it
+    others: tuple[Reading, ...] = ()  # as good
+    doubt: str = ""  # why nothing is claimed, where something fits
+
+    @property
+    def how(self) -> str:
+        """How the number stands for what it counts: exact, rounded or cut off."""
+        return self.printed.fits(self.reading.value)
+
+    @property
+    def value(self) -> int | Fraction:
+        """What it counts, exactly; where nothing does, the plain count."""
+        return _plain((self.plain if self.verdict == "unexplained" else self.reading).value)
+
+    @property
+    def difference(self) -> int | Fraction:
+        """What it counts less the plain count; where nothing does, the printed number less the plain count."""
+        counted = self.printed.value if self.verdict == "unexplained" else self.reading.value
+        return _plain(counted - self.plain.value)
+
+    @cached_property
+    def change(self) -> Expr | None:
+        """That difference as a formula, where what is counted otherwise gives one."""
+        return None if self.verdict == "unexplained" else self.reading.change(self.plain.way)
+
+    @property
+    def because(self) -> str:
+        """One sentence that says what the number counts, with the arithmetic."""
+        shown, target, found = self.printed.text, self.model.target, self.reading
+        counts = f"{found.way.counts} of {target}"
+        if self.verdict in ("exact", "rounded"):
+            how = {"exact": ", exactly", "rounded": ", rounded", "cut off": ", cut off and not rounded"}[self.how]
+            if self.how == "exact" and found.value == self.printed.value and self.printed.whole:
+                return f"{shown} is {counts}, exactly"
+            return f"{shown} is {counts}, {number(_plain(found.value))}{how}"
+        if self.verdict == "convention":
+            how = {"exact": "exactly", "rounded": "which rounds to it", "cut off": "cut off and not rounded"}[self.how]
+            return f"{shown} is {counts}, {_with(found.otherwise)}: {found.steps()}, {how}"
+        away = self.printed.value - found.value
+        side = "less" if away > 0 else "more"
+        near = f"{found.way.counts}{', ' + _with(found.otherwise) if found.otherwise else ''}"
+        nearest = f"{near}, is {number(_plain(found.value))}, {number(_plain(abs(away)))} {side}"
+        return f"{shown} is no count of {target} that is known here: {self.doubt or f'the nearest, {nearest}'}"
+
+    @property
+    def alternatives(self) -> list[str]:
+        """What it can count as well, each in a line."""
+        return [f"{_with(each.otherwise)}: {each.steps()}" for each in self.others]
+
+    @property
+    def rows(self) -> list[tuple[str, str, int | Fraction]]:
+        """What is counted otherwise: what, in which rows, and what the difference is where it stands alone."""
+        way = self.reading.way
+        found = []
+        for switch in self.reading.switches if self.verdict == "convention" else ():
+            alone = _value(way, (switch,)) - way.value
+            found.append((switch.says, ", ".join(switch.rows), _plain(alone)))
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``explain --json`` prints it; what is not whole is a string of two integers, "p/q"."""
+        spelt = {"value": self.value, "difference": self.difference}
+        return {
+            "target": self.model.target,
+            "number": self.printed.text,
+            "verdict": self.verdict,
+            "because": self.because,
+            **{name: each if isinstance(each, int) else str(each) for name, each in spelt.items()},
+            "formula": None if self.change is None else code(self.change),
+            "counts": self.reading.way.formula.measure.name,
+            "unit": self.reading.way.unit,
+            "fits": self.how or None,
+            "otherwise": list(self.reading.otherwise) if self.verdict == "convention" else [],
+            "rows": [
+                {"what": what, "rows": rows.split(", ") if rows else [], "value": each if isinstance(each, int) else str(each)}
+                for what, rows, each in self.rows
+            ],
+            "alternatives": self.alternatives,
+            "options": self.model.component.chosen,
+            "symbols": {str(size): value for size, value in self.plain.way.numbers.items()},
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<{self.verdict}: {self.because}>"
+
+    @property
+    def card(self) -> Card:
+        """The sentence; the plain count, what is counted otherwise and the sum."""
+        rows: list[list[Cell]] = [["as counted here", tree(self.plain.way.formula.written), number(self.plain.value)]]
+        if self.verdict == "convention" and self.change is not None:
+            rows += [["; ".join(self.reading.otherwise), tree(self.change), number(_plain(self.difference))]]
+            rows += [[self.printed.text, "", number(_plain(self.reading.value))]]
+        table = Table(("", "formula", self.plain.way.unit), rows, "llr", total=len(rows) > 1)
+        return Card(self.because, table=table)
+
+
+def explain(
+    target: Model | str, number: Printed | str | int, quantity: str | None = None, **options: Any
+) -> Explanation:
+    """What a printed number counts of a model; the fewest things counted otherwise that give it, or the nearest count.
+
+    Raises SymformerError of the kind that fits for what is no number and for a quantity that is no count.
+
+    >>> explain("gpt2", "163,037,184").because
+    '163,037,184 is every parameter of gpt2, with the tied head counted a second time: 124,439,808 + 38,597,376 = \
+163,037,184, exactly'
+    """
+    model = composed(target, **options) if isinstance(target, str) else target
+    asked = number if isinstance(number, Printed) else printed(str(number))
+    found = ways(model, asked, quantity)
+    plain = Reading(found[0], (), found[0].value)
+    for exactly, count in _order(asked):
+        level = list(_readings(found, count))
+        fits = _fewest(each for each in level if _fits(asked, each.value, exactly, count))
+        if not fits and count and asked.binary is not None:
+            said = "powers of 1,024 printed as powers of 1,000"
+            fits, asked_so = (
+                _fewest(
+                    replace(each, way=replace(each.way, says=(*each.way.says, said)))
+                    for each in _readings(found, count - 1)
+                    if _fits(asked.binary, each.value, exactly, count)
+                ),
+                asked.binary,
+            )
+        else:
+            asked_so = asked
+        if not fits:
+            continue
+        if count == 0:
+            best = fits[0]
+            verdict: Verdict = "exact" if asked.fits(best.value) == "exact" and asked.whole else "rounded"
+            others = fits[1:]
+            if asked.fits(best.value) == "cut off":  # then what rounds to it is as good
+                others += [each for each in _fewest(_readings(found, 1)) if asked.fits(each.value, False) == "rounded"]
+            return Explanation(model, asked, verdict, plain, best, tuple(others[:HANDFUL]))
+        if doubt := _doubted(asked, fits, level, count):
+            return Explanation(model, asked, "unexplained", plain, fits[0], (), doubt)
+        return Explanation(model, asked_so, "convention", plain, fits[0], tuple(fits[1:]))
+    return Explanation(model, asked, "unexplained", plain, _nearest(asked, found))
+
+
+def _nearest(asked: Printed, found: Sequence[Way]) -> Reading:
+    """The plain count that is nearest; one with a thing otherwise where that leaves less than half of what it lacks."""
+
+    def away(each: Reading) -> Fraction:
+        return abs(each.value - asked.value)
+
+    plain, other = (min(_readings(found, count), key=away, default=None) for count in (0, 1))
+    assert plain is not None
+    return other if other is not None and away(other) < away(plain) / 2 else plain
+
+
+def _order(asked: Printed) -> Iterator[tuple[bool, int]]:
+    """Exact matches before rounded ones, and few things otherwise before many; but all of it rounded before those."""
+    if asked.whole:
+        yield True, 0
+    yield False, 0
+    if asked.whole:
+        yield from ((True, count) for count in range(1, MOST[True] + 1))
+    if not asked.whole or asked.zeros is not None:
+        yield from ((False, count) for count in range(1, MOST[False] + 1))
+
+
+def _fits(asked: Printed, value: Fraction, exactly: bool, count: int) -> bool:
+    return value == asked.value if exactly else bool(asked.fits(value, coarsely=count == 0))
+
+
+def _fewest(readings: Iterator[Reading]) -> list[Reading]:
+    """One reading for each value: the first, which has the simplest words; those that round before those cut off."""
+    found: dict[Fraction, Reading] = {}
+    for each in readings:
+        found.setdefault(each.value, each)
+    return list(found.values())
+
+
+def _doubted(asked: Printed, fits: Sequence[Reading], level: Sequence[Reading], count: int) -> str:
+    """Why what fits says nothing: too many counts do, or as many as would by chance; empty where it says something."""
+    if len(fits) > HANDFUL:
+        examples = "; ".join(_with(each.otherwise) for each in fits[:3])
+        return f"{len(fits)} different counts give it, so it tells none of them ({examples}; …)"
+    if count > 1:
+        near = {each.value for each in level if abs(each.value - asked.value) <= NEAR * asked.value}
+        chance = len(near) * asked.width / (2 * NEAR * asked.value)
+        if chance > CHANCE:
+            return (
+                f"{_with(fits[0].otherwise)} gives it, but so many such counts are near that "
+                f"{asked.digits} digits are met by chance"
+            )
+    return ""
+
+
+def _readings(found: Sequence[Way], count: int) -> Iterator[Reading]:
+    """Every reading in which so many things are otherwise."""
+    for way in found:
+        if way.cost <= count:
+            yield from _of_way(way, count - way.cost)
+
+
+def _of_way(way: Way, count: int) -> Iterator[Reading]:
+    resized: tuple[Switch | None, ...] = (None, *(switch for switch in way.switches if switch.sizes))
+    others = [switch for switch in way.switches if not switch.sizes]
+    for size in resized:
+        taken = (size,) if size is not None else ()
+        if len(taken) > count:
+            continue
+        numbers = {**way.numbers, **(size.sizes if size is not None else {})}
+        whole = reckoned(way.whole, numbers)
+        changes = [reckoned(switch.change, numbers) for switch in others] if count > len(taken) else []
+        for chosen in combinations(range(len(changes)), count - len(taken)):
+            switches = (*taken, *(others[place] for place in chosen))
+            if _clash(switches):
+                continue
+            value = way.scale * (whole + sum((changes[place] for place in chosen), Fraction(0)))
+            for switch in switches:
+                value *= switch.scale
+            yield Reading(way, switches, value)
+
+
+def _clash(switches: Sequence[Switch]) -> bool:
+    settled = [each for switch in switches for each in switch.decides]
+    return len(settled) != len(set(settled))
+
+
+def _value(way: Way, switches: Sequence[Switch]) -> Fraction:
+    numbers = {**way.numbers, **{size: value for switch in switches for size, value in switch.sizes.items()}}
+    value = way.scale * reckoned(Add(way.whole, *(switch.change for switch in switches)), numbers)
+    for switch in switches:
+        value *= switch.scale
+    return value
+
+
+def _with(otherwise: Sequence[str]) -> str:
+    if not otherwise:
+        return "as it is counted here"
+    return "with " + " and ".join(filter(None, (", ".join(otherwise[:-1]), otherwise[-1])))
+
+
+def _plain(value: Fraction | int) -> int | Fraction:
+    return int(value) if Fraction(value).denominator == 1 else value

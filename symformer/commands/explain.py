@@ -1,0 +1,64 @@
+"""``symformer explain``: what a printed number counts."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from . import arguments, completing
+from .shell import Command
+from .terminal import put_json, say, spell, table
+
+
+@click.command("explain", cls=Command)
+@arguments.target
+@click.argument("number")
+@click.option(
+    "--quantity",
+    "-q",
+    metavar="Q",
+    shell_complete=completing.quantity,
+    help="What it is a number of; see `symformer list`. [default: by its unit, else parameters]",
+)
+@arguments.sets
+@arguments.option
+@arguments.as_json
+def command(
+    target: str, number: str, quantity: str | None, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool
+) -> None:
+    """Find what a printed number counts.
+
+    NUMBER is written as it is printed: 124M, 163,037,184, "37B active", "17.6 GMACs", "13.5 GB". Exit status 1 where
+    nothing known gives it.
+
+    \b
+    symformer explain gpt2 117M
+    symformer explain llama-2-70b 78B
+    symformer explain deepseek-v3 "37B active"
+    """
+    from ..algebra.explain import explain
+    from ..answers.targets import pairs, resolve
+    from ..language.notation.text import number as spelt
+    from ..language.printed import printed
+
+    asked = printed(number)
+    model, conventions = resolve(target, pairs(options), sets, [quantity] if quantity else [])
+    if conventions:
+        name, choice = next(iter(conventions.items()))
+        raise click.UsageError(f"explain tries every convention by itself; leave out --option {name}={choice}")
+    found = explain(model, asked, quantity)
+    if as_json:
+        put_json(found.to_json())
+    else:
+        say(found.because)
+        for line in found.alternatives:
+            say(f"or {line}")
+        if found.verdict == "convention":
+            say()
+            rows = [["as counted here", "", spelt(found.plain.value)]]
+            rows += [[what, paths, spelt(each)] for what, paths, each in found.rows]
+            table(["", "rows", found.reading.way.unit], rows, "llr")
+            if found.change is not None:
+                say(f"\ndifference  {spell(found.change)} = {spelt(found.difference)}")
+    sys.exit(found.verdict == "unexplained")
