@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -11,12 +11,13 @@ from typing import Any, Literal
 
 from sympy import Add, Expr, Symbol, expand
 
-from ..architectures import composed
+from ..architectures import composed, presets
 from ..language.notation.cards import Card, Cell, Shown, Table
 from ..language.notation.text import code, number
 from ..language.notation.tree import tree
 from ..language.printed import Printed, printed
 from ..language.sizes import put_in
+from ..language.symbols import B, C, S
 from ..models.model import Model
 from .counting.switches import Switch, reckoned
 from .counting.ways import Way, ways
@@ -26,6 +27,7 @@ MOST = {True: 3, False: 2}  # things counted otherwise at once, in a number with
 HANDFUL = 5  # different counts that one number can stand for while it says anything
 CHANCE = Fraction(1, 10)  # hits by chance, from which on several things counted otherwise explain nothing
 NEAR = Fraction(1, 10)  # of a number to either side, among which chance is reckoned
+BINARY = "powers of 1,024 printed as powers of 1,000"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,14 @@ class Reading:
     def sizes(self) -> Mapping[Symbol, int]:
         """The sizes that are others here."""
         return {size: value for switch in self.switches for size, value in switch.sizes.items()}
+
+    def how(self, asked: Printed) -> str:
+        """How a printed number stands for it: exact, rounded or cut off."""
+        return asked.fits(self.value)
+
+    def said(self, otherwise: str) -> Reading:
+        """With one thing more otherwise in it, which changes no number of its own."""
+        return replace(self, way=replace(self.way, says=(*self.way.says, otherwise)))
 
     def change(self, plain: Way) -> Expr | None:
         """What this comes to less the plain count, as a formula; None where it is in another unit or of other rows."""
@@ -99,7 +109,20 @@ class Explanation(Shown):
     @property
     def how(self) -> str:
         """How the number stands for what it counts: exact, rounded or cut off."""
-        return self.printed.fits(self.reading.value)
+        return self.reading.how(self.printed)
+
+    @cached_property
+    def whose(self) -> str:
+        """The model in words: its target, and the sizes and options that are not those of that name."""
+        target, known = self.model.target, self.model.known
+        named = composed(target) if target in presets() else None
+        theirs = named.known if named is not None else {}
+        options = self.model.component.chosen
+        usual = named.component.chosen if named is not None else {}
+        other = [f"{name}={value}" for name, value in options.items() if usual.get(name) != value]
+        run = {B, S, C}
+        other += [f"{size} = {value:,}" for size, value in known.items() if theirs.get(size) != value and size not in run]
+        return f"{target} with {' and '.join(filter(None, (', '.join(other[:-1]), other[-1])))}" if other else target
 
     @property
     def value(self) -> int | Fraction:
@@ -120,10 +143,11 @@ class Explanation(Shown):
     @property
     def because(self) -> str:
         """One sentence that says what the number counts, with the arithmetic."""
-        shown, target, found = self.printed.text, self.model.target, self.reading
+        shown, target, found = self.printed.text, self.whose, self.reading
         counts = f"{found.way.counts} of {target}"
         if self.verdict in ("exact", "rounded"):
-            how = {"exact": ", exactly", "rounded": ", rounded", "cut off": ", cut off and not rounded"}[self.how]
+            digits = f" to {self.printed.digits_of(found.value)}"
+            how = {"exact": ", exactly", "rounded": f", rounded{digits}", "cut off": f", cut off{digits} and not rounded"}[self.how]
             if self.how == "exact" and found.value == self.printed.value and self.printed.whole:
                 return f"{shown} is {counts}, exactly"
             return f"{shown} is {counts}, {number(_plain(found.value))}{how}"
@@ -142,13 +166,13 @@ class Explanation(Shown):
         return [f"{_with(each.otherwise)}: {each.steps()}" for each in self.others]
 
     @property
-    def rows(self) -> list[tuple[str, str, int | Fraction]]:
+    def rows(self) -> list[tuple[str, tuple[str, ...], int | Fraction]]:
         """What is counted otherwise: what, in which rows, and what the difference is where it stands alone."""
         way = self.reading.way
         found = []
         for switch in self.reading.switches if self.verdict == "convention" else ():
             alone = _value(way, (switch,)) - way.value
-            found.append((switch.says, ", ".join(switch.rows), _plain(alone)))
+            found.append((switch.says, switch.rows, _plain(alone)))
         return found
 
     def to_json(self) -> dict[str, Any]:
@@ -166,7 +190,7 @@ class Explanation(Shown):
             "fits": self.how or None,
             "otherwise": list(self.reading.otherwise) if self.verdict == "convention" else [],
             "rows": [
-                {"what": what, "rows": rows.split(", ") if rows else [], "value": each if isinstance(each, int) else str(each)}
+                {"what": what, "rows": list(rows), "value": each if isinstance(each, int) else str(each)}
                 for what, rows, each in self.rows
             ],
             "alternatives": self.alternatives,
@@ -201,70 +225,71 @@ def explain(
     """
     model = composed(target, **options) if isinstance(target, str) else target
     asked = number if isinstance(number, Printed) else printed(str(number))
-    found = ways(model, asked, quantity)
+    supply = ways(model, asked, quantity)
+    found = [next(supply)]
+    for way in supply:  # up to the first that is no plain count: what else there is, nobody may ask for
+        found.append(way)
+        if way.cost:
+            break
     plain = Reading(found[0], (), found[0].value)
+    if fits := _fitting(asked, _readings(found, 0), 0):
+        return _counted(model, asked, plain, fits, [*found, *supply] if fits[0].how(asked) == "cut off" else found)
+    found += supply
     for exactly, count in _order(asked):
         level = list(_readings(found, count))
-        fits = _fewest(each for each in level if _fits(asked, each.value, exactly, count))
-        if not fits and count and asked.binary is not None:
-            said = "powers of 1,024 printed as powers of 1,000"
-            fits, asked_so = (
-                _fewest(
-                    replace(each, way=replace(each.way, says=(*each.way.says, said)))
-                    for each in _readings(found, count - 1)
-                    if _fits(asked.binary, each.value, exactly, count)
-                ),
-                asked.binary,
-            )
-        else:
-            asked_so = asked
-        if not fits:
-            continue
-        if count == 0:
-            best = fits[0]
-            verdict: Verdict = "exact" if asked.fits(best.value) == "exact" and asked.whole else "rounded"
-            others = fits[1:]
-            if asked.fits(best.value) == "cut off":  # then what rounds to it is as good
-                others += [each for each in _fewest(_readings(found, 1)) if asked.fits(each.value, False) == "rounded"]
-            return Explanation(model, asked, verdict, plain, best, tuple(others[:HANDFUL]))
-        if doubt := _doubted(asked, fits, level, count):
+        so = asked
+        fits = _fitting(asked, level, count, exactly)
+        if not fits and asked.binary is not None:
+            so = asked.binary
+            fits = _fitting(so, (each.said(BINARY) for each in _readings(found, count - 1)), count)
+        if fits and (doubt := _doubted(asked, fits, level, count)):
             return Explanation(model, asked, "unexplained", plain, fits[0], (), doubt)
-        return Explanation(model, asked_so, "convention", plain, fits[0], tuple(fits[1:]))
-    return Explanation(model, asked, "unexplained", plain, _nearest(asked, found))
+        if fits:
+            return Explanation(model, so, "convention", plain, fits[0], tuple(fits[1:]))
+    return Explanation(model, asked, "unexplained", plain, _nearest(asked, plain, found))
 
 
-def _nearest(asked: Printed, found: Sequence[Way]) -> Reading:
-    """The plain count that is nearest; one with a thing otherwise where that leaves less than half of what it lacks."""
+def _counted(
+    model: Model, asked: Printed, plain: Reading, fits: Sequence[Reading], found: Sequence[Way]
+) -> Explanation:
+    """The explanation by a plain count; where that is cut off, what rounds to the number is as good."""
+    best, others = fits[0], list(fits[1:])
+    how = best.how(asked)
+    if how == "cut off":
+        others += [each for each in _fitting(asked, _readings(found, 1), 1) if each.how(asked) == "rounded"]
+    verdict: Verdict = "exact" if how == "exact" and asked.whole else "rounded"
+    return Explanation(model, asked, verdict, plain, best, tuple(others[:HANDFUL]))
+
+
+def _nearest(asked: Printed, plain: Reading, found: Sequence[Way]) -> Reading:
+    """The nearest plain count; one with a thing otherwise where that leaves a small part of what it lacks."""
 
     def away(each: Reading) -> Fraction:
         return abs(each.value - asked.value)
 
-    plain, other = (min(_readings(found, count), key=away, default=None) for count in (0, 1))
-    assert plain is not None
-    return other if other is not None and away(other) < away(plain) / 2 else plain
+    least = min(_readings(found, 0), key=away, default=plain)
+    other = min(_readings(found, 1), key=away, default=plain)
+    return other if away(other) < away(least) * NEAR else least
 
 
 def _order(asked: Printed) -> Iterator[tuple[bool, int]]:
-    """Exact matches before rounded ones, and few things otherwise before many; but all of it rounded before those."""
-    if asked.whole:
-        yield True, 0
-    yield False, 0
+    """Exact matches before rounded ones, and few things otherwise before many."""
     if asked.whole:
         yield from ((True, count) for count in range(1, MOST[True] + 1))
     if not asked.whole or asked.zeros is not None:
         yield from ((False, count) for count in range(1, MOST[False] + 1))
 
 
-def _fits(asked: Printed, value: Fraction, exactly: bool, count: int) -> bool:
-    return value == asked.value if exactly else bool(asked.fits(value, coarsely=count == 0))
-
-
-def _fewest(readings: Iterator[Reading]) -> list[Reading]:
-    """One reading for each value: the first, which has the simplest words; those that round before those cut off."""
+def _fitting(asked: Printed, readings: Iterable[Reading], count: int, exactly: bool = False) -> list[Reading]:
+    """The readings that a number fits, one for each value: the first, which has the simplest words; exact ones first,
+    then those that round to it, then those that are cut off.
+    """
     found: dict[Fraction, Reading] = {}
     for each in readings:
-        found.setdefault(each.value, each)
-    return list(found.values())
+        if each.value == asked.value if exactly else asked.fits(each.value, coarsely=count == 0):
+            found.setdefault(each.value, each)
+    order = ("exact", "rounded", "cut off")
+    return sorted(found.values(), key=lambda each: order.index(each.how(asked)))
 
 
 def _doubted(asked: Printed, fits: Sequence[Reading], level: Sequence[Reading], count: int) -> str:

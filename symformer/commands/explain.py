@@ -39,6 +39,7 @@ def command(
     """
     from ..algebra.explain import explain
     from ..answers.targets import pairs, resolve
+    from ..language.errors import listed
     from ..language.notation.text import number as spelt
     from ..language.printed import printed
 
@@ -57,7 +58,7 @@ def command(
         if found.verdict == "convention":
             say()
             rows = [["as counted here", "", spelt(found.plain.value)]]
-            rows += [[what, paths, spelt(each)] for what, paths, each in found.rows]
+            rows += [[what, listed(paths), spelt(each)] for what, paths, each in found.rows]
             table(["", "rows", found.reading.way.unit], rows, "llr")
             if found.change is not None:
                 say(f"\ndifference  {spell(found.change)} = {spelt(found.difference)}")

@@ -72,6 +72,14 @@ class Printed:
                 return "rounded"
         return "cut off" if any(self.value <= value < self.value + step for step in filter(None, steps)) else ""
 
+    def digits_of(self, value: Fraction | int) -> str:
+        """To how many digits it stands for a number, in words."""
+        for step in (self.step, self.zeros):
+            if step and not (self.whole and step == self.step) and 0 <= (value - self.value) + step / 2 < 3 * step / 2:
+                count = len(str(int(self.value / step)))
+                return f"{count} digits" if count != 1 else "1 digit"
+        return f"{self.digits} digits"
+
     @property
     def binary(self) -> Printed | None:
         """The same digits in GiB, where it is printed in GB; None where it is not in bytes by powers of ten."""

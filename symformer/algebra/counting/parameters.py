@@ -75,7 +75,7 @@ def _tables(rows: list[Row], formula: Formula) -> list[Switch]:
     everything = tokens + positions + segments
     return [
         *(less("tokens positions segments", "every embedding left out", everything) if several else []),
-        *less("tokens", "the token embedding left out", tokens),
+        *_one_of_two(tokens, head),
         *less("positions", "the position embedding left out", positions),
         *(
             less("tokens positions segments head", "every embedding and the head left out", everything + head)
@@ -97,18 +97,19 @@ def _tables(rows: list[Row], formula: Formula) -> list[Switch]:
     ]
 
 
+def _one_of_two(tokens: Found, head: Found) -> list[Switch]:
+    """The token embedding or the head left out: one switch where they are as large, as no number tells them apart."""
+    if head.there and expand(tokens.total - head.total) == 0:
+        return less("tokens head", "either the token embedding or the head left out", Found(head.total, (*tokens.rows, *head.rows)))
+    return [*less("tokens", "the token embedding left out", tokens), *less("head", "the head left out", head)]
+
+
 def _heads(rows: list[Row], formula: Formula) -> list[Switch]:
     made: list[Switch] = []
-    tied = [
-        (count, line)
-        for count, line in formula.root.leaves()
-        if line.entry is not None and line.entry.logits and line.entry.shared and not _head([*rows]).there
-    ]
-    for count, line in tied:
-        assert line.entry is not None
-        again = Mul(count, *line.entry.shared[0].shape)
-        made += more("head", "the tied head counted a second time", again, [line.path])
-    made += less("head", "the head left out", _head(rows))
+    for count, line in formula.root.leaves():
+        if line.entry is not None and line.entry.logits and line.entry.shared and not _head(rows).there:
+            again = Mul(count, *line.entry.shared[0].shape)
+            made += more("head", "the tied head counted a second time", again, [line.path])
     pooler = found(row for row in rows if row.line.path.startswith("pooler"))
     made += less("pooler", "the pooler left out", pooler)
     encoder = any(row.entry.function == "segments" for row in rows)

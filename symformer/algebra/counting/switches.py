@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
-from sympy import Add, Expr, Integer, Symbol, expand
+from sympy import Add, Expr, Symbol, expand
 
 from ...formulas.account import Line, Term
 from ...formulas.formula import Formula
 from ...language.sizes import evaluate
-from ...ledger.facts import Entry
+from ...ledger.facts import ZERO, Entry
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Switch:
 
     decides: frozenset[str]
     says: str  # "the tied head counted a second time"
-    change: Expr = Integer(0)
+    change: Expr = ZERO
     sizes: Mapping[Symbol, int] = field(default_factory=dict)
     scale: Fraction = Fraction(1)
     rows: tuple[str, ...] = ()  # the paths of those that make the difference

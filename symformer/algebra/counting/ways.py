@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -10,13 +10,14 @@ from functools import cached_property
 from sympy import Add, Expr, Integer, Symbol
 
 from ...formulas.formula import Formula
-from ...language.errors import OptionError, SizeError, SymformerError, UnknownNameError
+from ...language.errors import OptionError, SizeError, SymformerError
 from ...language.printed import PERCENT, Printed
 from ...language.symbols import B, C, P, S, symbol
 from ...ledger.facts import ATTENDING
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from ...quantities.quantity import PLACEMENT
+from ...quantities.generation import SIZES
 from . import parameters
 from .switches import Switch, found, less, reckoned, rows_of
 
@@ -36,13 +37,18 @@ class Way:
     numbers: Mapping[Symbol, int]
     scale: Fraction = Fraction(1)
     says: tuple[str, ...] = ()  # what is otherwise in it already
-    switches: tuple[Switch, ...] = ()
+    made: Callable[[], Sequence[Switch]] = tuple  # what may be counted otherwise in it, reckoned when it is asked for
     unit: str = "elements"
 
     @property
     def cost(self) -> int:
         """How many things are otherwise in it already."""
         return len(self.says)
+
+    @cached_property
+    def switches(self) -> tuple[Switch, ...]:
+        """What may be counted otherwise in it."""
+        return tuple(self.made())
 
     @cached_property
     def whole(self) -> Expr:
@@ -55,40 +61,39 @@ class Way:
         return self.scale * reckoned(self.whole, self.numbers)
 
 
-def ways(model: Model, number: Printed, quantity: str | None) -> list[Way]:
-    """Every count that a printed number can be, the plain one first. Raises SymformerError where there is none."""
+def ways(model: Model, number: Printed, quantity: str | None) -> Iterator[Way]:
+    """Every count that a printed number can be, the plain ones first. Raises SymformerError where there is none."""
     if number.unit == PERCENT:
         raise OptionError(f"{number.text!r} is a share, and shares are not explained; give what it is a share of")
     if quantity is not None:
-        asked = find_quantity(quantity)
-        _held(number, asked.measure.unit, quantity)
-        return _asked(model, number, quantity)
-    if number.unit in ("FLOPs", "MACs"):
-        return [*_operations(model, number, "flops"), *_operations(model, number, "train-flops", 1)]
-    plain = list(_stored(model, number.active))
-    if number.unit == "bytes":
-        return [
-            replace(way, counts=f"{way.counts} at {said}", scale=Fraction(size), unit="bytes")
-            for size, said in BYTES.items()
-            for way in plain
-        ]
-    return plain
+        _held(number, find_quantity(quantity).measure.unit, quantity)
+        yield from _asked(model, number, quantity)
+    elif number.unit in ("FLOPs", "MACs"):
+        yield from _operations(model, number, "flops")
+        yield from _operations(model, number, "train-flops", 1)
+    elif number.unit == "bytes":
+        for way in _stored(model, number.active):
+            for size, said in BYTES.items():
+                yield replace(way, counts=f"{way.counts} at {said}", scale=Fraction(size), unit="bytes")
+    else:
+        yield from _stored(model, number.active)
 
 
 def _held(number: Printed, unit: str, quantity: str) -> None:
-    fits = {"FLOPs": ("FLOPs", "MACs"), "bytes": ("bytes",), "elements": ("elements",)}.get(unit, ())
+    fits = {"FLOPs": ("FLOPs", "MACs"), "bytes": ("bytes", "elements"), "elements": ("elements",)}.get(unit, ())
     if not fits:
         raise OptionError(f"{quantity} is counted in {unit}, which is a ratio; explain takes counts")
     if number.unit and number.unit not in fits:
         raise OptionError(f"{number.text!r} is printed in {number.unit}, and {quantity} is counted in {unit}")
 
 
-def _asked(model: Model, number: Printed, quantity: str) -> list[Way]:
+def _asked(model: Model, number: Printed, quantity: str) -> Iterator[Way]:
     if quantity in STORED:
-        return list(_stored(model, quantity == "active-params", quantity))
-    if quantity in OPERATIONS:
-        return _operations(model, number, quantity)
-    return [_conventional(model, number, quantity)]
+        yield from _stored(model, quantity == "active-params", quantity)
+    elif quantity in OPERATIONS:
+        yield from _operations(model, number, quantity)
+    else:
+        yield _conventional(model, number, quantity)
 
 
 def _stored(model: Model, active: bool, quantity: str = "params") -> Iterator[Way]:
@@ -107,7 +112,7 @@ def _stored(model: Model, active: bool, quantity: str = "params") -> Iterator[Wa
 
 def _of_weights(model: Model, quantity: str, counts: str) -> Way:
     formula = model.formula(quantity)
-    return Way(counts, formula, _numbers(model, formula), switches=tuple(parameters.switches(model, formula)))
+    return Way(counts, formula, _numbers(model, formula), made=lambda: parameters.switches(model, formula))
 
 
 def _numbers(model: Model, formula: Formula) -> Mapping[Symbol, int]:
@@ -133,23 +138,22 @@ def _options(model: Model) -> Iterator[tuple[str, Model]]:
                 continue
 
 
-def _operations(model: Model, number: Printed, quantity: str, cost: int = 0) -> list[Way]:
+def _operations(model: Model, number: Printed, quantity: str, cost: int = 0) -> Iterator[Way]:
     """FLOPs of a run, and by the rules of thumb: 2 or 6 for each parameter and token."""
     model = _run(model, quantity)
     formula = model.formula(quantity)
     scale = HALF if number.unit == "MACs" else Fraction(1)
     says = ("the backward pass counted too",) if cost else ()
     plain = _conventional(model, number, quantity)
-    plain = replace(plain, counts=_run_said(model, formula, quantity, number), scale=scale, says=says)
+    yield replace(plain, counts=_run_said(model, formula, quantity, number), scale=scale, says=says)
     rules = {"flops": (2, "2 FLOPs"), "train-flops": (6, "6 FLOPs")}
     if quantity not in rules or S not in model.known:
-        return [plain]
+        return
     each, said = rules[quantity]
     tokens = model.known[B] * model.known[S]
     thumb = _of_weights(model, "active-params" if symbol("X") in model.known else "params", "")
     counts = f"{said} for each parameter and each of {tokens:,} tokens"
-    rough = replace(thumb, counts=counts, scale=scale * each * tokens, says=(*says, "attention left out"), unit="FLOPs")
-    return [plain, rough]
+    yield replace(thumb, counts=counts, scale=scale * each * tokens, says=(*says, "attention left out"), unit="FLOPs")
 
 
 def _run(model: Model, quantity: str) -> Model:
@@ -178,10 +182,28 @@ def _run_said(model: Model, formula: Formula, quantity: str, number: Printed) ->
 def _conventional(model: Model, number: Printed, quantity: str) -> Way:
     """A quantity, each other value of a convention of its as a switch."""
     model = _run(model, quantity)
-    formula, question = model.formula(quantity), find_quantity(quantity)
-    rows = rows_of(formula)
-    made: list[Switch] = []
-    for name, convention in question.choices.items():
+    formula = model.formula(quantity)
+    unit, scale = formula.measure.unit, Fraction(1)
+    run = ", ".join(f"{size} = {model.known[size]:,}" for size in (B, S, C) if size in formula.symbols)
+    counts = f"the {formula.measure.title}" + (f" ({run})" if run else "")
+    if unit == "bytes" and number.unit == "elements":
+        size = SIZES.get(formula.conventions.get("dtype", ""))
+        if size is None:
+            raise OptionError(f"{number.text!r} is printed in elements, and {quantity} is counted in bytes")
+        counts, scale, unit = counts.replace("bytes of", "elements of"), Fraction(1, int(size)), "elements"
+
+    def made() -> list[Switch]:
+        found = _otherwise(model, formula, quantity)
+        if unit == "FLOPs":
+            return [*found, *_products(formula, number)]
+        return [switch for switch in found if unit == formula.measure.unit or "dtype" not in switch.decides]
+
+    return Way(counts, formula, _numbers(model, formula), scale, made=made, unit=unit)
+
+
+def _otherwise(model: Model, formula: Formula, quantity: str) -> Iterator[Switch]:
+    """A switch for every other value of each convention."""
+    for name, convention in find_quantity(quantity).choices.items():
         if name in PLACEMENT:
             continue
         for choice, meaning in convention.meanings.items():
@@ -189,25 +211,26 @@ def _conventional(model: Model, number: Printed, quantity: str) -> Way:
                 continue
             try:
                 other = model.formula(quantity, **{name: choice})
-            except (SymformerError, UnknownNameError):
+            except SymformerError:
                 continue
             change = other.root.each - formula.root.each
-            if change != 0 and change.free_symbols <= {*model.known}:
-                paths = _differing(formula, other)
-                made.append(Switch(frozenset({name}), f"{name}={choice}: {meaning}", change, rows=paths))
-    if formula.measure.unit == "FLOPs":
-        core = found(row for row in rows if row.entry.kind in ATTENDING)
-        made += less("attention", "the attention core, scores and mix, left out", core)
-        made += less("logits", "the head left out", found(row for row in rows if row.entry.logits))
-        said, factor = (
-            ("each multiply-add counted twice, as FLOPs", Fraction(2))
-            if number.unit == "MACs"
-            else ("each multiply-add counted once, as MACs", HALF)
-        )
-        made.append(Switch(MACS, said, scale=factor))
-    run = ", ".join(f"{size} = {model.known[size]:,}" for size in (B, S, C) if size in formula.symbols)
-    counts = f"the {formula.measure.title}" + (f" ({run})" if run else "")
-    return Way(counts, formula, _numbers(model, formula), switches=tuple(made), unit=formula.measure.unit)
+            if change != 0 and change.free_symbols <= model.known.keys():
+                said = f"{name}={choice}: {meaning}"
+                yield Switch(frozenset({name}), said, change, rows=_differing(formula, other))
+
+
+def _products(formula: Formula, number: Printed) -> list[Switch]:
+    """What is left out of a count of FLOPs, and multiply-adds that are counted once."""
+    rows = rows_of(formula)
+    core = found(row for row in rows if row.entry.kind in ATTENDING)
+    said, factor = "each multiply-add counted once, as MACs", HALF
+    if number.unit == "MACs":
+        said, factor = "each multiply-add counted twice, as FLOPs", Fraction(2)
+    return [
+        *less("attention", "the attention core, scores and mix, left out", core),
+        *less("logits", "the head left out", found(row for row in rows if row.entry.logits)),
+        Switch(MACS, said, scale=factor),
+    ]
 
 
 def _differing(formula: Formula, other: Formula) -> tuple[str, ...]:
