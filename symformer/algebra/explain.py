@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -24,6 +25,7 @@ from .counting.ways import Way, ways
 
 Verdict = Literal["exact", "rounded", "convention", "unexplained"]
 MOST = {True: 3, False: 2}  # things counted otherwise at once, in a number with all its digits and in a rounded one
+FEWEST = 2  # digits of a number that says what is counted otherwise
 HANDFUL = 5  # different counts that one number can stand for while it says anything
 CHANCE = Fraction(1, 10)  # hits by chance, from which on several things counted otherwise explain nothing
 NEAR = Fraction(1, 10)  # of a number to either side, among which chance is reckoned
@@ -121,7 +123,8 @@ class Explanation(Shown):
         usual = named.component.chosen if named is not None else {}
         other = [f"{name}={value}" for name, value in options.items() if usual.get(name) != value]
         run = {B, S, C}
-        other += [f"{size} = {value:,}" for size, value in known.items() if theirs.get(size) != value and size not in run]
+        own = {size: value for size, value in known.items() if theirs.get(size) != value and size not in run}
+        other += [f"{size} = {value:,}" for size, value in own.items()]
         return f"{target} with {' and '.join(filter(None, (', '.join(other[:-1]), other[-1])))}" if other else target
 
     @property
@@ -146,19 +149,27 @@ class Explanation(Shown):
         shown, target, found = self.printed.text, self.whose, self.reading
         counts = f"{found.way.counts} of {target}"
         if self.verdict in ("exact", "rounded"):
-            digits = f" to {self.printed.digits_of(found.value)}"
-            how = {"exact": ", exactly", "rounded": f", rounded{digits}", "cut off": f", cut off{digits} and not rounded"}[self.how]
-            if self.how == "exact" and found.value == self.printed.value and self.printed.whole:
+            if self.verdict == "exact":
                 return f"{shown} is {counts}, exactly"
-            return f"{shown} is {counts}, {number(_plain(found.value))}{how}"
+            digits = self.printed.digits_of(found.value)
+            said = {"rounded": f"rounded to {digits}", "cut off": f"cut off to {digits} and not rounded"}
+            return f"{shown} is {counts}, {number(_plain(found.value))}, {said.get(self.how, 'exactly')}"
         if self.verdict == "convention":
-            how = {"exact": "exactly", "rounded": "which rounds to it", "cut off": "cut off and not rounded"}[self.how]
-            return f"{shown} is {counts}, {_with(found.otherwise)}: {found.steps()}, {how}"
+            ends = "exactly" if self.how == "exact" else "which rounds to it"
+            if self.printed.letter:
+                ends = f"which is {_near(found.value / self.printed.scale)} {self.printed.letter}iB"
+            return f"{shown} is {counts}, {_with(found.otherwise)}: {found.steps()}, {ends}"
         away = self.printed.value - found.value
         side = "less" if away > 0 else "more"
         near = f"{found.way.counts}{', ' + _with(found.otherwise) if found.otherwise else ''}"
         nearest = f"{near}, is {number(_plain(found.value))}, {number(_plain(abs(away)))} {side}"
         return f"{shown} is no count of {target} that is known here: {self.doubt or f'the nearest, {nearest}'}"
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """What the conventions mean that are named in it."""
+        switches = self.reading.switches if self.verdict == "convention" else ()
+        return {switch.says: switch.meaning for switch in switches if switch.meaning}
 
     @property
     def alternatives(self) -> list[str]:
@@ -168,8 +179,9 @@ class Explanation(Shown):
     @property
     def rows(self) -> list[tuple[str, tuple[str, ...], int | Fraction]]:
         """What is counted otherwise: what, in which rows, and what the difference is where it stands alone."""
-        way = self.reading.way
-        found = []
+        way, found = self.reading.way, list[tuple[str, tuple[str, ...], int | Fraction]]()
+        if way.says and way.unit == self.plain.way.unit and self.verdict == "convention":
+            found.append((" and ".join(way.says), (), _plain(way.value - self.plain.value)))
         for switch in self.reading.switches if self.verdict == "convention" else ():
             alone = _value(way, (switch,)) - way.value
             found.append((switch.says, switch.rows, _plain(alone)))
@@ -193,6 +205,7 @@ class Explanation(Shown):
                 {"what": what, "rows": list(rows), "value": each if isinstance(each, int) else str(each)}
                 for what, rows, each in self.rows
             ],
+            "meanings": self.meanings,
             "alternatives": self.alternatives,
             "options": self.model.component.chosen,
             "symbols": {str(size): value for size, value in self.plain.way.numbers.items()},
@@ -226,15 +239,15 @@ def explain(
     model = composed(target, **options) if isinstance(target, str) else target
     asked = number if isinstance(number, Printed) else printed(str(number))
     supply = ways(model, asked, quantity)
-    found = [next(supply)]
-    for way in supply:  # up to the first that is no plain count: what else there is, nobody may ask for
+    found: list[Way] = []
+    for way in supply:  # one after another: what else there is, nobody may ask for
         found.append(way)
         if way.cost:
             break
-    plain = Reading(found[0], (), found[0].value)
-    if fits := _fitting(asked, _readings(found, 0), 0):
-        return _counted(model, asked, plain, fits, [*found, *supply] if fits[0].how(asked) == "cut off" else found)
+        if asked.fits(way.value):
+            return _counted(model, asked, Reading(found[0], (), found[0].value), Reading(way, (), way.value), supply)
     found += supply
+    plain = Reading(found[0], (), found[0].value)
     for exactly, count in _order(asked):
         level = list(_readings(found, count))
         so = asked
@@ -249,14 +262,12 @@ def explain(
     return Explanation(model, asked, "unexplained", plain, _nearest(asked, plain, found))
 
 
-def _counted(
-    model: Model, asked: Printed, plain: Reading, fits: Sequence[Reading], found: Sequence[Way]
-) -> Explanation:
+def _counted(model: Model, asked: Printed, plain: Reading, best: Reading, supply: Iterable[Way]) -> Explanation:
     """The explanation by a plain count; where that is cut off, what rounds to the number is as good."""
-    best, others = fits[0], list(fits[1:])
-    how = best.how(asked)
+    how, others = best.how(asked), list[Reading]()
     if how == "cut off":
-        others += [each for each in _fitting(asked, _readings(found, 1), 1) if each.how(asked) == "rounded"]
+        level = _readings([best.way, *supply], 1)
+        others = [each for each in _fitting(asked, level, 1) if each.how(asked) == "rounded"]
     verdict: Verdict = "exact" if how == "exact" and asked.whole else "rounded"
     return Explanation(model, asked, verdict, plain, best, tuple(others[:HANDFUL]))
 
@@ -286,7 +297,8 @@ def _fitting(asked: Printed, readings: Iterable[Reading], count: int, exactly: b
     """
     found: dict[Fraction, Reading] = {}
     for each in readings:
-        if each.value == asked.value if exactly else asked.fits(each.value, coarsely=count == 0):
+        how = asked.fits(each.value, coarsely=count == 0)
+        if each.value == asked.value if exactly else how and not (count and how == "cut off"):
             found.setdefault(each.value, each)
     order = ("exact", "rounded", "cut off")
     return sorted(found.values(), key=lambda each: order.index(each.how(asked)))
@@ -294,6 +306,8 @@ def _fitting(asked: Printed, readings: Iterable[Reading], count: int, exactly: b
 
 def _doubted(asked: Printed, fits: Sequence[Reading], level: Sequence[Reading], count: int) -> str:
     """Why what fits says nothing: too many counts do, or as many as would by chance; empty where it says something."""
+    if asked.digits < FEWEST and fits[0].how(asked) != "exact":
+        return f"{_with(fits[0].otherwise)} gives it, and one digit is met by too many counts to tell any"
     if len(fits) > HANDFUL:
         examples = "; ".join(_with(each.otherwise) for each in fits[:3])
         return f"{len(fits)} different counts give it, so it tells none of them ({examples}; …)"
@@ -352,6 +366,10 @@ def _with(otherwise: Sequence[str]) -> str:
     if not otherwise:
         return "as it is counted here"
     return "with " + " and ".join(filter(None, (", ".join(otherwise[:-1]), otherwise[-1])))
+
+
+def _near(value: Fraction) -> str:
+    return f"{Context(prec=4).divide(Decimal(value.numerator), Decimal(value.denominator)):f}"
 
 
 def _plain(value: Fraction | int) -> int | Fraction:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import click
 
 from . import arguments, completing
 from .shell import Command
 from .terminal import put_json, say, spell, table
+
+SHOWN = 2  # rows that make a difference, of which one line names these
 
 
 @click.command("explain", cls=Command)
@@ -39,7 +42,6 @@ def command(
     """
     from ..algebra.explain import explain
     from ..answers.targets import pairs, resolve
-    from ..language.errors import listed
     from ..language.notation.text import number as spelt
     from ..language.printed import printed
 
@@ -58,8 +60,17 @@ def command(
         if found.verdict == "convention":
             say()
             rows = [["as counted here", "", spelt(found.plain.value)]]
-            rows += [[what, listed(paths), spelt(each)] for what, paths, each in found.rows]
+            rows += [[what, _some(paths), spelt(each)] for what, paths, each in found.rows]
             table(["", "rows", found.reading.way.unit], rows, "llr")
-            if found.change is not None:
-                say(f"\ndifference  {spell(found.change)} = {spelt(found.difference)}")
+            lines = [f"{name}: {meaning}" for name, meaning in found.meanings.items()]
+            if found.change is not None and found.change != 0:
+                lines.append(f"difference  {spell(found.change)} = {spelt(found.difference)}")
+            for line in ["", *lines] if lines else []:
+                say(line)
     sys.exit(found.verdict == "unexplained")
+
+
+def _some(paths: Sequence[str]) -> str:
+    """The first rows of several, and how many more there are."""
+    more = f", and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+    return ", ".join(paths[:SHOWN]) + more

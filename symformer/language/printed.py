@@ -14,7 +14,7 @@ PERCENT = "%"
 # What stands behind the digits, longest first where one begins another.
 SCALES = {
     **{name: 10**power for power, names in {
-        3: "k K thousand", 6: "M m mn million", 9: "G B b bn billion", 12: "T trillion tn", 15: "P quadrillion", 18: "E",
+        3: "k K thousand", 6: "M m mn million", 9: "G B b bn billion", 12: "T tn trillion", 15: "P", 18: "E",
     }.items() for name in names.split()},
     **{f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", 1)},
     "ki": 1024,
@@ -47,9 +47,8 @@ class Printed:
     active: bool = False  # whether it says that it is of what a token goes through
     whole: bool = False  # whether every digit is there: a whole number without a suffix
     scale: Fraction = Fraction(1)  # what its suffix is worth
-    zeros: Fraction | None = (
-        None  # what its last digit but zeros is worth, where it can be a rounded number all the same
-    )
+    letter: str = ""  # of bytes that are printed in GB and taken in GiB, G
+    zeros: Fraction | None = None  # what its last digit but zeros is worth, where it can be rounded to that
 
     @property
     def digits(self) -> int:
@@ -87,7 +86,8 @@ class Printed:
         if self.unit != "bytes" or not power or self.scale != 10**power or power % 3:
             return None
         ratio = Fraction(1024 ** (power // 3), 10**power)
-        return replace(self, value=self.value * ratio, step=self.step * ratio, scale=self.scale * ratio, zeros=None)
+        value, step, scale = (each * ratio for each in (self.value, self.step, self.scale))
+        return replace(self, value=value, step=step, scale=scale, zeros=None, letter="KMGTPE"[power // 3 - 1])
 
     @property
     def width(self) -> Fraction:
@@ -110,7 +110,7 @@ def printed(text: str) -> Printed:
     found = _DIGITS.match(shown, about.end() if about else 0)
     if not found:
         raise ArithmeticTextError(
-            f"{quoted(shown)} begins with no number; write one as it is printed, such as 124M, 163,037,184 or 17.6 GMACs"
+            f"{quoted(shown)} begins with no number; write one as it is printed, as 124M, 163,037,184 or 17.6 GMACs"
         )
     digits = re.sub(r"[^\d.]", "", found["digits"])
     power = int(found["power"] or 0)
@@ -126,8 +126,9 @@ def printed(text: str) -> Printed:
     if value <= 0:
         raise ArithmeticTextError(f"{quoted(shown)} is not positive; what a model has is counted from 1 on")
     zeros = 0 if places else len(digits) - len(digits.rstrip("0"))
-    rounded = step * 10**zeros if zeros >= (ROUND if whole else 1) else None
-    return Printed(shown, value, step, unit, active, whole, scale, rounded)
+    enough = zeros >= ROUND if whole else zeros and len(digits) - zeros > 1
+    rounded = step * 10**zeros if enough else None
+    return Printed(shown, value, step, unit, active, whole, scale, zeros=rounded)
 
 
 def _words(shown: str, rest: str) -> tuple[Fraction, bool, str, bool]:

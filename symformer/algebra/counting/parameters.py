@@ -100,7 +100,8 @@ def _tables(rows: list[Row], formula: Formula) -> list[Switch]:
 def _one_of_two(tokens: Found, head: Found) -> list[Switch]:
     """The token embedding or the head left out: one switch where they are as large, as no number tells them apart."""
     if head.there and expand(tokens.total - head.total) == 0:
-        return less("tokens head", "either the token embedding or the head left out", Found(head.total, (*tokens.rows, *head.rows)))
+        either = Found(head.total, (*tokens.rows, *head.rows))
+        return less("tokens head", "either the token embedding or the head left out", either)
     return [*less("tokens", "the token embedding left out", tokens), *less("head", "the head left out", head)]
 
 

@@ -25,6 +25,7 @@ class Switch:
     sizes: Mapping[Symbol, int] = field(default_factory=dict)
     scale: Fraction = Fraction(1)
     rows: tuple[str, ...] = ()  # the paths of those that make the difference
+    meaning: str = ""  # of a convention that is named
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from ...language.symbols import B, C, P, S, symbol
 from ...ledger.facts import ATTENDING
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
-from ...quantities.quantity import PLACEMENT
 from ...quantities.generation import SIZES
+from ...quantities.quantity import PLACEMENT
 from . import parameters
 from .switches import Switch, found, less, reckoned, rows_of
 
@@ -215,8 +215,8 @@ def _otherwise(model: Model, formula: Formula, quantity: str) -> Iterator[Switch
                 continue
             change = other.root.each - formula.root.each
             if change != 0 and change.free_symbols <= model.known.keys():
-                said = f"{name}={choice}: {meaning}"
-                yield Switch(frozenset({name}), said, change, rows=_differing(formula, other))
+                said = f"{name}={choice}"
+                yield Switch(frozenset({name}), said, change, rows=_differing(formula, other), meaning=meaning)
 
 
 def _products(formula: Formula, number: Printed) -> list[Switch]:
