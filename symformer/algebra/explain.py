@@ -27,7 +27,7 @@ Verdict = Literal["exact", "rounded", "convention", "unexplained"]
 MOST = {True: 3, False: 2}  # things counted otherwise at once, in a number with all its digits and in a rounded one
 FEWEST = 2  # digits of a number that says what is counted otherwise
 HANDFUL = 5  # different counts that one number can stand for while it says anything
-CHANCE = Fraction(1, 10)  # hits by chance, from which on several things counted otherwise explain nothing
+CHANCE = Fraction(1, 20)  # hits by chance, from which on several things counted otherwise explain nothing
 NEAR = Fraction(1, 10)  # of a number to either side, among which chance is reckoned
 BINARY = "powers of 1,024 printed as powers of 1,000"
 

@@ -31,7 +31,8 @@ _SPACE = " \u00a0\u2009\u202f"
 _GROUPED = r"\d{1,3}(?P<mark>[,_' \u00a0\u2009\u202f])\d{3}(?:(?P=mark)\d{3})*"
 _DIGITS = re.compile(
     rf"(?P<digits>(?:{_GROUPED}|\d+)(?:\.\d+)?|\.\d+)"
-    r"(?:\s*(?:[eE]|[x×·*]\s*10\s*(?:\^|\*\*)\s*\{?)(?P<power>[+-]?\d{1,4})\}?)?"
+    r"(?:\s*(?:[eE]|[x×·*]\s*10\s*(?:\^|\*\*)\s*\{?)(?P<power>[+-]?\d{1,4})\}?)?",
+    re.ASCII,
 )
 _WORD = re.compile(r"[^\s]+")
 
