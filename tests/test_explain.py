@@ -166,6 +166,44 @@ def test_updates_of_low_rank() -> None:
     assert "lora=q_proj,v_proj, E = 1,024" in printed.because
 
 
+def test_a_convention_that_is_given_is_not_tried() -> None:
+    """12·4·768·1,024·1,025/2 = 19,346,227,200 of a causal core, and 252,993,601,536 of the rest."""
+    found = explain("gpt2", "272,339,828,736", "flops", attention="causal")
+    assert (found.verdict, found.value) == ("exact", 272_339_828_736)
+    full = explain("gpt2", "291,648,307,200", "flops", attention="causal")
+    assert full.verdict == "unexplained"
+    model = sf.architecture("gpt-neo-125m").set({"B": 1, "S": 64})
+    assert explain(model, "1", "activations", implementation="megatron").verdict == "unexplained"
+
+
+def test_rules_of_thumb() -> None:
+    """6 FLOPs for each of 124,439,808 parameters and 1,024 tokens; and of those that are in no table, 85,056,000."""
+    found = explain("gpt2", "764,558,180,352", "train-flops")
+    assert (found.verdict, found.value) == ("convention", 6 * 124_439_808 * 1024)
+    found = explain("gpt2", "522,584,064,000", "train-flops")
+    assert (found.verdict, found.value) == ("convention", 6 * 85_056_000 * 1024)
+    assert "every embedding left out" in found.because
+
+
+def test_padded_vocabulary() -> None:
+    """NanoGPT pads 50,257 to 50,304: 47 rows of 768 more."""
+    found = explain("gpt2", "124,475,904")
+    assert (found.verdict, found.difference) == ("convention", 47 * 768)
+    assert "a vocabulary of 50,304 (padded to a multiple of 64 or 128) for 50,257" in found.because
+
+
+def test_a_vocabulary_that_would_do_is_a_hint_and_no_verdict() -> None:
+    found = explain("gpt2", f"{124_439_808 + 3 * 768:,}")
+    assert found.verdict == "unexplained"
+    assert found.because.endswith("with a vocabulary of 50,260 it would be exact")
+    assert "vocabulary" not in explain("gpt2", "124,439,809").because
+
+
+def test_no_float() -> None:
+    with pytest.raises(sf.SymformerError, match="is a float"):
+        explain("gpt2", 124.4e6)  # type: ignore[arg-type]
+
+
 def test_what_is_otherwise_is_a_formula_with_its_rows() -> None:
     found = explain("gpt2", "163,037,184")
     assert str(found.change) == "E*V"
@@ -268,7 +306,8 @@ REFUSED = {
     ("gpt-2", "124M"): "did you mean gpt2",
     ("llama", "7B"): "needs a number for",
     ("llama-2-7b", "13 TFLOPs"): "give it as --set S=2048",
-    ("gpt2", "124M", "-q", "flops", "--option", "attention=causal"): "leave out --option attention=causal",
+    ("gpt2", "124M", "-q", "flops", "--option", "attention=half"): "attention=half",
+    ("gpt2", "124M", "--option", "attention=causal"): "attention is a convention of",
     ("gpt2", "124M", "--set", "E=0"): "E",
 }
 

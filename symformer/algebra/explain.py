@@ -13,12 +13,13 @@ from typing import Any, Literal
 from sympy import Add, Expr, Symbol, expand
 
 from ..architectures import composed, presets
+from ..language.errors import ArithmeticTextError
 from ..language.notation.cards import Card, Cell, Shown, Table
 from ..language.notation.text import code, number
 from ..language.notation.tree import tree
 from ..language.printed import Printed, printed
 from ..language.sizes import put_in
-from ..language.symbols import B, C, S
+from ..language.symbols import B, C, S, V
 from ..models.model import Model
 from .counting.switches import Switch, reckoned
 from .counting.ways import Way, ways
@@ -163,7 +164,22 @@ class Explanation(Shown):
         side = "less" if away > 0 else "more"
         near = f"{found.way.counts}{', ' + _with(found.otherwise) if found.otherwise else ''}"
         nearest = f"{near}, is {number(_plain(found.value))}, {number(_plain(abs(away)))} {side}"
-        return f"{shown} is no count of {target} that is known here: {self.doubt or f'the nearest, {nearest}'}"
+        return f"{shown} is no count of {target} that is known here: " + (
+            self.doubt or f"the nearest, {nearest}{self.hint}"
+        )
+
+    @property
+    def hint(self) -> str:
+        """Of a whole number that is unexplained: the vocabulary that would give it, which nobody is known to have."""
+        way, asked = self.plain.way, self.printed
+        tokens = way.numbers.get(V)
+        if tokens is None or not asked.whole or asked.zeros is not None or way.unit != "elements":
+            return ""
+        row = way.scale * reckoned(way.whole.diff(V), way.numbers)
+        rows = (asked.value - self.plain.value) / row if row else Fraction(1, 2)
+        if rows.denominator != 1 or not tokens / 2 < tokens + rows < 2 * tokens:
+            return ""
+        return f"; with a vocabulary of {int(tokens + rows):,} it would be exact"
 
     @property
     def meanings(self) -> dict[str, str]:
@@ -226,7 +242,7 @@ class Explanation(Shown):
 
 
 def explain(
-    target: Model | str, number: Printed | str | int, quantity: str | None = None, **options: Any
+    target: Model | str, number: Printed | str | int, quantity: str | None = None, **conventions: str
 ) -> Explanation:
     """What a printed number counts of a model; the fewest things counted otherwise that give it, or the nearest count.
 
@@ -236,9 +252,11 @@ def explain(
     '163,037,184 is every parameter of gpt2, with the tied head counted a second time: 124,439,808 + 38,597,376 = \
 163,037,184, exactly'
     """
-    model = composed(target, **options) if isinstance(target, str) else target
+    model = composed(target) if isinstance(target, str) else target
+    if isinstance(number, float):
+        raise ArithmeticTextError(f"{number} is a float, which says nothing of its digits; give the number as text")
     asked = number if isinstance(number, Printed) else printed(str(number))
-    supply = ways(model, asked, quantity)
+    supply = ways(model, asked, quantity, conventions)
     found: list[Way] = []
     for way in supply:  # one after another: what else there is, nobody may ask for
         found.append(way)

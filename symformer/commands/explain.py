@@ -47,10 +47,7 @@ def command(
 
     asked = printed(number)
     model, conventions = resolve(target, pairs(options), sets, [quantity] if quantity else [])
-    if conventions:
-        name, choice = next(iter(conventions.items()))
-        raise click.UsageError(f"explain tries every convention by itself; leave out --option {name}={choice}")
-    found = explain(model, asked, quantity)
+    found = explain(model, asked, quantity, **conventions)
     if as_json:
         put_json(found.to_json())
     else:

@@ -143,8 +143,11 @@ def _sizes(model: Model, formula: Formula, rows: list[Row]) -> list[Switch]:
     numbers = model.known
     made: list[Switch] = []
     if V in numbers and V in formula.root.each.free_symbols:
-        others = {ceil(Fraction(numbers[V], block)) * block: f"padded to a multiple of {block}" for block in BLOCKS}
-        others = {**dict(reversed(others.items())), **VOCABULARIES.get(model.id, {})}
+        blocks: dict[int, list[str]] = {}
+        for block in BLOCKS:
+            blocks.setdefault(ceil(Fraction(numbers[V], block)) * block, []).append(str(block))
+        padded = {other: f"padded to a multiple of {' or '.join(known)}" for other, known in blocks.items()}
+        others = {**padded, **VOCABULARIES.get(model.id, {})}
         tables = tuple(dict.fromkeys(row.line.path for row in rows if V in row.term.expr.free_symbols))
         for other, whose in others.items():
             if other != numbers[V]:

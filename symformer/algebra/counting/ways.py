@@ -26,6 +26,7 @@ OPERATIONS = ("flops", "train-flops", "prefill-flops", "decode-flops", "generati
 BYTES = {2: "2 bytes (bf16 or fp16)", 4: "4 bytes (fp32)", 1: "1 byte (int8 or fp8)"}
 HALF = Fraction(1, 2)
 MACS = frozenset({"macs"})
+NONE: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +62,15 @@ class Way:
         return self.scale * reckoned(self.whole, self.numbers)
 
 
-def ways(model: Model, number: Printed, quantity: str | None) -> Iterator[Way]:
+def ways(model: Model, number: Printed, quantity: str | None, given: Mapping[str, str]) -> Iterator[Way]:
     """Every count that a printed number can be, the plain ones first. Raises SymformerError where there is none."""
     if number.unit == PERCENT:
         raise OptionError(f"{number.text!r} is a share, and shares are not explained; give what it is a share of")
     if quantity is not None:
         _held(number, find_quantity(quantity).measure.unit, quantity)
-        yield from _asked(model, number, quantity)
+        yield from _asked(model, number, quantity, given)
+    elif given:
+        raise OptionError(f"{next(iter(given))} is a convention of a quantity; name the quantity that is meant")
     elif number.unit in ("FLOPs", "MACs"):
         yield from _operations(model, number, "flops")
         yield from _operations(model, number, "train-flops", 1)
@@ -87,13 +90,13 @@ def _held(number: Printed, unit: str, quantity: str) -> None:
         raise OptionError(f"{number.text!r} is printed in {number.unit}, and {quantity} is counted in {unit}")
 
 
-def _asked(model: Model, number: Printed, quantity: str) -> Iterator[Way]:
-    if quantity in STORED:
+def _asked(model: Model, number: Printed, quantity: str, given: Mapping[str, str]) -> Iterator[Way]:
+    if quantity in STORED and not given:
         yield from _stored(model, quantity == "active-params", quantity)
     elif quantity in OPERATIONS:
-        yield from _operations(model, number, quantity)
+        yield from _operations(model, number, quantity, given=given)
     else:
-        yield _conventional(model, number, quantity)
+        yield _conventional(model, number, quantity, given)
 
 
 def _stored(model: Model, active: bool, quantity: str = "params") -> Iterator[Way]:
@@ -138,13 +141,15 @@ def _options(model: Model) -> Iterator[tuple[str, Model]]:
                 continue
 
 
-def _operations(model: Model, number: Printed, quantity: str, cost: int = 0) -> Iterator[Way]:
+def _operations(
+    model: Model, number: Printed, quantity: str, cost: int = 0, given: Mapping[str, str] = NONE
+) -> Iterator[Way]:
     """FLOPs of a run, and by the rules of thumb: 2 or 6 for each parameter and token."""
-    model = _run(model, quantity)
-    formula = model.formula(quantity)
+    model = _run(model, quantity, given)
+    formula = model.formula(quantity, **given)
     scale = HALF if number.unit == "MACs" else Fraction(1)
     says = ("the backward pass counted too",) if cost else ()
-    plain = _conventional(model, number, quantity)
+    plain = _conventional(model, number, quantity, given)
     yield replace(plain, counts=_run_said(model, formula, quantity, number), scale=scale, says=says)
     rules = {"flops": (2, "2 FLOPs"), "train-flops": (6, "6 FLOPs")}
     if quantity not in rules or S not in model.known:
@@ -156,9 +161,9 @@ def _operations(model: Model, number: Printed, quantity: str, cost: int = 0) -> 
     yield replace(thumb, counts=counts, scale=scale * each * tokens, says=(*says, "attention left out"), unit="FLOPs")
 
 
-def _run(model: Model, quantity: str) -> Model:
+def _run(model: Model, quantity: str, conventions: Mapping[str, str]) -> Model:
     """A model with a run: one sequence, as long as its positions reach where nothing is said."""
-    formula = model.formula(quantity)
+    formula = model.formula(quantity, **conventions)
     wanting = [size for size in formula.symbols if size not in model.known]
     given: dict[Symbol | str, Expr | int | str] = {}
     if B in wanting:
@@ -179,10 +184,10 @@ def _run_said(model: Model, formula: Formula, quantity: str, number: Printed) ->
     return f"the {unit} of {of}" + (f" ({run})" if run else "") if of else f"the {formula.measure.title} ({run})"
 
 
-def _conventional(model: Model, number: Printed, quantity: str) -> Way:
-    """A quantity, each other value of a convention of its as a switch."""
-    model = _run(model, quantity)
-    formula = model.formula(quantity)
+def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[str, str]) -> Way:
+    """A quantity, each other value of a convention of its as a switch, but of those that are given."""
+    model = _run(model, quantity, given)
+    formula = model.formula(quantity, **given)
     unit, scale = formula.measure.unit, Fraction(1)
     run = ", ".join(f"{size} = {model.known[size]:,}" for size in (B, S, C) if size in formula.symbols)
     counts = f"the {formula.measure.title}" + (f" ({run})" if run else "")
@@ -193,7 +198,7 @@ def _conventional(model: Model, number: Printed, quantity: str) -> Way:
         counts, scale, unit = counts.replace("bytes of", "elements of"), Fraction(1, int(size)), "elements"
 
     def made() -> list[Switch]:
-        found = _otherwise(model, formula, quantity)
+        found = [switch for switch in _otherwise(model, formula, quantity, given) if not switch.decides & given.keys()]
         if unit == "FLOPs":
             return [*found, *_products(formula, number)]
         return [switch for switch in found if unit == formula.measure.unit or "dtype" not in switch.decides]
@@ -201,7 +206,7 @@ def _conventional(model: Model, number: Printed, quantity: str) -> Way:
     return Way(counts, formula, _numbers(model, formula), scale, made=made, unit=unit)
 
 
-def _otherwise(model: Model, formula: Formula, quantity: str) -> Iterator[Switch]:
+def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str, str]) -> Iterator[Switch]:
     """A switch for every other value of each convention."""
     for name, convention in find_quantity(quantity).choices.items():
         if name in PLACEMENT:
@@ -210,7 +215,7 @@ def _otherwise(model: Model, formula: Formula, quantity: str) -> Iterator[Switch
             if choice == formula.conventions[name]:
                 continue
             try:
-                other = model.formula(quantity, **{name: choice})
+                other = model.formula(quantity, **{**given, name: choice})
             except SymformerError:
                 continue
             change = other.root.each - formula.root.each
