@@ -56,6 +56,8 @@ STANDS = [
     ("124,000,000", 124_439_808, "rounded"),  # three digits and zeros: a rounded number can be printed so
     ("110M", 109_482_240, "rounded"),  # to two digits
     ("50M", 48_371_712, ""),  # not to one
+    ("1B", 1_235_814_400, "rounded"),
+    ("1B", 1_711_376_384, ""),  # one digit is rounded, and not what others are cut off to
 ]
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
 from typing import Any, Literal
 
-from sympy import Add, Expr, Symbol, expand
+from sympy import Expr
 
 from ..architectures import composed, presets
 from ..language.errors import ArithmeticTextError
@@ -18,10 +17,10 @@ from ..language.notation.cards import Card, Cell, Shown, Table
 from ..language.notation.text import code, number
 from ..language.notation.tree import tree
 from ..language.printed import Printed, printed
-from ..language.sizes import put_in
 from ..language.symbols import B, C, S, V
 from ..models.model import Model
-from .counting.switches import Switch, reckoned
+from .counting.readings import Reading, plainly, readings, value_of
+from .counting.switches import reckoned
 from .counting.ways import Way, ways
 
 Verdict = Literal["exact", "rounded", "convention", "unexplained"]
@@ -31,70 +30,6 @@ HANDFUL = 5  # different counts that one number can stand for while it says anyt
 CHANCE = Fraction(1, 20)  # hits by chance, from which on several things counted otherwise explain nothing
 NEAR = Fraction(1, 10)  # of a number to either side, among which chance is reckoned
 BINARY = "powers of 1,024 printed as powers of 1,000"
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """One count: a way to count, some things otherwise, and what that comes to."""
-
-    way: Way
-    switches: tuple[Switch, ...]
-    value: Fraction
-
-    @property
-    def otherwise(self) -> tuple[str, ...]:
-        """All that is counted otherwise, in words."""
-        return (*self.way.says, *(switch.says for switch in self.switches))
-
-    @property
-    def sizes(self) -> Mapping[Symbol, int]:
-        """The sizes that are others here."""
-        return {size: value for switch in self.switches for size, value in switch.sizes.items()}
-
-    def how(self, asked: Printed) -> str:
-        """How a printed number stands for it: exact, rounded or cut off."""
-        return asked.fits(self.value)
-
-    def said(self, otherwise: str) -> Reading:
-        """With one thing more otherwise in it, which changes no number of its own."""
-        return replace(self, way=replace(self.way, says=(*self.way.says, otherwise)))
-
-    def change(self, plain: Way) -> Expr | None:
-        """What this comes to less the plain count, as a formula; None where it is in another unit or of other rows."""
-        if self.way.scale != 1 or any(switch.scale != 1 for switch in self.switches) or plain.unit != self.way.unit:
-            return None
-        changed, sizes = Add(*(switch.change for switch in self.switches)), self.sizes
-        own = plain.formula.simplified
-        whole = self.way.whole - plain.whole + changed
-        if sizes:
-            old = {size: plain.numbers[size] for size in sizes}
-            at_new, at_old = put_in(self.way.whole + changed, sizes), put_in(plain.whole, old)
-            return expand((at_new - at_old).xreplace({size: value for size, value in own.items() if size not in sizes}))
-        return expand(whole.xreplace(own))
-
-    def steps(self) -> str:
-        """The arithmetic from what the way comes to as it stands to the value."""
-        total, said = self.way.value / self.way.scale, ""
-        said = number(_plain(total))
-        numbers: Mapping[Symbol, int] = self.way.numbers
-        for switch in self.switches:
-            before = total
-            if switch.sizes:
-                numbers = {**numbers, **switch.sizes}
-                done = Add(self.way.whole, *(each.change for each in self.switches[: self.switches.index(switch)]))
-                total = reckoned(done, numbers)
-            else:
-                total += reckoned(switch.change, numbers)
-            if total != before:
-                said += f" {'+' if total > before else '−'} {number(_plain(abs(total - before)))}"
-        scale = self.way.scale
-        for switch in self.switches:
-            scale *= switch.scale
-        if scale != 1:
-            said = f"({said})" if " " in said else said
-            said += f" × {number(scale.numerator)}" * (scale.numerator != 1)
-            said += f" / {number(scale.denominator)}" * (scale.denominator != 1)
-        return said if said == number(_plain(self.value)) else f"{said} = {number(_plain(self.value))}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,13 +66,13 @@ class Explanation(Shown):
     @property
     def value(self) -> int | Fraction:
         """What it counts, exactly; where nothing does, the plain count."""
-        return _plain((self.plain if self.verdict == "unexplained" else self.reading).value)
+        return plainly((self.plain if self.verdict == "unexplained" else self.reading).value)
 
     @property
     def difference(self) -> int | Fraction:
         """What it counts less the plain count; where nothing does, the printed number less the plain count."""
         counted = self.printed.value if self.verdict == "unexplained" else self.reading.value
-        return _plain(counted - self.plain.value)
+        return plainly(counted - self.plain.value)
 
     @cached_property
     def change(self) -> Expr | None:
@@ -154,7 +89,7 @@ class Explanation(Shown):
                 return f"{shown} is {counts}, exactly"
             digits = self.printed.digits_of(found.value)
             said = {"rounded": f"rounded to {digits}", "cut off": f"cut off to {digits} and not rounded"}
-            return f"{shown} is {counts}, {number(_plain(found.value))}, {said.get(self.how, 'exactly')}"
+            return f"{shown} is {counts}, {number(plainly(found.value))}, {said.get(self.how, 'exactly')}"
         if self.verdict == "convention":
             ends = "exactly" if self.how == "exact" else "which rounds to it"
             if self.printed.letter:
@@ -163,7 +98,7 @@ class Explanation(Shown):
         away = self.printed.value - found.value
         side = "less" if away > 0 else "more"
         near = f"{found.way.counts}{', ' + _with(found.otherwise) if found.otherwise else ''}"
-        nearest = f"{near}, is {number(_plain(found.value))}, {number(_plain(abs(away)))} {side}"
+        nearest = f"{near}, is {number(plainly(found.value))}, {number(plainly(abs(away)))} {side}"
         return f"{shown} is no count of {target} that is known here: " + (
             self.doubt or f"the nearest, {nearest}{self.hint}"
         )
@@ -196,11 +131,12 @@ class Explanation(Shown):
     def rows(self) -> list[tuple[str, tuple[str, ...], int | Fraction]]:
         """What is counted otherwise: what, in which rows, and what the difference is where it stands alone."""
         way, found = self.reading.way, list[tuple[str, tuple[str, ...], int | Fraction]]()
-        if way.says and way.unit == self.plain.way.unit and self.verdict == "convention":
-            found.append((" and ".join(way.says), (), _plain(way.value - self.plain.value)))
+        before = way.value - self.plain.value
+        if before and way.unit == self.plain.way.unit and self.verdict == "convention":
+            found.append((" and ".join(way.says), (), plainly(before)))
         for switch in self.reading.switches if self.verdict == "convention" else ():
-            alone = _value(way, (switch,)) - way.value
-            found.append((switch.says, switch.rows, _plain(alone)))
+            alone = value_of(way, (switch,)) - way.value
+            found.append((switch.says, switch.rows, plainly(alone)))
         return found
 
     def to_json(self) -> dict[str, Any]:
@@ -235,8 +171,8 @@ class Explanation(Shown):
         """The sentence; the plain count, what is counted otherwise and the sum."""
         rows: list[list[Cell]] = [["as counted here", tree(self.plain.way.formula.written), number(self.plain.value)]]
         if self.verdict == "convention" and self.change is not None:
-            rows += [["; ".join(self.reading.otherwise), tree(self.change), number(_plain(self.difference))]]
-            rows += [[self.printed.text, "", number(_plain(self.reading.value))]]
+            rows += [["; ".join(self.reading.otherwise), tree(self.change), number(plainly(self.difference))]]
+            rows += [[self.printed.text, "", number(plainly(self.reading.value))]]
         table = Table(("", "formula", self.plain.way.unit), rows, "llr", total=len(rows) > 1)
         return Card(self.because, table=table)
 
@@ -263,16 +199,16 @@ def explain(
         if way.cost:
             break
         if asked.fits(way.value):
-            return _counted(model, asked, Reading(found[0], (), found[0].value), Reading(way, (), way.value), supply)
+            return _counted(model, asked, Reading(way, (), way.value), supply)
     found += supply
     plain = Reading(found[0], (), found[0].value)
     for exactly, count in _order(asked):
-        level = list(_readings(found, count))
+        level = list(readings(found, count))
         so = asked
         fits = _fitting(asked, level, count, exactly)
         if not fits and asked.binary is not None:
             so = asked.binary
-            fits = _fitting(so, (each.said(BINARY) for each in _readings(found, count - 1)), count)
+            fits = _fitting(so, (each.said(BINARY) for each in readings(found, count - 1)), count)
         if fits and (doubt := _doubted(asked, fits, level, count)):
             return Explanation(model, asked, "unexplained", plain, fits[0], (), doubt)
         if fits:
@@ -280,14 +216,14 @@ def explain(
     return Explanation(model, asked, "unexplained", plain, _nearest(asked, plain, found))
 
 
-def _counted(model: Model, asked: Printed, plain: Reading, best: Reading, supply: Iterable[Way]) -> Explanation:
+def _counted(model: Model, asked: Printed, best: Reading, supply: Iterable[Way]) -> Explanation:
     """The explanation by a plain count; where that is cut off, what rounds to the number is as good."""
     how, others = best.how(asked), list[Reading]()
     if how == "cut off":
-        level = _readings([best.way, *supply], 1)
+        level = readings([best.way, *supply], 1)
         others = [each for each in _fitting(asked, level, 1) if each.how(asked) == "rounded"]
     verdict: Verdict = "exact" if how == "exact" and asked.whole else "rounded"
-    return Explanation(model, asked, verdict, plain, best, tuple(others[:HANDFUL]))
+    return Explanation(model, asked, verdict, best, best, tuple(others[:HANDFUL]))
 
 
 def _nearest(asked: Printed, plain: Reading, found: Sequence[Way]) -> Reading:
@@ -296,8 +232,8 @@ def _nearest(asked: Printed, plain: Reading, found: Sequence[Way]) -> Reading:
     def away(each: Reading) -> Fraction:
         return abs(each.value - asked.value)
 
-    least = min(_readings(found, 0), key=away, default=plain)
-    other = min(_readings(found, 1), key=away, default=plain)
+    least = min(readings(found, 0), key=away, default=plain)
+    other = min(readings(found, 1), key=away, default=plain)
     return other if away(other) < away(least) * NEAR else least
 
 
@@ -340,46 +276,6 @@ def _doubted(asked: Printed, fits: Sequence[Reading], level: Sequence[Reading], 
     return ""
 
 
-def _readings(found: Sequence[Way], count: int) -> Iterator[Reading]:
-    """Every reading in which so many things are otherwise."""
-    for way in found:
-        if way.cost <= count:
-            yield from _of_way(way, count - way.cost)
-
-
-def _of_way(way: Way, count: int) -> Iterator[Reading]:
-    resized: tuple[Switch | None, ...] = (None, *(switch for switch in way.switches if switch.sizes))
-    others = [switch for switch in way.switches if not switch.sizes]
-    for size in resized:
-        taken = (size,) if size is not None else ()
-        if len(taken) > count:
-            continue
-        numbers = {**way.numbers, **(size.sizes if size is not None else {})}
-        whole = reckoned(way.whole, numbers)
-        changes = [reckoned(switch.change, numbers) for switch in others] if count > len(taken) else []
-        for chosen in combinations(range(len(changes)), count - len(taken)):
-            switches = (*taken, *(others[place] for place in chosen))
-            if _clash(switches):
-                continue
-            value = way.scale * (whole + sum((changes[place] for place in chosen), Fraction(0)))
-            for switch in switches:
-                value *= switch.scale
-            yield Reading(way, switches, value)
-
-
-def _clash(switches: Sequence[Switch]) -> bool:
-    settled = [each for switch in switches for each in switch.decides]
-    return len(settled) != len(set(settled))
-
-
-def _value(way: Way, switches: Sequence[Switch]) -> Fraction:
-    numbers = {**way.numbers, **{size: value for switch in switches for size, value in switch.sizes.items()}}
-    value = way.scale * reckoned(Add(way.whole, *(switch.change for switch in switches)), numbers)
-    for switch in switches:
-        value *= switch.scale
-    return value
-
-
 def _with(otherwise: Sequence[str]) -> str:
     if not otherwise:
         return "as it is counted here"
@@ -388,7 +284,3 @@ def _with(otherwise: Sequence[str]) -> str:
 
 def _near(value: Fraction) -> str:
     return f"{Context(prec=4).divide(Decimal(value.numerator), Decimal(value.denominator)):f}"
-
-
-def _plain(value: Fraction | int) -> int | Fraction:
-    return int(value) if Fraction(value).denominator == 1 else value

@@ -70,7 +70,8 @@ class Printed:
         for step in filter(None, steps):
             if self.value - step / 2 <= value < self.value + step / 2:
                 return "rounded"
-        return "cut off" if any(self.value <= value < self.value + step for step in filter(None, steps)) else ""
+        within = any(self.value <= value < self.value + step for step in filter(None, steps))
+        return "cut off" if within and self.digits > 1 else ""
 
     def digits_of(self, value: Fraction | int) -> str:
         """To how many digits it stands for a number, in words."""
