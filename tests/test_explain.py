@@ -31,6 +31,20 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
     "the paper's 117M": ("gpt2", "117M", "convention", 116_929_536, "a vocabulary of 40,478 (GPT-1's) for 50,257"),
     # L(12E² + 13E) + 2E = 12·7,087,872 + 1,536
     "85M without embeddings": ("gpt2", "85M", "convention", 85_056_000, "every embedding left out"),
+    # L(12E² + 13E) and the pooler and the embeddings left out: 12·7,087,872
+    "BERT's encoder alone": (
+        "bert-base-uncased",
+        "85,054,464",
+        "convention",
+        85_054_464,
+        "all but the layers left out",
+    ),
+    # 12LE²: 12 · 12 · 768²
+    "Kaplan's N": ("gpt2", "84,934,656", "convention", 84_934_656, "all but the matrices of the layers left out"),
+    # the Hub's 137M: 12 masks of 1,024 · 1,024 are stored beside 124,439,808
+    "the Hub's 137M": ("gpt2", "137M", "convention", 137_022_720, "the buffers of causal masks"),
+    # and its file: (124,439,808 + 12,582,912) · 4
+    "a file of 548 MB": ("gpt2", "548 MB", "convention", 548_090_880, "4 bytes (fp32)"),
     # nanoGPT without the position embedding: 124,439,808 − 1,024·768
     "nanoGPT's 123.65M": ("gpt2", "123.65M", "convention", 123_653_376, "the position embedding left out"),
     # bias=False: 9E + 2E a layer, and E of the final norm: 11·12·768 + 768 = 102,144
@@ -213,8 +227,9 @@ def test_what_is_otherwise_is_a_formula_with_its_rows() -> None:
 
 
 def test_others_that_are_as_good_are_named() -> None:
-    """85.06M without both tables, 85.84M without that of tokens: 85M is the one rounded, and the other only cut off."""
-    assert explain("gpt2", "85M").alternatives == []
+    """Without both tables 85,056,000, and without the final norm 1,536 fewer; 12LE² = 84,934,656 rounds to 85M too."""
+    lines = explain("gpt2", "85M").alternatives
+    assert [line.rpartition(" ")[2] for line in lines] == ["85,054,464", "84,934,656"]
     active = explain("deepseek-v3", "37B active")
     assert active.verdict == "rounded"
     assert any("36,625,603,584" in line for line in active.alternatives)

@@ -10,7 +10,7 @@ from math import ceil
 from sympy import Add, Expr, Integer, Mul, expand
 
 from ...formulas.formula import Formula
-from ...language.symbols import A, E, G, L, V, X, symbol
+from ...language.symbols import A, E, G, L, P, V, X, symbol
 from ...ledger.facts import Kind
 from ...models.model import Model
 from .switches import Found, Row, Switch, found, less, more, rows_of
@@ -34,6 +34,8 @@ VOCABULARIES: Mapping[str, Mapping[int, str]] = {
     "phi": {50295: "its tokenizer's", 50257: "GPT-2's"},
 }
 REPLICAS = (2, 4, 8)
+MASKED = ("gpt2", "gpt-neo")  # whose classes stored them
+OUTSIDE = "tokens positions segments head pooler norms biases fixed V"  # what nothing else can be said of then
 BACK = ("out_proj", "o_proj", "c_proj", "fc_out", "fc2", "dense_4h_to_h", "down_proj")  # by row-parallel products
 
 
@@ -44,6 +46,8 @@ def switches(model: Model, formula: Formula) -> list[Switch]:
         *_tables(rows, formula),
         *_heads(rows, formula),
         *_small(rows),
+        *_layers(rows),
+        *_masks(model),
         *_fixed(rows),
         *_sizes(model, formula, rows),
         *_packed(rows),
@@ -133,6 +137,25 @@ def _small(rows: list[Row]) -> list[Switch]:
         ),
         *less("norms biases", "the final norm left out", found(final)),
     ]
+
+
+def _layers(rows: list[Row]) -> list[Switch]:
+    """What stands in the layers alone, and of that the matrices alone."""
+    outside = found(row for row in rows if "*" not in row.line.path)
+    small = found(row for row in rows if "*" in row.line.path and (row.entry.kind is Kind.NORM or row.is_bias))
+    if not outside.there or not any("*" in row.line.path for row in rows):
+        return []
+    alone = less(OUTSIDE, "all but the layers left out", outside)
+    return alone + (
+        less(OUTSIDE, "all but the matrices of the layers left out", outside + small) if small.there else []
+    )
+
+
+def _masks(model: Model) -> list[Switch]:
+    """The causal masks that some classes store beside their weights: P × P in each layer."""
+    if model.id not in MASKED or P not in model.known:
+        return []
+    return more("masks", "the buffers of causal masks, P × P in each layer, counted besides", L * P**2)
 
 
 def _fixed(rows: list[Row]) -> list[Switch]:
