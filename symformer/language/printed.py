@@ -125,8 +125,8 @@ def printed(text: str) -> Printed:
     factor = scale * Fraction(10) ** power
     value, step = Fraction(digits) * factor, factor / 10**places
     whole = not places and not found["power"] and not suffixed
-    if value <= 0:
-        raise ArithmeticTextError(f"{quoted(shown)} is not positive; what a model has is counted from 1 on")
+    if value <= 0 or (value < 1 and unit != PERCENT):
+        raise ArithmeticTextError(f"{quoted(shown)} is less than 1; what a model has is counted from 1 on")
     zeros = 0 if places else len(digits) - len(digits.rstrip("0"))
     enough = zeros >= ROUND if whole else zeros and len(digits) - zeros > 1
     rounded = step * 10**zeros if enough else None
