@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .algebra.check import check
     from .algebra.compare import compare
+    from .algebra.explain import explain
     from .algebra.sensitivity import sensitivity
     from .algebra.solve import solve
     from .algebra.sweep import sweep
@@ -39,6 +40,7 @@ __all__ = [
     "check",
     "compare",
     "component",
+    "explain",
     "from_config",
     "model",
     "sensitivity",
@@ -59,6 +61,7 @@ _HOMES = {
     "check": "algebra.check",
     "compare": "algebra.compare",
     "component": "components",
+    "explain": "algebra.explain",
     "from_config": "architectures",
     "model": "answers.targets",
     "sensitivity": "algebra.sensitivity",

@@ -22,6 +22,7 @@ COMMANDS = (
         "trace",
         "census",
         "compare",
+        "explain",
         "check",
         "solve",
         "sweep",

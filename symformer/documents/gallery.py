@@ -21,6 +21,7 @@ from .figures.architecture import drawn
 from .figures.emit import emit
 from .formats import render
 from .formats.pdf import picture
+from .published_numbers import page as published_numbers
 
 # The catalogue as pages: in words, and by the first head that a model type has.
 CENSUS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -100,6 +101,7 @@ def pages(version: str) -> dict[str, bytes]:
     )
     also = [
         "[Published formulas](published.md), and how far each is from the one derived here.",
+        "[Published numbers](published-numbers.md), and what each counts.",
         "A census of the model types of transformers, each read off its own code: "
         + ", ".join(f"[{words}]({name}.md)" for name, (words, _) in CENSUS.items())
         + ".",
@@ -108,6 +110,7 @@ def pages(version: str) -> dict[str, bytes]:
     ]
     made["README.md"] = "\n\n".join(["\n".join([title, *index(".", names())]), *also, ""]).encode()
     made["published.md"] = _published().encode()
+    made["published-numbers.md"] = published_numbers().encode()
     for name, (words, heads) in CENSUS.items():
         made |= {file: text.encode() for file, text in census(name, words, heads).items()}
     return made

@@ -56,7 +56,7 @@ class Page:
     longest: int = 72  # of one term: a step on the way that has a longer one fits no line, and is left out
     table: int = 78  # in a row of a table
     widest: int = 98  # more than these fit in no type
-    lines: int = 24  # of an equation, or lines of a table, that stand on one page
+    lines: int = 20  # of an equation, or lines of a table, that stand on one page
     figure: tuple[float, float] = (280.0, 400.0)  # points of a figure's column and of all, before it is enlarged
     broad: float = 450.0  # points that it may then take
     high: float = 660.0
@@ -94,7 +94,7 @@ class Page:
         """Whether it may go on from one page to the next: many rows, or some that wrap into many lines."""
         if isinstance(block, Equation):
             return sum(1 + _high(row.shown) for row in self.rows(block)) > self.lines
-        lines = sum(max(-(-extent(cell) // WRAPPED) for cell in row) for row in block.rows)
+        lines = sum(max(-(-extent(cell) // WRAPPED) for cell in row) for row in block.rows) * (1 + tall(block))
         return len(block.rows) > FEW or lines > self.lines
 
     def brief(self, equation: Equation) -> bool:

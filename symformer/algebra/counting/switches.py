@@ -1,0 +1,124 @@
+"""A switch: one thing that somebody counts otherwise, as a change of the formula, of a size or of the unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+
+from sympy import Add, Expr, Symbol, expand
+
+from ...formulas.account import Line, Term
+from ...formulas.formula import Formula
+from ...language.sizes import evaluate
+from ...ledger.facts import ZERO, Entry
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One thing counted otherwise. ``decides`` names what it settles: two that settle the same never go together."""
+
+    decides: frozenset[str]
+    says: str  # "the tied head counted a second time"
+    change: Expr = ZERO
+    sizes: Mapping[Symbol, int] = field(default_factory=dict)
+    scale: Fraction = Fraction(1)
+    rows: tuple[str, ...] = ()  # the paths of those that make the difference
+    meaning: str = ""  # of a convention that is named
+
+
+@dataclass(frozen=True)
+class Found:
+    """What some rows of a formula come to together, in all their copies."""
+
+    total: Expr
+    rows: tuple[str, ...]
+
+    @property
+    def there(self) -> bool:
+        """Whether there is any."""
+        return bool(self.total != 0)
+
+    def __add__(self, other: Found) -> Found:
+        return Found(self.total + other.total, (*self.rows, *other.rows))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One term of a formula: its copies, where it stands, and what one is."""
+
+    count: Expr
+    line: Line
+    entry: Entry
+    term: Term
+
+    @property
+    def total(self) -> Expr:
+        """All copies."""
+        return self.count * self.term.expr
+
+    @property
+    def is_bias(self) -> bool:
+        """Whether it is added to what something gives."""
+        return self.term.label.endswith("bias") and len(self.term.factors) < 3
+
+
+def rows_of(formula: Formula) -> list[Row]:
+    """Every term of a formula."""
+    return [
+        Row(count, line, line.entry, term)
+        for count, line in formula.root.leaves()
+        if line.entry is not None
+        for term in line.terms
+    ]
+
+
+def found(rows: Iterable[Row]) -> Found:
+    """What rows come to together."""
+    taken = list(rows)
+    return Found(Add(*(row.total for row in taken)), tuple(dict.fromkeys(row.line.path for row in taken)))
+
+
+def less(decides: str, says: str, what: Found) -> list[Switch]:
+    """The switch by which some rows are left out; none where there are none."""
+    return [Switch(frozenset(decides.split()), says, -what.total, rows=what.rows)] if what.there else []
+
+
+def more(decides: str, says: str, change: Expr, rows: Iterable[str] = ()) -> list[Switch]:
+    """The switch by which something is counted besides; none where that is nothing."""
+    return [Switch(frozenset(decides.split()), says, change, rows=tuple(rows))] if change != 0 else []
+
+
+def reckoned(expr: Expr, numbers: Mapping[Symbol, int]) -> Fraction:
+    """An expression at numbers, exactly: by whole powers of sizes where it has no others, which is fast.
+
+    Raises SizeError where a size has no number.
+    """
+    terms = _terms(expr)
+    if terms is None or any(size not in numbers for _, powers in terms for size, _ in powers):
+        above, below = expr.as_numer_denom()
+        return Fraction(evaluate(above, numbers, "the count"), evaluate(below, numbers, "the count"))
+    total = Fraction(0)
+    for number, powers in terms:
+        product = number
+        for size, power in powers:
+            product *= Fraction(numbers[size]) ** power
+        total += product
+    return total
+
+
+Terms = tuple[tuple[Fraction, tuple[tuple[Symbol, int], ...]], ...]
+
+
+@lru_cache(4096)
+def _terms(expr: Expr) -> Terms | None:
+    """An expression as numbers times powers of sizes; None where it has a floor or a quotient of sums."""
+    terms = []
+    for term in Add.make_args(expand(expr)):
+        number, rest = term.as_coeff_Mul()
+        powers = [(base, power) for base, power in rest.as_powers_dict().items() if base != 1]
+        if not number.is_Rational or not all(base.is_Symbol and power.is_Integer for base, power in powers):
+            return None
+        terms.append((Fraction(int(number.p), int(number.q)), tuple((base, int(power)) for base, power in powers)))
+    return tuple(terms)

@@ -1,0 +1,247 @@
+"""What a printed number can be a count of: the quantities that its unit fits, each with what is counted otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from sympy import Add, Expr, Integer, Symbol
+
+from ...formulas.formula import Formula
+from ...language.errors import OptionError, SizeError, SymformerError
+from ...language.printed import PERCENT, Printed
+from ...language.symbols import B, C, P, S, symbol
+from ...ledger.facts import ATTENDING
+from ...models.model import Model
+from ...quantities import quantity as find_quantity
+from ...quantities.generation import SIZES
+from ...quantities.quantity import PLACEMENT
+from . import parameters
+from .switches import Switch, found, less, reckoned, rows_of
+
+STORED = ("params", "active-params", "trainable-params")  # whose unit is elements, and whose rows are weights
+OPERATIONS = ("flops", "train-flops", "prefill-flops", "decode-flops", "generation-flops")
+BYTES = {2: "2 bytes (bf16 or fp16)", 4: "4 bytes (fp32)", 1: "1 byte (int8 or fp8)"}
+HALF = Fraction(1, 2)
+MACS = frozenset({"macs"})
+NONE: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One count: a formula at numbers, in a unit, and what may be counted otherwise in it."""
+
+    counts: str  # "every parameter"
+    formula: Formula
+    numbers: Mapping[Symbol, int]
+    scale: Fraction = Fraction(1)
+    says: tuple[str, ...] = ()  # what is otherwise in it already
+    made: Callable[[], Sequence[Switch]] = tuple  # what may be counted otherwise in it, reckoned when it is asked for
+    unit: str = "elements"
+
+    @property
+    def cost(self) -> int:
+        """How many things are otherwise in it already."""
+        return len(self.says)
+
+    @cached_property
+    def switches(self) -> tuple[Switch, ...]:
+        """What may be counted otherwise in it."""
+        return tuple(self.made())
+
+    @cached_property
+    def whole(self) -> Expr:
+        """The formula as it adds up, with no relation put in: sizes change one by one."""
+        return self.formula.root.each
+
+    @cached_property
+    def value(self) -> Fraction:
+        """What it comes to as it stands."""
+        return self.scale * reckoned(self.whole, self.numbers)
+
+
+def ways(model: Model, number: Printed, quantity: str | None, given: Mapping[str, str]) -> Iterator[Way]:
+    """Every count that a printed number can be, the plain ones first. Raises SymformerError where there is none."""
+    if number.unit == PERCENT:
+        raise OptionError(f"{number.text!r} is a share, and shares are not explained; give what it is a share of")
+    if quantity is not None:
+        _held(number, find_quantity(quantity).measure.unit, quantity)
+        yield from _asked(model, number, quantity, given)
+    elif given:
+        raise OptionError(f"{next(iter(given))} is a convention of a quantity; name the quantity that is meant")
+    elif number.unit in ("FLOPs", "MACs"):
+        yield from _operations(model, number, "flops")
+        yield from _operations(model, number, "train-flops", 1)
+    elif number.unit == "bytes":
+        for way in _stored(model, number.active):
+            for size, said in BYTES.items():
+                yield replace(way, counts=f"{way.counts} at {said}", scale=Fraction(size), unit="bytes")
+    else:
+        yield from _stored(model, number.active)
+
+
+def _held(number: Printed, unit: str, quantity: str) -> None:
+    fits = {"FLOPs": ("FLOPs", "MACs"), "bytes": ("bytes", "elements"), "elements": ("elements",)}.get(unit, ())
+    if not fits:
+        raise OptionError(f"{quantity} is counted in {unit}, which is a ratio; explain takes counts")
+    if number.unit and number.unit not in fits:
+        raise OptionError(f"{number.text!r} is printed in {number.unit}, and {quantity} is counted in {unit}")
+
+
+def _asked(model: Model, number: Printed, quantity: str, given: Mapping[str, str]) -> Iterator[Way]:
+    if quantity in STORED and not given:
+        yield from _stored(model, quantity == "active-params", quantity)
+    elif quantity in OPERATIONS:
+        yield from _operations(model, number, quantity, given=given)
+    else:
+        yield _conventional(model, number, quantity, given)
+
+
+def _stored(model: Model, active: bool, quantity: str = "params") -> Iterator[Way]:
+    """Parameters, of the model and of each that differs from it in one option; active ones of a mixture too."""
+    wanted = "active-params" if active else quantity
+    called = {"params": "every parameter", "active-params": "every active parameter"}
+    yield _of_weights(model, wanted, called.get(wanted, "every trained parameter"))
+    if wanted == "params" and symbol("X") in model.known:
+        way = _of_weights(model, "active-params", "every active parameter")
+        yield replace(way, says=("only the experts that a token goes to counted",))
+    if wanted == "trainable-params":
+        return
+    for said, other in _options(model):
+        yield replace(_of_weights(other, wanted, called[wanted]), says=(said,))
+
+
+def _of_weights(model: Model, quantity: str, counts: str) -> Way:
+    formula = model.formula(quantity)
+    return Way(counts, formula, _numbers(model, formula), made=lambda: parameters.switches(model, formula))
+
+
+def _numbers(model: Model, formula: Formula) -> Mapping[Symbol, int]:
+    formula.value()  # holds the sizes to every condition, and says which has no number
+    return model.known
+
+
+def _options(model: Model) -> Iterator[tuple[str, Model]]:
+    """The model with one option changed that changes what is stored."""
+    component, own = model.component, model.params.expanded
+    for name, values in component.choices().items():
+        if any(word in name for word in ("activation", "dropout", "window")):
+            continue
+        for value in values:
+            if value == getattr(component, name):
+                continue
+            try:
+                other = replace(model, component=replace(component, **{name: value}))
+                if other.params.expanded != own:
+                    other.params.value()
+                    yield f"{name}={str(value).lower()}", other
+            except (SymformerError, TypeError):
+                continue
+
+
+def _operations(
+    model: Model, number: Printed, quantity: str, cost: int = 0, given: Mapping[str, str] = NONE
+) -> Iterator[Way]:
+    """FLOPs of a run, and by the rules of thumb: 2 or 6 for each parameter and token."""
+    model = _run(model, quantity, given)
+    formula = model.formula(quantity, **given)
+    scale = HALF if number.unit == "MACs" else Fraction(1)
+    says = ("the backward pass counted too",) if cost else ()
+    plain = _conventional(model, number, quantity, given)
+    yield replace(plain, counts=_run_said(model, formula, quantity, number), scale=scale, says=says)
+    rules = {"flops": (2, "2 FLOPs"), "train-flops": (6, "6 FLOPs")}
+    if quantity not in rules or S not in model.known:
+        return
+    each, said = rules[quantity]
+    tokens = model.known[B] * model.known[S]
+    thumb = _of_weights(model, "active-params" if symbol("X") in model.known else "params", "")
+    counts = f"{said} for each parameter and each of {tokens:,} tokens"
+    yield replace(thumb, counts=counts, scale=scale * each * tokens, says=(*says, "attention left out"), unit="FLOPs")
+
+
+def _run(model: Model, quantity: str, conventions: Mapping[str, str]) -> Model:
+    """A model with a run: one sequence, as long as its positions reach where nothing is said."""
+    formula = model.formula(quantity, **conventions)
+    wanting = [size for size in formula.symbols if size not in model.known]
+    given: dict[Symbol | str, Expr | int | str] = {}
+    if B in wanting:
+        given[B] = Integer(1)
+    for size in (S, C):
+        if size in wanting:
+            if P not in model.known:
+                raise SizeError(f"{quantity} of {model.target} depends on {size}; give it as --set {size}=2048")
+            given[size] = Integer(model.known[P])
+    return model.set(given) if given else model
+
+
+def _run_said(model: Model, formula: Formula, quantity: str, number: Printed) -> str:
+    unit = "MACs" if number.unit == "MACs" else "FLOPs"
+    asked = [size for size in (B, S, C) if size in formula.symbols]
+    run = ", ".join(f"{size} = {model.known[size]:,}" for size in asked)
+    of = {"flops": "one forward pass", "train-flops": "one forward and backward pass"}.get(quantity)
+    return f"the {unit} of {of}" + (f" ({run})" if run else "") if of else f"the {formula.measure.title} ({run})"
+
+
+def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[str, str]) -> Way:
+    """A quantity, each other value of a convention of its as a switch, but of those that are given."""
+    model = _run(model, quantity, given)
+    formula = model.formula(quantity, **given)
+    unit, scale = formula.measure.unit, Fraction(1)
+    run = ", ".join(f"{size} = {model.known[size]:,}" for size in (B, S, C) if size in formula.symbols)
+    counts = f"the {formula.measure.title}" + (f" ({run})" if run else "")
+    if unit == "bytes" and number.unit == "elements":
+        size = SIZES.get(formula.conventions.get("dtype", ""))
+        if size is None:
+            raise OptionError(f"{number.text!r} is printed in elements, and {quantity} is counted in bytes")
+        counts, scale, unit = counts.replace("bytes of", "elements of"), Fraction(1, int(size)), "elements"
+
+    def made() -> list[Switch]:
+        found = [switch for switch in _otherwise(model, formula, quantity, given) if not switch.decides & given.keys()]
+        if unit == "FLOPs":
+            return [*found, *_products(formula, number)]
+        return [switch for switch in found if unit == formula.measure.unit or "dtype" not in switch.decides]
+
+    return Way(counts, formula, _numbers(model, formula), scale, made=made, unit=unit)
+
+
+def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str, str]) -> Iterator[Switch]:
+    """A switch for every other value of each convention."""
+    for name, convention in find_quantity(quantity).choices.items():
+        if name in PLACEMENT:
+            continue
+        for choice, meaning in convention.meanings.items():
+            if choice == formula.conventions[name]:
+                continue
+            try:
+                other = model.formula(quantity, **{**given, name: choice})
+            except SymformerError:
+                continue
+            change = other.root.each - formula.root.each
+            if change != 0 and change.free_symbols <= model.known.keys():
+                said = f"{name}={choice}"
+                yield Switch(frozenset({name}), said, change, rows=_differing(formula, other), meaning=meaning)
+
+
+def _products(formula: Formula, number: Printed) -> list[Switch]:
+    """What is left out of a count of FLOPs, and multiply-adds that are counted once."""
+    rows = rows_of(formula)
+    core = found(row for row in rows if row.entry.kind in ATTENDING)
+    said, factor = "each multiply-add counted once, as MACs", HALF
+    if number.unit == "MACs":
+        said, factor = "each multiply-add counted twice, as FLOPs", Fraction(2)
+    return [
+        *less("attention", "the attention core, scores and mix, left out", core),
+        *less("logits", "the head left out", found(row for row in rows if row.entry.logits)),
+        Switch(MACS, said, scale=factor),
+    ]
+
+
+def _differing(formula: Formula, other: Formula) -> tuple[str, ...]:
+    """The rows in which two formulas of one model differ."""
+    ours, theirs = (
+        {row.line.path: Add(*(each.total for each in rows if each.line.path == row.line.path)) for row in rows}
+        for rows in (rows_of(formula), rows_of(other))
+    )
+    return tuple(path for path in dict.fromkeys([*ours, *theirs]) if ours.get(path, 0) != theirs.get(path, 0))

@@ -1,0 +1,286 @@
+"""What a printed number counts: all of it, all of it rounded, or what is left when something is counted otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+from sympy import Expr
+
+from ..architectures import composed, presets
+from ..language.errors import ArithmeticTextError
+from ..language.notation.cards import Card, Cell, Shown, Table
+from ..language.notation.text import code, number
+from ..language.notation.tree import tree
+from ..language.printed import Printed, printed
+from ..language.symbols import B, C, S, V
+from ..models.model import Model
+from .counting.readings import Reading, plainly, readings, value_of
+from .counting.switches import reckoned
+from .counting.ways import Way, ways
+
+Verdict = Literal["exact", "rounded", "convention", "unexplained"]
+MOST = {True: 3, False: 2}  # things counted otherwise at once, in a number with all its digits and in a rounded one
+FEWEST = 2  # digits of a number that says what is counted otherwise
+HANDFUL = 5  # different counts that one number can stand for while it says anything
+CHANCE = Fraction(1, 20)  # hits by chance, from which on several things counted otherwise explain nothing
+NEAR = Fraction(1, 10)  # of a number to either side, among which chance is reckoned
+BINARY = "powers of 1,024 printed as powers of 1,000"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Shown):
+    """What a printed number counts of a model, or that nothing known does."""
+
+    model: Model
+    printed: Printed
+    verdict: Verdict
+    plain: Reading  # everything counted as it is counted here
+    reading: Reading  # what the number counts; where nothing does, the nearest to it
+    others: tuple[Reading, ...] = ()  # as good
+    doubt: str = ""  # why nothing is claimed, where something fits
+
+    @property
+    def how(self) -> str:
+        """How the number stands for what it counts: exact, rounded or cut off."""
+        return self.reading.how(self.printed)
+
+    @cached_property
+    def whose(self) -> str:
+        """The model in words: its target, and the sizes and options that are not those of that name."""
+        target, known = self.model.target, self.model.known
+        named = composed(target) if target in presets() else None
+        theirs = named.known if named is not None else {}
+        options = self.model.component.chosen
+        usual = named.component.chosen if named is not None else {}
+        other = [f"{name}={value}" for name, value in options.items() if usual.get(name) != value]
+        run = {B, S, C}
+        own = {size: value for size, value in known.items() if theirs.get(size) != value and size not in run}
+        other += [f"{size} = {value:,}" for size, value in own.items()]
+        return f"{target} with {' and '.join(filter(None, (', '.join(other[:-1]), other[-1])))}" if other else target
+
+    @property
+    def value(self) -> int | Fraction:
+        """What it counts, exactly; where nothing does, the plain count."""
+        return plainly((self.plain if self.verdict == "unexplained" else self.reading).value)
+
+    @property
+    def difference(self) -> int | Fraction:
+        """What it counts less the plain count; where nothing does, the printed number less the plain count."""
+        counted = self.printed.value if self.verdict == "unexplained" else self.reading.value
+        return plainly(counted - self.plain.value)
+
+    @cached_property
+    def change(self) -> Expr | None:
+        """That difference as a formula, where what is counted otherwise gives one."""
+        return None if self.verdict == "unexplained" else self.reading.change(self.plain.way)
+
+    @property
+    def because(self) -> str:
+        """One sentence that says what the number counts, with the arithmetic."""
+        shown, target, found = self.printed.text, self.whose, self.reading
+        counts = f"{found.way.counts} of {target}"
+        if self.verdict in ("exact", "rounded"):
+            if self.verdict == "exact":
+                return f"{shown} is {counts}, exactly"
+            digits = self.printed.digits_of(found.value)
+            said = {"rounded": f"rounded to {digits}", "cut off": f"cut off to {digits} and not rounded"}
+            return f"{shown} is {counts}, {number(plainly(found.value))}, {said.get(self.how, 'exactly')}"
+        if self.verdict == "convention":
+            ends = "exactly" if self.how == "exact" else "which rounds to it"
+            if self.printed.letter:
+                ends = f"which is {_near(found.value / self.printed.scale)} {self.printed.letter}iB"
+            return f"{shown} is {counts}, {_with(found.otherwise)}: {found.steps()}, {ends}"
+        away = self.printed.value - found.value
+        side = "less" if away > 0 else "more"
+        near = f"{found.way.counts}{', ' + _with(found.otherwise) if found.otherwise else ''}"
+        nearest = f"{near}, is {number(plainly(found.value))}, {number(plainly(abs(away)))} {side}"
+        return f"{shown} is no count of {target} that is known here: " + (
+            self.doubt or f"the nearest, {nearest}{self.hint}"
+        )
+
+    @property
+    def hint(self) -> str:
+        """Of a whole number that is unexplained: the vocabulary that would give it, which nobody is known to have."""
+        way, asked = self.plain.way, self.printed
+        tokens = way.numbers.get(V)
+        if tokens is None or not asked.whole or asked.zeros is not None or way.unit != "elements":
+            return ""
+        row = way.scale * reckoned(way.whole.diff(V), way.numbers)
+        rows = (asked.value - self.plain.value) / row if row else Fraction(1, 2)
+        if rows.denominator != 1 or not tokens / 2 < tokens + rows < 2 * tokens:
+            return ""
+        return f"; with a vocabulary of {int(tokens + rows):,} it would be exact"
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """What the conventions mean that are named in it."""
+        switches = self.reading.switches if self.verdict == "convention" else ()
+        return {switch.says: switch.meaning for switch in switches if switch.meaning}
+
+    @property
+    def alternatives(self) -> list[str]:
+        """What it can count as well, each in a line."""
+        return [f"{_with(each.otherwise)}: {each.steps()}" for each in self.others]
+
+    @property
+    def rows(self) -> list[tuple[str, tuple[str, ...], int | Fraction]]:
+        """What is counted otherwise: what, in which rows, and what the difference is where it stands alone."""
+        way, found = self.reading.way, list[tuple[str, tuple[str, ...], int | Fraction]]()
+        before = way.value - self.plain.value
+        if before and way.unit == self.plain.way.unit and self.verdict == "convention":
+            found.append((" and ".join(way.says), (), plainly(before)))
+        for switch in self.reading.switches if self.verdict == "convention" else ():
+            alone = value_of(way, (switch,)) - way.value
+            found.append((switch.says, switch.rows, plainly(alone)))
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``explain --json`` prints it; what is not whole is a string of two integers, "p/q"."""
+        spelt = {"value": self.value, "difference": self.difference}
+        return {
+            "target": self.model.target,
+            "number": self.printed.text,
+            "verdict": self.verdict,
+            "because": self.because,
+            **{name: each if isinstance(each, int) else str(each) for name, each in spelt.items()},
+            "formula": None if self.change is None else code(self.change),
+            "counts": self.reading.way.formula.measure.name,
+            "unit": self.reading.way.unit,
+            "fits": self.how or None,
+            "otherwise": list(self.reading.otherwise) if self.verdict == "convention" else [],
+            "rows": [
+                {"what": what, "rows": list(rows), "value": each if isinstance(each, int) else str(each)}
+                for what, rows, each in self.rows
+            ],
+            "meanings": self.meanings,
+            "alternatives": self.alternatives,
+            "options": self.model.component.chosen,
+            "symbols": {str(size): value for size, value in self.plain.way.numbers.items()},
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<{self.verdict}: {self.because}>"
+
+    @property
+    def card(self) -> Card:
+        """The sentence; the plain count, what is counted otherwise and the sum."""
+        rows: list[list[Cell]] = [["as counted here", tree(self.plain.way.formula.written), number(self.plain.value)]]
+        if self.verdict == "convention" and self.change is not None:
+            rows += [["; ".join(self.reading.otherwise), tree(self.change), number(plainly(self.difference))]]
+            rows += [[self.printed.text, "", number(plainly(self.reading.value))]]
+        table = Table(("", "formula", self.plain.way.unit), rows, "llr", total=len(rows) > 1)
+        return Card(self.because, table=table)
+
+
+def explain(
+    target: Model | str, number: Printed | str | int, quantity: str | None = None, **conventions: str
+) -> Explanation:
+    """What a printed number counts of a model; the fewest things counted otherwise that give it, or the nearest count.
+
+    Raises SymformerError of the kind that fits for what is no number and for a quantity that is no count.
+
+    >>> explain("gpt2", "163,037,184").because
+    '163,037,184 is every parameter of gpt2, with the tied head counted a second time: 124,439,808 + 38,597,376 = \
+163,037,184, exactly'
+    """
+    model = composed(target) if isinstance(target, str) else target
+    if isinstance(number, float):
+        raise ArithmeticTextError(f"{number} is a float, which says nothing of its digits; give the number as text")
+    asked = number if isinstance(number, Printed) else printed(str(number))
+    supply = ways(model, asked, quantity, conventions)
+    found: list[Way] = []
+    for way in supply:  # one after another: what else there is, nobody may ask for
+        found.append(way)
+        if way.cost:
+            break
+        if asked.fits(way.value):
+            return _counted(model, asked, Reading(way, (), way.value), supply)
+    found += supply
+    plain = Reading(found[0], (), found[0].value)
+    for exactly, count in _order(asked):
+        level = list(readings(found, count))
+        so = asked
+        fits = _fitting(asked, level, count, exactly)
+        if not fits and asked.binary is not None:
+            so = asked.binary
+            fits = _fitting(so, (each.said(BINARY) for each in readings(found, count - 1)), count)
+        if fits and (doubt := _doubted(asked, fits, level, count)):
+            return Explanation(model, asked, "unexplained", plain, fits[0], (), doubt)
+        if fits:
+            return Explanation(model, so, "convention", plain, fits[0], tuple(fits[1:]))
+    return Explanation(model, asked, "unexplained", plain, _nearest(asked, plain, found))
+
+
+def _counted(model: Model, asked: Printed, best: Reading, supply: Iterable[Way]) -> Explanation:
+    """The explanation by a plain count; where that is cut off, what rounds to the number is as good."""
+    how, others = best.how(asked), list[Reading]()
+    if how == "cut off":
+        level = readings([best.way, *supply], 1)
+        others = [each for each in _fitting(asked, level, 1) if each.how(asked) == "rounded"]
+    verdict: Verdict = "exact" if how == "exact" and asked.whole else "rounded"
+    return Explanation(model, asked, verdict, best, best, tuple(others[:HANDFUL]))
+
+
+def _nearest(asked: Printed, plain: Reading, found: Sequence[Way]) -> Reading:
+    """The nearest plain count; one with a thing otherwise where that leaves a small part of what it lacks."""
+
+    def away(each: Reading) -> Fraction:
+        return abs(each.value - asked.value)
+
+    least = min(readings(found, 0), key=away, default=plain)
+    other = min(readings(found, 1), key=away, default=plain)
+    return other if away(other) < away(least) * NEAR else least
+
+
+def _order(asked: Printed) -> Iterator[tuple[bool, int]]:
+    """Exact matches before rounded ones, and few things otherwise before many."""
+    if asked.whole:
+        yield from ((True, count) for count in range(1, MOST[True] + 1))
+    if not asked.whole or asked.zeros is not None:
+        yield from ((False, count) for count in range(1, MOST[False] + 1))
+
+
+def _fitting(asked: Printed, readings: Iterable[Reading], count: int, exactly: bool = False) -> list[Reading]:
+    """The readings that a number fits, one for each value: the first, which has the simplest words; exact ones first,
+    then those that round to it, then those that are cut off.
+    """
+    found: dict[Fraction, Reading] = {}
+    for each in readings:
+        how = asked.fits(each.value, coarsely=count == 0)
+        if each.value == asked.value if exactly else how and not (count and how == "cut off"):
+            found.setdefault(each.value, each)
+    order = ("exact", "rounded", "cut off")
+    return sorted(found.values(), key=lambda each: order.index(each.how(asked)))
+
+
+def _doubted(asked: Printed, fits: Sequence[Reading], level: Sequence[Reading], count: int) -> str:
+    """Why what fits says nothing: too many counts do, or as many as would by chance; empty where it says something."""
+    if asked.digits < FEWEST and fits[0].how(asked) != "exact":
+        return f"{_with(fits[0].otherwise)} gives it, and one digit is met by too many counts to tell any"
+    if len(fits) > HANDFUL:
+        examples = "; ".join(_with(each.otherwise) for each in fits[:3])
+        return f"{len(fits)} different counts give it, so it tells none of them ({examples}; …)"
+    if count > 1:
+        near = {each.value for each in level if abs(each.value - asked.value) <= NEAR * asked.value}
+        chance = len(near) * asked.width / (2 * NEAR * asked.value)
+        if chance > CHANCE:
+            return (
+                f"{_with(fits[0].otherwise)} gives it, but so many such counts are near that "
+                f"{asked.digits} digits are met by chance"
+            )
+    return ""
+
+
+def _with(otherwise: Sequence[str]) -> str:
+    if not otherwise:
+        return "as it is counted here"
+    return "with " + " and ".join(filter(None, (", ".join(otherwise[:-1]), otherwise[-1])))
+
+
+def _near(value: Fraction) -> str:
+    return f"{Context(prec=4).divide(Decimal(value.numerator), Decimal(value.denominator)):f}"

@@ -1,0 +1,73 @@
+"""``symformer explain``: what a printed number counts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from . import arguments, completing
+from .shell import Command
+from .terminal import put_json, say, spell, table
+
+SHOWN = 2  # rows that make a difference, of which one line names these
+
+
+@click.command("explain", cls=Command)
+@arguments.target
+@click.argument("number")
+@click.option(
+    "--quantity",
+    "-q",
+    metavar="Q",
+    shell_complete=completing.quantity,
+    help="What it is a number of; see `symformer list`. [default: by its unit, else parameters]",
+)
+@arguments.sets
+@arguments.option
+@arguments.as_json
+def command(
+    target: str, number: str, quantity: str | None, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool
+) -> None:
+    """Find what a printed number counts.
+
+    NUMBER is written as it is printed: 124M, 163,037,184, "37B active", "17.6 GMACs", "13.5 GB". Exit status 1 where
+    nothing known gives it.
+
+    \b
+    symformer explain gpt2 117M
+    symformer explain llama-2-70b 78B
+    symformer explain deepseek-v3 "37B active"
+    """
+    from ..algebra.explain import explain
+    from ..answers.targets import pairs, resolve
+    from ..language.notation.text import number as spelt
+    from ..language.printed import printed
+
+    asked = printed(number)
+    model, conventions = resolve(target, pairs(options), sets, [quantity] if quantity else [])
+    found = explain(model, asked, quantity, **conventions)
+    if as_json:
+        put_json(found.to_json())
+    else:
+        say(found.because)
+        for line in found.alternatives:
+            say(f"or {line}")
+        if found.verdict == "convention":
+            say()
+            rows = [["as counted here", "", spelt(found.plain.value)]]
+            rows += [[what, _some(paths), spelt(each)] for what, paths, each in found.rows]
+            table(["", "rows", found.reading.way.unit], rows, "llr")
+            lines = [f"{name}: {meaning}" for name, meaning in found.meanings.items()]
+            if found.change is not None and found.change != 0:
+                lines.append(f"difference  {spell(found.change)} = {spelt(found.difference)}")
+            for line in ["", *lines] if lines else []:
+                say(line)
+    sys.exit(found.verdict == "unexplained")
+
+
+def _some(paths: Sequence[str]) -> str:
+    """The first rows of several, and how many more there are."""
+    more = f", and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+    return ", ".join(paths[:SHOWN]) + more

@@ -1,0 +1,168 @@
+"""Numbers as people print them: 124M, 163,037,184, ≈ 6.9B, 4.45e9 MACs, 13.5 GB; exactly, with what was rounded off."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from .errors import ArithmeticTextError, quoted
+
+MAX_TEXT, MAX_DIGITS, MAX_POWER = 120, 40, 40  # characters, digits and powers of ten that anybody prints
+ROUND = 3  # zeros at the end of a whole number from which on it can be a rounded one
+PERCENT = "%"
+# What stands behind the digits, longest first where one begins another.
+SCALES = {
+    **{name: 10**power for power, names in {
+        3: "k K thousand", 6: "M m mn million", 9: "G B b bn billion", 12: "T tn trillion", 15: "P", 18: "E",
+    }.items() for name in names.split()},
+    **{f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", 1)},
+    "ki": 1024,
+}  # fmt: skip
+UNITS = {
+    **dict.fromkeys(("param", "params", "parameter", "parameters", "weights", "elements"), "elements"),
+    **dict.fromkeys(("mac", "macs", "multiply-adds", "multiply-accumulates", "multadds", "mult-adds"), "MACs"),
+    **dict.fromkeys(("flop", "flops", "floating-point operations"), "FLOPs"),
+    **dict.fromkeys(("byte", "bytes"), "bytes"),
+}
+ACTIVE = ("active", "activated")
+_ABOUT = re.compile(r"(?:≈|~|∼|≃|about|approx\.?|approximately|ca\.?|circa)\s*", re.IGNORECASE)
+_SPACE = " \u00a0\u2009\u202f"
+_GROUPED = r"\d{1,3}(?P<mark>[,_' \u00a0\u2009\u202f])\d{3}(?:(?P=mark)\d{3})*"
+_DIGITS = re.compile(
+    rf"(?P<digits>(?:{_GROUPED}|\d+)(?:\.\d+)?|\.\d+)"
+    r"(?:\s*(?:[eE]|[x×·*]\s*10\s*(?:\^|\*\*)\s*\{?)(?P<power>[+-]?\d{1,4})\}?)?",
+    re.ASCII,
+)
+_WORD = re.compile(r"[^\s]+")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number as it is printed, and which numbers it can stand for."""
+
+    text: str
+    value: Fraction
+    step: Fraction  # what one in its last digit is worth
+    unit: str = ""  # "elements", "MACs", "FLOPs", "bytes", "%"; empty where none is printed
+    active: bool = False  # whether it says that it is of what a token goes through
+    whole: bool = False  # whether every digit is there: a whole number without a suffix
+    scale: Fraction = Fraction(1)  # what its suffix is worth
+    letter: str = ""  # of bytes that are printed in GB and taken in GiB, G
+    zeros: Fraction | None = None  # what its last digit but zeros is worth, where it can be rounded to that
+
+    @property
+    def digits(self) -> int:
+        """How many digits it is known to."""
+        return len(str(int(self.value / (self.zeros or self.step if self.whole else self.step))))
+
+    def fits(self, value: Fraction | int, coarsely: bool = True) -> str:
+        """How it stands for a number: ``exact``, ``rounded``, ``cut off`` to the digits that are there, or not at all.
+
+        What ends in zeros can be rounded to the digits before them; ``coarsely`` is whether that is taken for possible.
+
+        >>> printed("124M").fits(124_439_808), printed("1.5B").fits(1_557_611_200), printed("117M").fits(124_439_808)
+        ('rounded', 'cut off', '')
+        """
+        if value == self.value:
+            return "exact"
+        steps = [self.step] * (not self.whole) + [self.zeros] * (self.zeros is not None and (coarsely or self.whole))
+        for step in filter(None, steps):
+            if self.value - step / 2 <= value < self.value + step / 2:
+                return "rounded"
+        within = any(self.value <= value < self.value + step for step in filter(None, steps))
+        return "cut off" if within and self.digits > 1 else ""
+
+    def digits_of(self, value: Fraction | int) -> str:
+        """To how many digits it stands for a number, in words."""
+        for step in (self.step, self.zeros):
+            if step and not (self.whole and step == self.step) and 0 <= (value - self.value) + step / 2 < 3 * step / 2:
+                count = len(str(int(self.value / step)))
+                return f"{count} digits" if count != 1 else "1 digit"
+        return f"{self.digits} digits"
+
+    @property
+    def binary(self) -> Printed | None:
+        """The same digits in GiB, where it is printed in GB; None where it is not in bytes by powers of ten."""
+        power = len(str(self.scale)) - 1
+        if self.unit != "bytes" or not power or self.scale != 10**power or power % 3:
+            return None
+        ratio = Fraction(1024 ** (power // 3), 10**power)
+        value, step, scale = (each * ratio for each in (self.value, self.step, self.scale))
+        return replace(self, value=value, step=step, scale=scale, zeros=None, letter="KMGTPE"[power // 3 - 1])
+
+    @property
+    def width(self) -> Fraction:
+        """How many whole numbers round to it."""
+        return max(Fraction(1), self.zeros or Fraction(1) if self.whole else self.step)
+
+
+def printed(text: str) -> Printed:
+    """A printed number, read. Raises ArithmeticTextError for what is none, or one in a unit that nothing here has.
+
+    >>> printed("163,037,184").value, printed("4.45e9 MACs").unit, printed("1.1 GiB").step == Fraction(2**30, 10)
+    (Fraction(163037184, 1), 'MACs', True)
+    """
+    shown = text.strip(_SPACE + "\t\n")
+    if not shown:
+        raise ArithmeticTextError("the number is empty; give one as it is printed, such as 124M or 163,037,184")
+    if len(shown) > MAX_TEXT:
+        raise ArithmeticTextError(f"{quoted(shown)} is {len(shown):,} characters; a printed number has a few")
+    about = _ABOUT.match(shown)
+    found = _DIGITS.match(shown, about.end() if about else 0)
+    if not found:
+        raise ArithmeticTextError(
+            f"{quoted(shown)} begins with no number; write one as it is printed, as 124M, 163,037,184 or 17.6 GMACs"
+        )
+    digits = re.sub(r"[^\d.]", "", found["digits"])
+    power = int(found["power"] or 0)
+    if len(digits) > MAX_DIGITS or abs(power) > MAX_POWER:
+        raise ArithmeticTextError(
+            f"{quoted(shown)} has more than {MAX_DIGITS} digits or a power of ten beyond {MAX_POWER}; nothing here does"
+        )
+    scale, suffixed, unit, active = _words(shown, shown[found.end() :])
+    places = len(digits.partition(".")[2])
+    factor = scale * Fraction(10) ** power
+    value, step = Fraction(digits) * factor, factor / 10**places
+    whole = not places and not found["power"] and not suffixed
+    if value <= 0 or (value < 1 and unit != PERCENT):
+        raise ArithmeticTextError(f"{quoted(shown)} is less than 1; what a model has is counted from 1 on")
+    zeros = 0 if places else len(digits) - len(digits.rstrip("0"))
+    enough = zeros >= ROUND if whole else zeros and len(digits) - zeros > 1
+    rounded = step * 10**zeros if enough else None
+    return Printed(shown, value, step, unit, active, whole, scale, zeros=rounded)
+
+
+def _words(shown: str, rest: str) -> tuple[Fraction, bool, str, bool]:
+    """What the words behind the digits say: a scale, whether there is one, a unit, and whether of active parameters."""
+    scale, suffixed, unit, active = Fraction(1), False, "", False
+    for place, word in enumerate(_WORD.findall(rest)):
+        plain = word.strip(".,;()").lower()
+        if plain in ACTIVE:
+            active = True
+        elif plain in UNITS and not unit:
+            unit = UNITS[plain]
+        elif plain == PERCENT and not unit:
+            unit = PERCENT
+        elif not suffixed and not unit and place == 0 and (read := _suffix(word.strip(".,;()"))):
+            (scale, unit), suffixed = read, read[0] != 1
+        else:
+            raise ArithmeticTextError(
+                f"{quoted(word)} in {quoted(shown)} is neither a suffix (k M B G T, Ki Mi Gi) nor a unit "
+                "(params, FLOPs, MACs, bytes, GB, GiB), nor active"
+            )
+    return scale, suffixed, unit, active
+
+
+def _suffix(word: str) -> tuple[Fraction, str] | None:
+    """A suffix, or one before a unit, as in GFLOPs, GMac and GiB; a B alone is a billion."""
+    if word in SCALES or (word.lower() in SCALES and len(word) > 1):
+        return Fraction(SCALES.get(word) or SCALES[word.lower()]), ""
+    for name, scale in SCALES.items():
+        if word.startswith(name):
+            rest = word[len(name) :].lstrip("-")
+            if rest == "B":
+                return Fraction(scale), "bytes"
+            if rest.lower() in UNITS:
+                return Fraction(scale), UNITS[rest.lower()]
+    return None

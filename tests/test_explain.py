@@ -1,0 +1,336 @@
+"""What printed numbers count: public questions with their answers worked by hand, wrong numbers, and the command."""
+
+from __future__ import annotations
+
+import json
+from random import Random  # seeded, so that it draws the same each time
+
+import pytest
+from click.testing import CliRunner, Result
+
+import symformer as sf
+from symformer.algebra.explain import Explanation, explain
+from symformer.algebra.numbers import numbers
+from symformer.commands.cli import cli
+
+SEED = 14
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["explain", *arguments])
+
+
+# What is printed of which target: the verdict, the number that it counts, and the words that say why.
+QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
+    # V·E + P·E + L(12E² + 13E) + 2E = 38,597,376 + 786,432 + 12·7,087,872 + 1,536
+    "GPT-2 is 124M": ("gpt2", "124M", "rounded", 124_439_808, "rounded to 3 digits"),
+    # and once more 50,257·768 = 38,597,376
+    "why 163M and not 124M": ("gpt2", "163,037,184", "convention", 163_037_184, "the tied head counted a second time"),
+    "163M, rounded": ("gpt2", "163M", "convention", 163_037_184, "the tied head counted a second time"),
+    # GPT-1's vocabulary has 40,478 rows: 124,439,808 − 9,779·768 = 116,929,536
+    "the paper's 117M": ("gpt2", "117M", "convention", 116_929_536, "a vocabulary of 40,478 (GPT-1's) for 50,257"),
+    # L(12E² + 13E) + 2E = 12·7,087,872 + 1,536
+    "85M without embeddings": ("gpt2", "85M", "convention", 85_056_000, "every embedding left out"),
+    # L(12E² + 13E) and the pooler and the embeddings left out: 12·7,087,872
+    "BERT's encoder alone": (
+        "bert-base-uncased",
+        "85,054,464",
+        "convention",
+        85_054_464,
+        "all but the layers left out",
+    ),
+    # 12LE²: 12 · 12 · 768²
+    "Kaplan's N": ("gpt2", "84,934,656", "convention", 84_934_656, "all but the matrices of the layers left out"),
+    # the Hub's 137M: 12 masks of 1,024 · 1,024 are stored beside 124,439,808
+    "the Hub's 137M": ("gpt2", "137M", "convention", 137_022_720, "the buffers of causal masks"),
+    # and its file: (124,439,808 + 12,582,912) · 4
+    "a file of 548 MB": ("gpt2", "548 MB", "convention", 548_090_880, "4 bytes (fp32)"),
+    # nanoGPT without the position embedding: 124,439,808 − 1,024·768
+    "nanoGPT's 123.65M": ("gpt2", "123.65M", "convention", 123_653_376, "the position embedding left out"),
+    # bias=False: 9E + 2E a layer, and E of the final norm: 11·12·768 + 768 = 102,144
+    "nanoGPT with bias=False": ("gpt2", "124,337,664", "convention", 124_337_664, "the biases left out"),
+    "GPT-2 XL is 1.5B": ("gpt2-xl", "1.5B", "rounded", 1_557_611_200, "cut off to 2 digits and not rounded"),
+    # llama2.c#378 is of a tied model whose table is counted twice; so is this: 1,235,814,400 + 128,256·2,048
+    "a tied head twice": ("llama-3.2-1b", "1,498,482,688", "convention", 1_498_482_688, "tied head counted a second"),
+    # llama3#355: H = 53,248; 126(16,384²·2 + 2·16,384·1,024 + 3·16,384·53,248 + 2·16,384) + 2·128,256·16,384 + 16,384
+    "llama3#355": ("llama-3.1-405b", "405,853,388,800", "exact", 405_853_388_800, "exactly"),
+    # G = 64 and not 8: 80 · 2 · 8,192 · (64 − 8) · 128 = 9,395,240,960 more than 68,976,648,192
+    "I get 78B for Llama-2-70B": (
+        "llama-2-70b",
+        "78B",
+        "convention",
+        78_371_889_152,
+        "keys and values at each of the 64",
+    ),
+    # tied: 151,936·2,560 + 36(2·2,560·4,096 + 2·2,560·1,024 + 3·2,560·9,728 + 2·2,560 + 2·128) + 2,560
+    "Qwen3-4B": ("qwen3-4b", "4,022,468,096", "exact", 4_022_468_096, "exactly"),
+    # 2 bytes for each of 6,738,415,616
+    "Llama-2 7B takes 13.5 GB": ("llama-2-7b", "13.5 GB", "rounded", 13_476_831_232, "at 2 bytes (bf16 or fp16)"),
+    # 13,476,831,232 / 2**30 = 12.551
+    "12.6 GB are GiB": ("llama-2-7b", "12.6 GB", "convention", 13_476_831_232, "which is 12.55 GiB"),
+    # a scale for each of 4·4,096 + 2·11,008 + 4,096 rows in 32 layers, and for 2·32,000: 1,423,872
+    "int8 with scales": (
+        "llama-2-7b",
+        "6,739,839,488",
+        "convention",
+        6_739_839_488,
+        "int8 scale for each output channel",
+    ),
+    # 4-bit inner weights of 6,476,005,376: /8 + /128 + /1,024 + 32(6·4,096 + 11,008), and 262,410,240 as they are
+    "a packed checkpoint's 1.13B": ("llama-2-7b", "1.13B", "convention", 1_129_967_616, "GPTQ"),
+    # 7·(2E + E)·28 + 7·2E of what eight ranks keep, and 8E of a bias: 610·4,096 = 2,498,560
+    "GPT-J's 6,053,381,344": (
+        "gpt-j-6b",
+        "6,053,381,344",
+        "convention",
+        6_053_381_344,
+        "each of 8 model-parallel ranks",
+    ),
+    # 256 in each of 58 routers = 14,848
+    "DeepSeek-V3 with its buffers": (
+        "deepseek-v3",
+        "671,026,419,200",
+        "convention",
+        671_026_419_200,
+        "buffers that correct",
+    ),
+    # a mixture-of-experts layer 11,507,286,016, 2·7,168² + 3·7,168, and 2·129,280·7,168 = 13,463,426,048
+    "and with its MTP layer": (
+        "deepseek-v3",
+        "684,489,830,400",
+        "convention",
+        684_489_830_400,
+        "multi-token-prediction",
+    ),
+    # of 201,088·2,880 = 579,133,440 rows: 4,187,440,704 less those
+    "gpt-oss-20b's 3.61B active": (
+        "gpt-oss-20b",
+        "3.61B active",
+        "convention",
+        3_608_307_264,
+        "the token embedding or",
+    ),
+    "Mixtral's 12.9B": ("mixtral-8x7b", "12.9B", "convention", 12_879_925_248, "only the experts that a token goes to"),
+    # two rows before the first position and one of segments, of 768; the pooler's 768² + 768
+    "512 positions, no segments": ("roberta-base", "124,052,736", "convention", 124_052_736, "the pooler left out"),
+    # 14² + 1 = 197 numbers of positions
+    "position ids": ("clip-vit-base-patch16", "149,620,934", "convention", 149_620_934, "counted as parameters"),
+    # 1,500 rows of sines, 384 wide: 576,000
+    "sines left out": ("whisper-tiny.en", "37,184,256", "convention", 37_184_256, "fixed sines"),
+    # 30,522·768 + 514·768 + 2·768 + 12(12·768² + 13·768) + 768² + 768; the paper's 110M has two digits
+    "BERT-base is 110M": ("bert-base-uncased", "110M", "rounded", 109_482_240, "rounded to 2 digits"),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_public_questions(question: str) -> None:
+    target, number, verdict, value, because = QUESTIONS[question]
+    found = explain(target, number)
+    assert found.verdict == verdict, found.because
+    assert found.value == value
+    assert because in found.because
+    assert found.because.startswith(f"{number} is ")
+    assert target in found.because
+
+
+# Of FLOPs, with sizes of a run: the quantity where it is asked for.
+RUNS: dict[str, tuple[str, str, dict[str, int], str | None, str, int, str]] = {
+    # 12(24·1,024·768² + 4·1,024²·768) + 2·1,024·50,257·768
+    "nanoGPT's forward pass": ("gpt2", "291,648,307,200 FLOPs", {}, None, "exact", 291_648_307_200, "exactly"),
+    "in MACs": ("gpt2", "145.8 GMACs", {}, None, "rounded", 145_824_153_600, "the MACs of one forward pass"),
+    "MACs called FLOPs": ("gpt2", "145.8 GFLOPs", {}, None, "convention", 145_824_153_600, "counted once, as MACs"),
+    # three times the forward pass
+    "and backward": ("gpt2", "874,944,921,600 FLOPs", {}, None, "convention", 874_944_921_600, "the backward pass"),
+    # 12·4·S²·E less 12·4·E·S(S+1)/2: half of the core but for S·E·24
+    "causal": ("gpt2", "272,339,828,736 FLOPs", {}, None, "convention", 272_339_828_736, "attention=causal"),
+    "2N a token": (
+        "llama-2-7b",
+        "27.6 TFLOPs",
+        {"S": 2048},
+        None,
+        "convention",
+        27_600_550_363_136,
+        "attention left out",
+    ),
+    # torchvision prints 17.56 for 17,563,828,224 multiply-adds
+    "torchvision's GFLOPS": ("vit-base-patch16-224", "17.56 GFLOPS", {}, None, "convention", 17_563_828_224, "as MACs"),
+    # 2·8·128·80 elements of two bytes
+    "a token's cache": ("llama-3-70b", "327,680 bytes", {"C": 1}, "kv-cache", "exact", 327_680, "the key/value cache"),
+    "of one byte": ("llama-3-70b", "160 KiB", {"C": 1}, "kv-cache", "convention", 163_840, "dtype="),
+    # 60 layers of 512 + 64
+    "in elements": ("deepseek-v2", "34.6K elements", {"C": 1}, "kv-cache", "rounded", 34_560, "the elements of the"),
+}
+
+
+@pytest.mark.parametrize("question", RUNS)
+def test_runs(question: str) -> None:
+    target, number, sizes, quantity, verdict, value, because = RUNS[question]
+    found = explain(sf.architecture(target).set({"B": 1, **sizes}) if sizes else target, number, quantity)
+    assert (found.verdict, found.value) == (verdict, value), found.because
+    assert because in found.because
+
+
+def test_updates_of_low_rank() -> None:
+    """24 layers, queries and values, rank 4: 24 · 2 · 2 · 1,024 · 4 = 393,216; the paper prints 0.35M."""
+    model = sf.architecture("opt-1.3b", lora="q_proj,v_proj").set({"E": 1024, "H": 4096, "A": 16, "R": 4})
+    assert explain(model, "393,216", "trainable-params").verdict == "exact"
+    assert explain(model, "0.39M", "trainable-params").verdict == "rounded"
+    printed = explain(model, "0.35M", "trainable-params")
+    assert (printed.verdict, printed.value, printed.difference) == ("unexplained", 393_216, -43_216)
+    assert "lora=q_proj,v_proj, E = 1,024" in printed.because
+
+
+def test_a_convention_that_is_given_is_not_tried() -> None:
+    """12·4·768·1,024·1,025/2 = 19,346,227,200 of a causal core, and 252,993,601,536 of the rest."""
+    found = explain("gpt2", "272,339,828,736", "flops", attention="causal")
+    assert (found.verdict, found.value) == ("exact", 272_339_828_736)
+    full = explain("gpt2", "291,648,307,200", "flops", attention="causal")
+    assert full.verdict == "unexplained"
+    model = sf.architecture("gpt-neo-125m").set({"B": 1, "S": 64})
+    assert explain(model, "1", "activations", implementation="megatron").verdict == "unexplained"
+
+
+def test_rules_of_thumb() -> None:
+    """6 FLOPs for each of 124,439,808 parameters and 1,024 tokens; and of those that are in no table, 85,056,000."""
+    found = explain("gpt2", "764,558,180,352", "train-flops")
+    assert (found.verdict, found.value) == ("convention", 6 * 124_439_808 * 1024)
+    found = explain("gpt2", "522,584,064,000", "train-flops")
+    assert (found.verdict, found.value) == ("convention", 6 * 85_056_000 * 1024)
+    assert "every embedding left out" in found.because
+
+
+def test_padded_vocabulary() -> None:
+    """NanoGPT pads 50,257 to 50,304: 47 rows of 768 more."""
+    found = explain("gpt2", "124,475,904")
+    assert (found.verdict, found.difference) == ("convention", 47 * 768)
+    assert "a vocabulary of 50,304 (padded to a multiple of 64 or 128) for 50,257" in found.because
+
+
+def test_a_vocabulary_that_would_do_is_a_hint_and_no_verdict() -> None:
+    found = explain("gpt2", f"{124_439_808 + 3 * 768:,}")
+    assert found.verdict == "unexplained"
+    assert found.because.endswith("with a vocabulary of 50,260 it would be exact")
+    assert "vocabulary" not in explain("gpt2", "124,439,809").because
+
+
+def test_no_float() -> None:
+    with pytest.raises(sf.SymformerError, match="is a float"):
+        explain("gpt2", 124.4e6)  # type: ignore[arg-type]
+
+
+def test_what_is_otherwise_is_a_formula_with_its_rows() -> None:
+    found = explain("gpt2", "163,037,184")
+    assert str(found.change) == "E*V"
+    assert found.rows == [("the tied head counted a second time", ("lm_head",), 38_597_376)]
+    assert str(explain("gpt2", "117M").change) == "-9779*E"  # 40,478 − 50,257
+    assert str(explain("roberta-base", "124,055,040").change) == "-E**2 - E"
+
+
+def test_others_that_are_as_good_are_named() -> None:
+    """Without both tables 85,056,000, and without the final norm 1,536 fewer; 12LE² = 84,934,656 rounds to 85M too."""
+    lines = explain("gpt2", "85M").alternatives
+    assert [line.rpartition(" ")[2] for line in lines] == ["85,054,464", "84,934,656"]
+    active = explain("deepseek-v3", "37B active")
+    assert active.verdict == "rounded"
+    assert any("36,625,603,584" in line for line in active.alternatives)
+
+
+def test_nothing_is_claimed_of_what_many_counts_give() -> None:
+    """Just beyond what 124M stands for, every small change of a count gives it."""
+    model = sf.architecture("gpt2").set({"V": 50337})  # 124,501,248
+    found = explain(model, "124M")
+    assert found.verdict == "rounded"  # cut off
+    model = sf.architecture("gpt2").set({"V": 50333})  # 124,498,176: 125M is 1,824 away
+    found = explain(model, "125M")
+    assert found.verdict == "unexplained"
+    assert "different counts give it" in found.because
+    assert explain("gpt2", "0.8 TFLOPs").verdict == "unexplained"  # one digit
+
+
+def test_wrong_digits_are_not_explained() -> None:
+    """A digit of an exact number changed: nothing known gives it, and the nearest is named."""
+    random = Random(SEED)  # noqa: S311
+    exact = [each for each in numbers() if each.verdict == "exact" and not each.quantity and not each.sets]
+    for _ in range(20):
+        entry = random.choice(exact)
+        place = random.choice([at for at, each in enumerate(entry.printed) if at and each.isdigit()])
+        digit = random.choice([each for each in "0123456789" if each != entry.printed[place]])
+        wrong = entry.printed[:place] + digit + entry.printed[place + 1 :]
+        found = explain(entry.model, wrong)
+        assert found.verdict == "unexplained", (SEED, found.because)
+        assert f"{wrong} is no count of {entry.target}" in found.because
+
+
+def test_exactness_does_not_hang_on_the_size() -> None:
+    """A trillion parameters, to the unit: 105 layers of width 2**15."""
+    model = sf.architecture("gpt2").set({"E": 2**15, "H": 2**17, "A": 256, "L": 105, "V": 2**17, "P": 2**13})
+    value = 105 * (12 * 2**30 + 13 * 2**15) + (2**17 + 2**13) * 2**15 + 2 * 2**15
+    assert explain(model, f"{value:,}").verdict == "exact"
+    assert explain(model, f"{value + 1:,}").verdict == "unexplained"
+    again = explain(model, f"{value + 2**32:,}")
+    assert (again.verdict, again.difference) == ("convention", 2**32)  # the tied head's 2**17 · 2**15
+
+
+def test_shown() -> None:
+    found = sf.explain("gpt2", "163,037,184")
+    assert isinstance(found, Explanation)
+    assert repr(found) == (
+        "<convention: 163,037,184 is every parameter of gpt2, with the tied head counted a second time: "
+        "124,439,808 + 38,597,376 = 163,037,184, exactly>"
+    )
+    shown = found._repr_mimebundle_()
+    assert "163,037,184" in shown["text/html"]
+    assert "V E" in shown["text/latex"]
+    assert sf.explain("gpt2", 163_037_184).verdict == "convention"
+
+
+def test_json() -> None:
+    result = run("gpt2", "117M", "--json")
+    facts = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert {name: facts[name] for name in ("verdict", "value", "difference", "formula", "fits")} == {
+        "verdict": "convention",
+        "value": 116_929_536,
+        "difference": -7_510_272,
+        "formula": "-9779*E",
+        "fits": "rounded",
+    }
+    assert facts["rows"][0]["rows"] == ["wte"]
+    assert "40,478" in facts["because"]
+    assert run("gpt2", "117M", "--json").stdout == result.stdout
+    facts = json.loads(run("gpt2", "131M", "--json").stdout)
+    assert (facts["verdict"], facts["value"], facts["difference"]) == ("unexplained", 124_439_808, 6_560_192)
+
+
+def test_exit_status() -> None:
+    assert [run("gpt2", number).exit_code for number in ("124,439,808", "124M", "117M", "131M")] == [0, 0, 0, 1]
+
+
+def test_on_the_terminal() -> None:
+    lines = run("llama-2-70b", "78B").stdout.splitlines()
+    assert lines[0].endswith("68,976,648,192 + 9,395,240,960 = 78,371,889,152, which rounds to it")
+    assert any("layers.*.self_attn.k_proj" in line and "9,395,240,960" in line for line in lines)
+
+
+REFUSED = {
+    ("gpt2", "banana"): "begins with no number",
+    ("gpt2", "70 %"): "'70 %' is a share",
+    ("gpt2", "124M", "-q", "intensity"): "which is a ratio; explain takes counts",
+    ("gpt2", "12 GB", "-q", "params"): "printed in bytes, and params is counted in elements",
+    ("gpt2", "124M", "-q", "nothing"): "unknown quantity 'nothing'",
+    ("gpt-2", "124M"): "did you mean gpt2",
+    ("llama", "7B"): "needs a number for",
+    ("llama-2-7b", "13 TFLOPs"): "give it as --set S=2048",
+    ("gpt2", "124M", "-q", "flops", "--option", "attention=half"): "attention=half",
+    ("gpt2", "124M", "--option", "attention=causal"): "attention is a convention of",
+    ("gpt2", "124M", "--set", "E=0"): "E",
+}
+
+
+@pytest.mark.parametrize("arguments", REFUSED, ids=" ".join)
+def test_refused(arguments: tuple[str, ...]) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert REFUSED[arguments] in result.stderr
+    assert len(result.stderr.splitlines()) == 1

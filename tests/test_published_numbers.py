@@ -1,0 +1,80 @@
+"""Published numbers: each has the verdict on file or a reason why it has none, and the page has them all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from symformer.algebra.numbers import numbers
+from symformer.documents.published_numbers import SECTIONS, page
+from symformer.language.errors import DerivationError
+
+# By hand, from who prints them: how the public numbers with an answer of their own come out. What is on file is what
+# was read beside each number before it was asked: that it is exact, what it counts otherwise, or that it disagrees.
+TOLD = {
+    "gpt_2_small": "exact",
+    "pythia_70m_non_embedding": "convention",
+    "roberta_base_without_pooler": "convention",
+    "falcon_180b_untied": "exact",
+    "gpt_2_paper_small": "convention",  # GPT-1's vocabulary
+    "gpt_2_paper_xl": "convention",
+    "gpt_j_published": "convention",  # eight replicas
+    "keras_llama3_2_1b": "convention",  # the tied table twice
+    "keras_llama2_7b_en_int8": "convention",  # with scales
+    "keras_qwen2_5_coder_1_5b": "unexplained",
+    "keras_whisper_base_en": "unexplained",  # another model's
+    "whisper_readme_tiny": "unexplained",
+    "transformer_base": "unexplained",
+    "lora_gpt_2_m_r_4": "unexplained",
+    "lora_gpt_3_r_1_q_v": "rounded",
+    "lora_gpt_3_ft": "unexplained",
+    "palm_540b": "rounded",
+    "deepseek_v3_activated": "unexplained",
+    "torchvision_ops_vit_b_16_224": "rounded",
+    "scaling_book_book_q1": "unexplained",
+    "switch_xxl": "",  # no target
+}
+
+
+def test_every_number_has_the_verdict_on_file_or_a_reason() -> None:
+    for entry in numbers():
+        found = entry.explanation  # which holds the verdict to that on file
+        if found is None:
+            assert entry.without, entry.id
+            continue
+        assert not entry.without
+        if entry.verdict == "exact":
+            assert f"{found.value:,}" == entry.printed.partition(" ")[0], entry.id
+        assert (found.reading.value == found.plain.value) == (not found.reading.otherwise) or found.how == "cut off"
+
+
+def test_as_many_as_there_are() -> None:
+    assert len(numbers()) == len({entry.id for entry in numbers()}) == 341
+    verdicts = {entry.id: entry.verdict for entry in numbers()}
+    assert {name: verdicts[name] for name in TOLD} == TOLD
+    assert set(verdicts.values()) == set(SECTIONS)
+
+
+def test_a_verdict_on_file_that_is_not_so_is_found() -> None:
+    entry = next(each for each in numbers() if each.id == "gpt_2_small")
+    with pytest.raises(DerivationError, match="is on file as rounded, and is exact"):
+        _ = replace(entry, verdict="rounded").explanation
+    with pytest.raises(DerivationError, match="is on file as exact, and is unexplained"):
+        _ = replace(entry, printed="124,439,809").explanation
+
+
+def test_the_page_has_every_number_once_in_its_section() -> None:
+    shown = page()
+    assert shown == page()
+    sections = {part.partition("\n")[0]: part for part in shown.split("\n## ")[1:]}
+    counts = Counter(entry.verdict for entry in numbers())
+    for verdict, (heading, _) in SECTIONS.items():
+        rows = [line for line in sections[heading].splitlines() if line.startswith("| ")][2:]
+        assert len(rows) == counts[verdict], heading
+        assert f"| {counts[verdict]} |" in shown.partition("\n## ")[0]
+    amiss = [entry for entry in numbers() if entry.correction]
+    assert len([line for line in sections["Corrections"].splitlines() if line.startswith("| ")][2:]) == len(amiss)
+    assert "[gpt2](gpt2.md)" in shown
+    assert "124,439,808 − 7,510,272 = 116,929,536" in shown
