@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from sympy import Add, Expr, Integer, Rational, Symbol, expand
 
-from ..algebra.compare import Comparison
+from ..algebra.comparison import Comparison
 from ..algebra.crossover import Solution, Span, always, balanced, solve
 from ..architectures import presets
 from ..formulas.derivation import Chain
@@ -273,11 +273,12 @@ class _Chapter:
     def _amounts(self) -> list[list[Line]]:
         """The numbers of both and their difference, row by row; nothing where one has no number."""
         found: list[list[Line]] = []
-        for _, left, right in self.found.rows:
-            if left.value is None or right.value is None:
+        for _, *sides in self.found.rows:
+            values = [each.value for each in sides if each.value is not None]
+            if len(values) < len(sides):
                 return []
-            less = Math.of(Integer(left.value - right.value))
-            found.append([[f"{left.value:,}"], [f"{right.value:,}"], [less]])
+            less = [[Math.of(Integer(values[0] - values[1]))]] if len(values) == 2 else []
+            found.append([*([f"{each:,}"] for each in values), *less])
         return found
 
     def _labels(self) -> tuple[Label, Label]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr, Symbol
 
-from ..algebra.compare import Comparison
+from ..algebra.comparison import Comparison
 from ..formulas.factored import factored
 from ..formulas.formula import Formula
 from ..language.notation.tree import Label, Tree, sizes_of, tree, value

@@ -1,0 +1,206 @@
+"""Totals made equal: which value of one size of the second model makes it come to what the first does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sympy import Expr, Symbol, ceiling, expand, fraction, together
+from sympy import floor as whole_part
+
+from ..formulas.account import Measure
+from ..formulas.formula import Formula
+from ..language.errors import OptionError, SizeError
+from ..language.notation.text import code, text
+from ..language.notation.tree import Fraction as Quotient
+from ..language.notation.tree import Tree
+from ..language.sizes import Numbers, evaluate, put_in
+from ..language.symbols import RANK, letter
+from ..models.model import Model
+from ..quantities import quantity as find_quantity
+from .crossover import Allowed, always, balanced, coefficients
+from .quotient import reduced
+
+STEPS = 100_000  # whole numbers that are tried on each side
+
+
+@dataclass(frozen=True)
+class Tie:
+    """What makes two totals equal: one size of the second model, as a formula, exactly, and as whole numbers."""
+
+    measure: Measure  # of the totals
+    size: Symbol  # as the comparison calls it
+    formula: Expr
+    exact: Fraction | None  # None where a size has no number
+    beside: tuple[tuple[int, int], ...]  # whole numbers next to it, each with how much more the first model then has
+    chosen: int | None  # the one of these that the comparison is made with: where the totals are nearer
+
+    @property
+    def shown(self) -> Tree:
+        """The formula, what is added before what is taken away."""
+        above, below = map(expand, fraction(together(self.formula)))
+        return balanced(above) if below == 1 else Quotient(balanced(above), balanced(below))
+
+    def put_into(self, above: Expr, below: Expr | None = None) -> Expr | None:
+        """What an amount, or a quotient of two, is where the totals are equal; None where it is no polynomial."""
+        parts = [above] if below is None else [above, below]
+        if not all(each.is_polynomial(*each.free_symbols) for each in parts):
+            return None
+        put = [each.xreplace({self.size: self.formula}) for each in parts]
+        first, *others = [fraction(reduced(*fraction(each.together()))) for each in put]
+        if not others:
+            return reduced(*first)
+        (over, under), (up, down) = first, others[0]
+        return None if up == 0 else reduced((over * down).expand(), (under * up).expand())
+
+    def to_json(self) -> dict[str, Any]:
+        """As the JSON carries it."""
+        exact = self.exact
+        return {
+            "quantity": self.measure.name,
+            "size": str(self.size),
+            "formula": code(self.shown),
+            "exact": None if exact is None else int(exact) if exact.denominator == 1 else str(exact),
+            "whole": [{"value": number, "difference": more} for number, more in self.beside],
+            "value": self.chosen,
+        }
+
+
+@dataclass(frozen=True)
+class Tied:
+    """The totals of two models, of which the second has one size free, and the number chosen for it."""
+
+    first: Formula
+    second: Formula
+    by: Symbol
+    exact: Fraction | None
+    beside: tuple[tuple[int, int], ...]
+    chosen: int | None
+
+    @property
+    def model(self) -> Model:
+        """The second model with the number that was chosen; with the size free where there is none."""
+        model = model_of(self.second)
+        return model if self.chosen is None else model.set({self.by: self.chosen})
+
+    def called(self, mine: Mapping[Symbol, Symbol], other: Mapping[Symbol, Symbol]) -> Tie:
+        """The same by the names that a comparison has for the sizes of each. Raises SizeError for no solution."""
+        size = other.get(self.by, self.by)
+        first, second = self.first.expanded.xreplace(dict(mine)), self.second.expanded.xreplace(dict(other))
+        each, rest = coefficients(second, size)
+        found = reduced((first - rest).expand(), each)
+        sign = always(fraction(found)[0])
+        if self.exact is None and sign is not None and sign < 1:
+            raise SizeError(_none(self.first, self.second, self.by, text(first), text(rest)))
+        return Tie(self.first.measure, size, found, self.exact, self.beside, self.chosen)
+
+
+def model_of(formula: Formula) -> Model:
+    """The model that a formula is of. Raises OptionError for one of no model."""
+    if not isinstance(formula.source, Model):
+        raise OptionError(f"{formula.id} belongs to no model, so there is nothing to compare; ask a model for it")
+    return formula.source
+
+
+def again(formula: Formula, model: Model, quantity: str) -> Formula:
+    """A quantity of a model and of the part that another formula is of, under the conventions that both know."""
+    known = find_quantity(quantity).choices
+    conventions = {name: choice for name, choice in formula.conventions.items() if name in known}
+    found = model.formula(quantity, **conventions)
+    return found.part(formula.root.key) if formula.within is not None else found
+
+
+def tied(first: Formula, second: Formula, quantity: str, by: Symbol) -> Tied:
+    """How large one size of the second has to be for one quantity of both to be the same.
+
+    Raises SizeError where the second has no such size, where its total is not linear in it, and where none is right.
+    """
+    model = model_of(second)
+    above = again(first, model_of(first), quantity)
+    below = again(second, model, quantity)
+    for each in (above, below):
+        if not each.additive:
+            raise OptionError(f"{quantity} is a ratio, which no size makes equal; tie its two sides")
+    if by in model.settable and by not in below.totals:
+        below = again(second, model.set({by: by}), quantity)
+    target = model.target
+    if by in below.totals:
+        raise SizeError(f"{by} of {target} is {text(below.relations[by])}; name one of those by which it is to follow")
+    if by not in below.symbols:
+        has = ", ".join(str(each) for each in _linear(below))
+        raise SizeError(
+            f"{by}: {target} has no such size ({letter(by).meaning}) in {quantity}; "
+            + (f"it is linear in {has}" if has else "it is linear in none")
+            + (
+                f"; {model_of(first).target} has it, and only the models after the first are fitted"
+                * (by in above.symbols)
+            )
+        )
+    if by not in _linear(below):
+        has = ", ".join(str(each) for each in _linear(below)) or "none"
+        raise SizeError(f"{quantity} of {target} is not linear in {by}, so no quotient gives it; it is in {has}")
+    return Tied(above, below, by, *_numbers(above, below, by))
+
+
+def _linear(formula: Formula) -> list[Symbol]:
+    """The sizes that a formula is linear in."""
+    found = [each for each in formula.symbols if len(coefficients(formula.expanded, each)) == 2]
+    return sorted(found, key=RANK.__getitem__)
+
+
+def _numbers(
+    first: Formula, second: Formula, by: Symbol
+) -> tuple[Fraction | None, tuple[tuple[int, int], ...], int | None]:
+    """What the size has to be, exactly; the whole numbers beside it with how much more the first has; the nearer."""
+    mine, other = model_of(first).known, model_of(second).known
+    known: list[Numbers] = [{**other, **mine}, {**mine, **other}]  # a letter that one has no number for is the other's
+    for numbers in known:
+        if by not in mine:
+            numbers.pop(by, None)
+    known[1].pop(by, None)
+    each, rest = (put_in(amount, known[1]) for amount in coefficients(second.expanded, by))
+    total = put_in(first.expanded, known[0])
+    if not (total.is_Integer and each.is_Rational and rest.is_Rational):
+        return None, (), None
+    exact = Fraction(int(total)) - Fraction(int(rest.p), int(rest.q))
+    exact /= Fraction(int(each.p), int(each.q))
+    if exact <= 0:
+        raise SizeError(_none(first, second, by, f"{int(total):,}", f"{rest}"))
+    if second.expanded.free_symbols - {by} - other.keys():
+        return exact, (), None
+    allowed = Allowed.of(by, second.constraints, other)
+    near = [*_next(allowed, int(whole_part(exact)), -1), *_next(allowed, int(ceiling(exact)), 1)]
+    beside = []
+    for number in dict.fromkeys(near):
+        beside.append((number, int(total) - evaluate(second.expanded, {**known[1], by: number}, second.id)))
+    if not beside:
+        raise SizeError(
+            f"{by} of {model_of(second).target} would be {_spelt(exact)} for as many {first.measure.title}, and no "
+            "whole number near it is allowed by the conditions between its sizes"
+        )
+    return exact, tuple(beside), min(beside, key=lambda found: abs(found[1]))[0]
+
+
+def _next(allowed: Allowed, start: int, step: int) -> list[int]:
+    """The first whole number that is allowed, from one on."""
+    for number in range(start, start + step * STEPS, step):
+        if number < 1 or (allowed.high is not None and step > 0 and number > allowed.high):
+            break
+        if number in allowed:
+            return [number]
+    return []
+
+
+def _spelt(exact: Fraction) -> str:
+    return f"{exact.numerator:,}" + f"/{exact.denominator:,}" * (exact.denominator != 1)
+
+
+def _none(first: Formula, second: Formula, by: Symbol, total: str, rest: str) -> str:
+    one, other = (model_of(each).target for each in (first, second))
+    rest = f"{int(rest):,}" if rest.isdecimal() else rest
+    return (
+        f"no {by} gives {other} as many {first.measure.title} as {one} has, {total}: without {by} there are {rest} "
+        "already; put the larger one first, or make its other sizes smaller"
+    )
