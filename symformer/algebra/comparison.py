@@ -22,7 +22,7 @@ from ..ledger.facts import ONE
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from .crossover import Allowed, Solution, Span, crossings, solved
-from .quotient import Limit, limit, quotient
+from .quotient import Limit, limits, quotient
 from .tie import Tie
 
 T = TypeVar("T")
@@ -76,13 +76,19 @@ class Comparison(Shown):
         return self.rows[-1][1:]
 
     @property
+    def parts(self) -> list[str]:
+        """The part of each that is compared, one copy of it; empty for the whole."""
+        return [formula.root.key if formula.within is not None else "" for formula in self.formulas]
+
+    @property
     def names(self) -> list[str]:
-        """What each is called: its target, and its place where another has the same."""
-        targets = [model.target for model in self.models]
-        return [
-            f"{target} ({place})" if targets.count(target) > 1 else target
-            for target, place in zip(targets, self.places, strict=True)
-        ]
+        """What each is called: its target, with its place where another is called so, and its part."""
+        whole = list(zip((model.target for model in self.models), self.parts, strict=True))
+        found = []
+        for place, (target, part) in zip(self.places, whole, strict=True):
+            told = [str(place)] * (whole.count((target, part)) > 1) + [part] * bool(part)
+            found.append(f"{target} ({', '.join(told)})" if told else target)
+        return found
 
     @property
     def numbers(self) -> Numbers:
@@ -153,11 +159,8 @@ class Comparison(Shown):
     @cached_property
     def limits(self) -> Mapping[Symbol, Limit]:
         """For each size alone, where the ratio goes as it grows and all others stay."""
-        left, right = (side.expr for side in self._pair(self.totals))
-        if right == 0:
-            return {}
-        sizes = sorted(left.free_symbols | right.free_symbols, key=RANK.__getitem__)
-        return {size: found for size in sizes if (found := limit(left, right, size)) is not None}
+        left, right = self._pair(self.totals)
+        return limits(left.expr, right.expr)
 
     @property
     def tie(self) -> Tie | None:
@@ -260,6 +263,8 @@ class Comparison(Shown):
             head["per"] = code(self.per)
         head["conventions"] = self.shared
         sides = ("left", "right")
+        if any(self.parts):
+            head["parts"] = dict(zip(sides, self.parts, strict=True)) if len(self.models) == 2 else self.parts
         options = [model.component.chosen for model in self.models]
         sizes = [{str(size): number for size, number in each.items()} for each in self.sizes]
         if len(self.models) == 2:

@@ -20,7 +20,7 @@ from ..language.notation.tree import Label, Tree, tree, value
 from ..language.symbols import RANK
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
-from .quotient import Limit, limit, quotient
+from .quotient import Limit, limits, quotient
 from .tie import model_of
 
 
@@ -67,9 +67,7 @@ class Over(Shown):
     @cached_property
     def limits(self) -> Mapping[Symbol, Limit]:
         """For each size alone, where the quotient goes as it grows and all others stay."""
-        sizes = self.above.written.free_symbols | self.below.written.free_symbols
-        each = {size: limit(self.above.written, self.below.written, size) for size in sizes}
-        return {size: found for size in sorted(sizes, key=RANK.__getitem__) if (found := each[size]) is not None}
+        return limits(self.above.written, self.below.written)
 
     def to_json(self) -> dict[str, Any]:
         """As ``compare --over --json`` prints it; a value that is not whole is a string of two integers, "p/q"."""

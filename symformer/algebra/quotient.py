@@ -13,6 +13,7 @@ from ..language.notation.text import code
 from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Tree, tree, value
 from ..language.sizes import put_in
+from ..language.symbols import RANK
 from .crossover import always, coefficients
 
 MAX_PAIRS = 20_000  # of terms, up to which common factors are looked for that are sums
@@ -49,6 +50,15 @@ class Limit:
         return self.kind if self.shown is None else code(self.shown)
 
 
+def limits(above: Expr, below: Expr) -> dict[Symbol, Limit]:
+    """For each size that is left in a quotient of two polynomials, where that goes as it alone grows."""
+    if below == 0:
+        return {}
+    first, second = map(expand, fraction(reduced(above, below)))
+    sizes = sorted(first.free_symbols | second.free_symbols, key=RANK.__getitem__)
+    return {size: found for size in sizes if (found := limit(first, second, size)) is not None}
+
+
 def limit(above: Expr, below: Expr, size: Symbol) -> Limit | None:
     """Where a quotient goes as one size grows. None where the size is not in it, or that is not certain.
 
@@ -59,8 +69,7 @@ def limit(above: Expr, below: Expr, size: Symbol) -> Limit | None:
     >>> limit(C + V, Min(C, C_win), C).kind, limit(Min(C, C_win), C + V, C).kind, limit(E, H, L)
     ('unbounded', '0', None)
     """
-    common = reduced(above, below)
-    if size not in common.free_symbols:
+    if size not in above.free_symbols | below.free_symbols:
         return None
     upper, lower = _leading(above, size), _leading(below, size)
     if upper is None or lower is None:

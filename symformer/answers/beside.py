@@ -27,6 +27,7 @@ class Beside:
     sets: Sequence[Sequence[str]]  # the first for all, then for each
     options: Sequence[Mapping[str, str]]  # so too
     parts: Sequence[str]  # of each, empty for the whole
+    same: str | None  # the quantity that is made equal first, whose sizes can be set too
 
     @classmethod
     def of(
@@ -38,6 +39,7 @@ class Beside:
         parts: Sequence[str] = (),
         left: Sequence[str] = (),
         right: Sequence[str] = (),
+        same: str | None = None,
     ) -> Beside:
         """What a command line says: ``2:H=4*E`` is of the second target alone, and so is what stands in ``right``.
 
@@ -58,8 +60,8 @@ class Beside:
         places = range(len(targets) + 1)
         named = [_placed(each, targets) for each in parts]
         for place in places:
-            if len(same := [part for where, part in named if where == place]) > 1:
-                raise OptionError(f"--part is given twice, as {quoted(same[0])} and as {quoted(same[1])}; keep one")
+            if len(twice := [part for where, part in named if where == place]) > 1:
+                raise OptionError(f"--part is given twice, as {quoted(twice[0])} and as {quoted(twice[1])}; keep one")
         chosen = dict(named)
         for name in chosen.values():
             if not name.strip():
@@ -70,6 +72,7 @@ class Beside:
             [[argument for where, argument in sizes if where == place] for place in places],
             [pairs([argument for where, argument in given if where == place]) for place in places],
             [chosen.get(place, chosen.get(0, "")) for place in places[1:]],
+            same,
         )
 
     def formulas(self) -> list[list[Formula]]:
@@ -84,6 +87,10 @@ class Beside:
             ]
             found.append([each.part(part) if part else each for each, part in zip(formulas, self.parts, strict=True)])
         return found
+
+    @property
+    def _counted(self) -> list[str]:
+        return [*dict.fromkeys([*self.asked, *([self.same] if self.same else [])])]
 
     def _models(self) -> tuple[list[Model], list[dict[str, str]]]:
         """Each with its options and sizes, and the conventions among its options."""
@@ -113,7 +120,7 @@ class Beside:
     def _sized(self, models: Sequence[Model], conventions: Sequence[Mapping[str, str]]) -> list[Model]:
         shared, own = assignments(self.sets[0]), [assignments(each) for each in self.sets[1:]]
         taken = [self._taken(model, each) for model, each in zip(models, conventions, strict=True)]
-        what = " or ".join(self.asked)
+        what = " or ".join(self._counted)
         for name in shared:
             if not any(name in each for each in taken):
                 none = f"neither {_and(self.targets, ' nor ')} has" if len(models) > 1 else f"{self.targets[0]} has no"
@@ -131,7 +138,7 @@ class Beside:
     def _taken(self, model: Model, conventions: Mapping[str, str]) -> set[object]:
         """The sizes that what is asked about a model can be given."""
         found: set[object] = set()
-        for name in self.asked:
+        for name in self._counted:
             known = find_quantity(name).choices
             found |= model.formula(name, **{key: each for key, each in conventions.items() if key in known}).takes
         return found

@@ -9,7 +9,7 @@ from fractions import Fraction
 from sympy import Expr, Symbol
 
 from ..algebra.comparison import Comparison
-from ..algebra.crossover import Solution, Span, always
+from ..algebra.crossover import Solution, Span, always, over_common
 from ..algebra.quotient import Limit
 from ..algebra.tie import Tie
 from ..language.errors import SizeError, listed
@@ -60,7 +60,7 @@ def _tied(tie: Tie, found: Comparison, place: int, spell: Spell) -> Iterator[str
     yield f"{other} has as many {tie.measure.title} as {first} where {tie.size} = {spell(tie.shown)}{exact}"
     for number, more in tie.beside:
         by = f"{first} has {abs(more):,} {'more' if more > 0 else 'fewer'}" if more else "the same"
-        yield f"  at {tie.size} = {number:,}: {by}" + ("; compared so" if number == tie.chosen else "")
+        yield f"  at {tie.size} = {number:,}: {by}" + ("; the comparison is made so" if number == tie.chosen else "")
 
 
 def lines(pair: Comparison, spell: Spell) -> Iterator[str]:
@@ -120,8 +120,10 @@ def overtakes(pair: Comparison, asked: Iterable[str], spell: Spell) -> Iterator[
         for size in sorted(pair.letters(name) & pair.difference.free_symbols, key=RANK.__getitem__):
             if size in solved:
                 yield from _solution(solved[size], pair, spell)
+            elif size not in over_common(pair.difference).free_symbols:
+                yield f"{size} alone decides nothing: the whole difference is a multiple of it"
             else:
-                yield f"no one formula says at which {size} both come to the same"
+                yield f"no one formula that could be read says at which {size} both come to the same"
                 yield from _ranges(size, pair)
 
 
@@ -150,7 +152,7 @@ def _solution(found: Solution, pair: Comparison, spell: Spell) -> Iterator[str]:
     first, other = pair.names
     above, below = (first, other) if found.above > 0 else (other, first)
     yield f"{above} has more where {found.size} is above {spell(found.shown)}, and {below} where it is below"
-    yield from _ranges(found.size, pair)
+    yield from (f"  {each}" for each in _ranges(found.size, pair))
 
 
 def _ranges(size: Symbol, pair: Comparison) -> Iterator[str]:
@@ -165,7 +167,7 @@ def _ranges(size: Symbol, pair: Comparison) -> Iterator[str]:
         for who, sign in ((f"{first} has more", 1), ("both the same", 0), (f"{other} has more", -1))
         if any(span.sign == sign for span in spans)
     ]
-    yield f"  {said} as it is {'; '.join(each)}"
+    yield f"{said} as it is {'; '.join(each)}"
 
 
 def ranges(spans: Sequence[Span], sign: int) -> str:

@@ -114,8 +114,8 @@ def command(
     from ..answers.beside import Beside
 
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
-    _check(targets, asked, over, per, same, by, crossovers, output, form, flavour, as_json)
-    beside = Beside.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right)
+    _check(targets, asked, over, per, same, by, crossovers, parts, output, form, flavour, as_json)
+    beside = Beside.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
     if over is not None:
         _over(beside, as_json)
     elif output is not None:
@@ -132,6 +132,7 @@ def _check(
     same: str | None,
     by: str | None,
     crossovers: Sequence[str],
+    parts: Sequence[str],
     output: str | None,
     form: str | None,
     flavour: str | None,
@@ -141,7 +142,7 @@ def _check(
     command = click.get_current_context().command
     if isinstance(command, Command):
         for each in targets:
-            if not os.path.lexists(each) and (belongs := command.belongs(each, targets)):
+            if not os.path.lexists(each) and (belongs := command.belongs(each, ())):
                 raise click.UsageError(f"unexpected argument {each!r}{belongs}")
     if len(targets) == 1 and over is None:
         raise click.UsageError(
@@ -154,12 +155,10 @@ def _check(
     if output is not None:
         if as_json:
             raise click.UsageError("--json prints numbers and -o writes a document; keep one of the two")
-        for name, given in (("--over", over), ("--per", per), ("--crossover", crossovers)):
+        for name, given in (("--over", over), ("--per", per), ("--crossover", crossovers), ("--part", parts)):
             if given:
-                raise click.UsageError(
-                    f"{name} is of the terminal and of --json"
-                    + ("; a document has the crossovers without it" if crossovers else "; leave it out, or -o")
-                )
+                has = "; a document has every crossover without it" * (name == "--crossover")
+                raise click.UsageError(f"{name} is of the terminal and of --json, and not yet of documents{has}")
     elif form or flavour:
         raise click.UsageError(
             f"{'--as' if form else '--flavour'} is of a document; name its file by -o, or leave it out"
@@ -186,8 +185,8 @@ def _show(
     if as_json:
         put_json(_json(found))
         return
-    said = [*facts(found, spell), ""]  # all of it is reckoned before anything is printed
-    said = said[bool(said == [""]) :]
+    said = list(facts(found, spell))  # all of it is reckoned before anything is printed
+    said += [""] * bool(said)
     for pair in found.pairs:
         if len(found.pairs) > 1:
             said += [f"{pair.names[0]} and {pair.names[1]}"]
