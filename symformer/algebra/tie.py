@@ -16,13 +16,15 @@ from ..language.errors import OptionError, SizeError
 from ..language.notation.text import code, text
 from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Tree
-from ..language.sizes import Numbers, evaluate, put_in
+from ..language.sizes import put_in
 from ..language.symbols import RANK, letter
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from .crossover import Allowed, always, balanced, coefficients
+from .letters import named, own_letters
 from .quotient import reduced
 
+Beside = tuple[tuple[int, int | None], ...]
 STEPS = 100_000  # whole numbers that are tried on each side
 
 
@@ -34,8 +36,8 @@ class Tie:
     size: Symbol  # as the comparison calls it
     formula: Expr
     exact: Fraction | None  # None where a size has no number
-    beside: tuple[tuple[int, int], ...]  # whole numbers next to it, each with how much more the first model then has
-    chosen: int | None  # the one of these that the comparison is made with: where the totals are nearer
+    beside: Beside  # whole numbers next to it, each with how much more the first model then has
+    chosen: int | None  # the nearer of these, with which the comparison is made
 
     @property
     def shown(self) -> Tree:
@@ -76,7 +78,7 @@ class Tied:
     second: Formula
     by: Symbol
     exact: Fraction | None
-    beside: tuple[tuple[int, int], ...]
+    beside: Beside
     chosen: int | None
 
     @property
@@ -150,37 +152,33 @@ def _linear(formula: Formula) -> list[Symbol]:
     return sorted(found, key=RANK.__getitem__)
 
 
-def _numbers(
-    first: Formula, second: Formula, by: Symbol
-) -> tuple[Fraction | None, tuple[tuple[int, int], ...], int | None]:
+def _numbers(first: Formula, second: Formula, by: Symbol) -> tuple[Fraction | None, Beside, int | None]:
     """What the size has to be, exactly; the whole numbers beside it with how much more the first has; the nearer."""
-    mine, other = model_of(first).known, model_of(second).known
-    known: list[Numbers] = [{**other, **mine}, {**mine, **other}]  # a letter that one has no number for is the other's
-    for numbers in known:
-        if by not in mine:
-            numbers.pop(by, None)
+    known = [model_of(each).known for each in (first, second)]
     known[1].pop(by, None)
-    each, rest = (put_in(amount, known[1]) for amount in coefficients(second.expanded, by))
-    total = put_in(first.expanded, known[0])
-    if not (total.is_Integer and each.is_Rational and rest.is_Rational):
+    mine, other = own_letters(known, [set(first.symbols), set(second.symbols)], {(1, by)})
+    numbers = {**named(known[0], set(first.symbols), mine), **named(known[1], set(second.symbols), other)}
+    size = other.get(by, by)
+    total, below = put_in(first.expanded.xreplace(mine), numbers), put_in(second.expanded.xreplace(other), numbers)
+    each, rest = coefficients(below, size)
+    at = reduced(expand(total - rest), each)
+    if not at.is_Rational:
         return None, (), None
-    exact = Fraction(int(total)) - Fraction(int(rest.p), int(rest.q))
-    exact /= Fraction(int(each.p), int(each.q))
+    exact = Fraction(int(at.p), int(at.q))
     if exact <= 0:
-        raise SizeError(_none(first, second, by, f"{int(total):,}", f"{rest}"))
-    if second.expanded.free_symbols - {by} - other.keys():
-        return exact, (), None
-    allowed = Allowed.of(by, second.constraints, other)
+        raise SizeError(_none(first, second, by, _grouped(total), _grouped(rest)))
+    allowed = Allowed.of(by, second.constraints, known[1])
     near = [*_next(allowed, int(whole_part(exact)), -1), *_next(allowed, int(ceiling(exact)), 1)]
-    beside = []
-    for number in dict.fromkeys(near):
-        beside.append((number, int(total) - evaluate(second.expanded, {**known[1], by: number}, second.id)))
-    if not beside:
+    if not near:
         raise SizeError(
             f"{by} of {model_of(second).target} would be {_spelt(exact)} for as many {first.measure.title}, and no "
             "whole number near it is allowed by the conditions between its sizes"
         )
-    return exact, tuple(beside), min(beside, key=lambda found: abs(found[1]))[0]
+    beside = []
+    for number in dict.fromkeys(near):
+        more = expand(total - put_in(below, {size: number}))
+        beside.append((number, int(more) if more.is_Integer else None))
+    return exact, tuple(beside), min(near, key=lambda number: abs(number - exact))
 
 
 def _next(allowed: Allowed, start: int, step: int) -> list[int]:
@@ -193,13 +191,16 @@ def _next(allowed: Allowed, start: int, step: int) -> list[int]:
     return []
 
 
+def _grouped(amount: Expr) -> str:
+    return f"{int(amount):,}" if amount.is_Integer else text(amount)
+
+
 def _spelt(exact: Fraction) -> str:
     return f"{exact.numerator:,}" + f"/{exact.denominator:,}" * (exact.denominator != 1)
 
 
 def _none(first: Formula, second: Formula, by: Symbol, total: str, rest: str) -> str:
     one, other = (model_of(each).target for each in (first, second))
-    rest = f"{int(rest):,}" if rest.isdecimal() else rest
     return (
         f"no {by} gives {other} as many {first.measure.title} as {one} has, {total}: without {by} there are {rest} "
         "already; put the larger one first, or make its other sizes smaller"

@@ -60,7 +60,8 @@ def _tied(tie: Tie, found: Comparison, place: int, spell: Spell) -> Iterator[str
     yield f"{other} has as many {tie.measure.title} as {first} where {tie.size} = {spell(tie.shown)}{exact}"
     for number, more in tie.beside:
         by = f"{first} has {abs(more):,} {'more' if more > 0 else 'fewer'}" if more else "the same"
-        yield f"  at {tie.size} = {number:,}: {by}" + ("; the comparison is made so" if number == tie.chosen else "")
+        said = "" if more is None and number != tie.exact else f": {by}"
+        yield f"  at {tie.size} = {number:,}{said}" + ("; the comparison is made so" if number == tie.chosen else "")
 
 
 def lines(pair: Comparison, spell: Spell) -> Iterator[str]:
