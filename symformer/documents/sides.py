@@ -23,12 +23,13 @@ _SAID = 40  # and in a sentence
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two, with a letter that is another size in the other numbered in all that is said of it."""
+    """One of them, with a letter that is another size in another numbered in all that is said of it."""
 
     number: int
     model: Model
     formula: Formula
     own: Mapping[Symbol, Symbol]
+    twin: bool = False  # whether another one is called so
 
     @property
     def name(self) -> str:
@@ -37,7 +38,9 @@ class Side:
     @property
     def head(self) -> Line:
         """The head of a column."""
-        return [Code(self.name)] if len(self.name) <= _NAMED else [f"({self.number})"]
+        if len(self.name) > _NAMED:
+            return [f"({self.number})"]
+        return [Code(self.name), *([f" ({self.number})"] if self.twin else [])]
 
     @property
     def called(self) -> list[Piece]:
@@ -90,22 +93,21 @@ class Side:
         return [*dict.fromkeys((factored(self.written), tree(self.written)))]
 
 
-def sides_of(found: Comparison) -> tuple[Side, Side]:
-    """Both, with a letter numbered too that only a condition has, where the other has it with another number."""
-    first, second = (
-        Side(number, model, formula, own)
-        for number, model, formula, own in zip(
-            (1, 2), (found.left, found.right), found.formulas, found.own, strict=True
-        )
-    )
-    own: list[dict[Symbol, Symbol]] = [dict(first.own), dict(second.own)]
-    for size in sorted((first.mentioned & second.mentioned) - first.own.keys(), key=RANK.__getitem__):
-        if _same(size, first, second):
+def sides_of(found: Comparison) -> tuple[Side, ...]:
+    """All of them, with a letter numbered too that only a condition has, where another has it with another number."""
+    each = zip(found.places, found.models, found.formulas, found.own, strict=True)
+    targets = [model.target for model in found.models]
+    sides = [replace(Side(*one), twin=targets.count(one[1].target) > 1) for one in each]
+    own: list[dict[Symbol, Symbol]] = [dict(side.own) for side in sides]
+    numbered_already = set().union(*own)
+    for size in sorted(set().union(*(side.mentioned for side in sides)) - numbered_already, key=RANK.__getitem__):
+        having = [side for side in sides if size in side.mentioned]
+        if all(_same(size, having[0], other) for other in having[1:]):
             continue
-        for side, names in zip((first, second), own, strict=True):
-            if size not in side.formula.expanded.free_symbols:
+        for side, names in zip(sides, own, strict=True):
+            if side in having and size not in side.formula.expanded.free_symbols:
                 names[size] = numbered(size, side.number)
-    return replace(first, own=own[0]), replace(second, own=own[1])
+    return tuple(replace(side, own=names) for side, names in zip(sides, own, strict=True))
 
 
 def _same(size: Symbol, first: Side, second: Side) -> bool:
