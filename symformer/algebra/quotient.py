@@ -83,7 +83,7 @@ def limit(above: Expr, below: Expr, size: Symbol) -> Limit | None:
 def _leading(polynomial: Expr, size: Symbol) -> tuple[int, Expr] | None:
     """The highest power of a size, and what is multiplied by it, which is positive; None where that is not certain."""
     found = coefficients(expand(_in_the_end(polynomial, size)), size)
-    return (len(found) - 1, found[0]) if found and always(found[0]) == 1 else None
+    return (len(found) - 1, found[0]) if found and (found[0].is_positive or always(found[0]) == 1) else None
 
 
 def _in_the_end(expr: Expr, size: Symbol) -> Expr:

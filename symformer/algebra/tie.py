@@ -136,7 +136,7 @@ def tied(first: Formula, second: Formula, quantity: str, by: Symbol) -> Tied:
             f"{by}: {target} has no such size ({letter(by).meaning}) in {quantity}; "
             + (f"it is linear in {has}" if has else "it is linear in none")
             + (
-                f"; {model_of(first).target} has it, and only the models after the first are fitted"
+                f"; {model_of(first).target} has it: put that after the other"
                 * (by in above.symbols)
             )
         )
