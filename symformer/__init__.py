@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .algebra.compare import compare
+    from .algebra.over import over
     from .answers.targets import model
     from .architectures import architecture, from_config
     from .certificates import Certificate
@@ -36,6 +37,7 @@ __all__ = [
     "component",
     "from_config",
     "model",
+    "over",
     "trace",
     "verify",
 ]
@@ -52,6 +54,7 @@ _HOMES = {
     "component": "components",
     "from_config": "architectures",
     "model": "answers.targets",
+    "over": "algebra.over",
     "trace": "witness",
     "verify": "witness",
 }

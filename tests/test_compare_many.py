@@ -15,6 +15,7 @@ from sympy import expand
 
 import symformer as sf
 from symformer.algebra.compare import compare
+from symformer.algebra.crossover import Span
 from symformer.algebra.letters import own_letters
 from symformer.commands.cli import cli
 from symformer.documents.blocks import Code, Equation, Heading, Math, Paragraph, Strong, Table
@@ -98,6 +99,14 @@ def test_three_models_by_python() -> None:
     assert [pair.difference_value for pair in twelve.pairs] == [0] * 5 + [TOTALS[0] - TOTALS[1]] * 6
 
 
+def test_a_pair_of_three_is_held_to_its_own_conditions() -> None:
+    # 60·(512 + 64)·2 = 69,120 bytes against 4·80·128·G = 40,960·G, of what divides 64 heads: 1 is less, 2 is more
+    found = sf.compare("deepseek-v2", "gpt2", "llama-2-70b", "kv-cache", per="B*C")
+    assert found.pairs[1].crossings[G] == (Span(1, 1, 1), Span(-1, 2, 64))
+    assert [pair.names for pair in found.pairs] == [["deepseek-v2", "gpt2"], ["deepseek-v2", "llama-2-70b"]]
+    assert [pair.right.target for pair in found.pairs] == ["gpt2", "llama-2-70b"]
+
+
 def test_letters_go_by_numbers() -> None:
     # E is 8 in two and 9 in the third; L has a number in none; V has none in the third, and two in the others
     known = [{E: 8, V: 1}, {E: 8, V: 2}, {E: 9}]
@@ -134,7 +143,7 @@ def test_where_latents_beat_groups() -> None:
     text = run(*arguments).stdout
     assert "llama-2-70b has more where G is above (R_kv + D_rope)/(2D), and deepseek-v2 where it is below\n" in text
     assert (
-        "  G is 8 here; with all else as it is llama-2-70b has more at 4 to 64; deepseek-v2 has more at 1 to 2" in text
+        "  G is 8 here; with all else as it is, llama-2-70b has more at 4 to 64; deepseek-v2 has more at 1 to 2" in text
     )
     pair = sf.compare("component:self-attention", "component:latent-attention", "kv-cache", per="B*C")
     # of one layer with as many heads as make up E: 4E against 2(R_kv + D_rope)

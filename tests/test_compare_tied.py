@@ -150,6 +150,16 @@ def test_a_whole_number_that_the_conditions_allow() -> None:
     assert [each["difference"] for each in groups["whole"]] == [4 * 16_384, -12 * 16_384]
 
 
+def test_one_rank_of_many_and_a_whole() -> None:
+    # an eighth of all matrices of llama-2-7b, 6,738,149,376 of them, and its norms of 266,240: 842,534,912
+    tied = compared("llama-2-7b", "gpt2-xl", "--left", "tensor=on", "--left", "N_tp=8", "--same", "params", "--by", "L")
+    assert tied["rows"][-1]["left"]["value"] == 842_534_912
+    exact = Fraction(842_534_912 - (50_257 + 1_024 + 2) * 1_600, 12 * 1_600**2 + 13 * 1_600)
+    assert (Fraction(tied["tied"]["exact"]), tied["tied"]["value"]) == (exact, 25)
+    assert (tied["tied"]["difference"], tied["tied"]["ratio"]) == ("0", "1")
+    assert tied["conventions_of"] == {"left": {"tensor": "on"}, "right": {}}
+
+
 def test_the_tie_in_a_document() -> None:
     made = document([sf.compare("mixtral-8x7b", "mistral-7b-v0.1", same="active-params", by="H")], "0")
     (block,) = [each for each in made.blocks if isinstance(each, Equation) and each.id.endswith(".tied")]
@@ -283,7 +293,7 @@ def test_the_crossover_of_one_size() -> None:
     assert told["G_2"] == {"formula": "L_1*G_1/L_2", "above": "right"}
     said = run("llama-2-7b", "llama-2-70b", "-q", "kv-cache", "--crossover", "L").stdout
     assert "llama-2-7b has more where L_1 is above L_2·G_2/G_1, and llama-2-70b where it is below\n" in said
-    assert "  L_1 is 32 here; with all else as it is llama-2-7b has more from 21 on; both the same at 20; " in said
+    assert "  L_1 is 32 here; with all else as it is, llama-2-7b has more from 21 on; both the same at 20; " in said
     assert "llama-2-70b has more where L_2 is above L_1·G_1/G_2, and llama-2-7b where it is below\n" in said
     assert "G_1 is above" not in said
     assert "B alone decides nothing: the whole difference is a multiple of it\n" in run(

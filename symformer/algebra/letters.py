@@ -21,7 +21,7 @@ def own_letters(
 
     >>> from symformer.language.symbols import E, L
     >>> own_letters([{E: 8, L: 2}, {E: 8, L: 3}, {E: 9, L: 2}], [{E, L}] * 3)
-    [{E: E_1, L: L_1}, {E: E_1, L: L_2}, {E: E_3, L: L_1}]
+    [{L: L_1, E: E_1}, {L: L_2, E: E_1}, {L: L_1, E: E_3}]
     """
     own: list[dict[Symbol, Symbol]] = [{} for _ in known]
     for size in sorted(set().union(*used), key=RANK.__getitem__):

@@ -46,9 +46,9 @@ class Tie:
         return balanced(above) if below == 1 else Quotient(balanced(above), balanced(below))
 
     def put_into(self, above: Expr, below: Expr | None = None) -> Expr | None:
-        """What an amount, or a quotient of two, is where the totals are equal; None where it is no polynomial."""
+        """What an amount, or a quotient of two, is where the totals are equal; None for what has a min or a max."""
         parts = [above] if below is None else [above, below]
-        if not all(each.is_polynomial(*each.free_symbols) for each in parts):
+        if not all(each.is_rational_function(*each.free_symbols) for each in parts):
             return None
         put = [each.xreplace({self.size: self.formula}) for each in parts]
         first, *others = [fraction(reduced(*fraction(each.together()))) for each in put]
@@ -135,10 +135,7 @@ def tied(first: Formula, second: Formula, quantity: str, by: Symbol) -> Tied:
         raise SizeError(
             f"{by}: {target} has no such size ({letter(by).meaning}) in {quantity}; "
             + (f"it is linear in {has}" if has else "it is linear in none")
-            + (
-                f"; {model_of(first).target} has it: put that after the other"
-                * (by in above.symbols)
-            )
+            + (f"; {model_of(first).target} has it: put that after the other" * (by in above.symbols))
         )
     if by not in _linear(below):
         has = ", ".join(str(each) for each in _linear(below)) or "none"

@@ -168,7 +168,7 @@ def _ranges(size: Symbol, pair: Comparison) -> Iterator[str]:
         for who, sign in ((f"{first} has more", 1), ("both the same", 0), (f"{other} has more", -1))
         if any(span.sign == sign for span in spans)
     ]
-    yield f"{said} as it is {'; '.join(each)}"
+    yield f"{said} as it is, {'; '.join(each)}"
 
 
 def ranges(spans: Sequence[Span], sign: int) -> str:

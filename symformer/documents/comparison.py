@@ -203,7 +203,9 @@ class _Chapter:
             for name, choice in special.items():
                 meaning = question.choices[name].meanings[choice]
                 said.append(
-                    Paragraph([*side.called, " alone by ", Code(f"{name}={choice}"), ": ", *sentence(meaning), "."])
+                    Paragraph(
+                        [*side.called, " is counted by ", Code(f"{name}={choice}"), ": ", *sentence(meaning), "."]
+                    )
                 )
         return said
 
