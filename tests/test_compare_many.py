@@ -17,6 +17,8 @@ import symformer as sf
 from symformer.algebra.compare import compare
 from symformer.algebra.crossover import Span
 from symformer.algebra.letters import own_letters
+from symformer.algebra.over import over
+from symformer.algebra.quotient import quotient
 from symformer.commands.cli import cli
 from symformer.documents.blocks import Code, Equation, Heading, Math, Paragraph, Strong, Table
 from symformer.documents.comparison import document
@@ -105,6 +107,20 @@ def test_a_pair_of_three_is_held_to_its_own_conditions() -> None:
     assert found.pairs[1].crossings[G] == (Span(1, 1, 1), Span(-1, 2, 64))
     assert [pair.names for pair in found.pairs] == [["deepseek-v2", "gpt2"], ["deepseek-v2", "llama-2-70b"]]
     assert [pair.right.target for pair in found.pairs] == ["gpt2", "llama-2-70b"]
+
+
+def test_a_total_stands_only_where_its_kinds_do_not() -> None:
+    """All layers of DeepSeek keep a cache, so L alone counts; in its parameters L_moe changes L as well."""
+    cache = sf.compare("deepseek-v2", "llama-2-70b", "kv-cache", per="B*C", totals=True)
+    assert str(cache.totals[0].expr) == "2*D_rope*L_1 + 2*L_1*R_kv"
+    # 60 layers of 1,152 bytes against 327,680: 284·1,152 = 327,168, and 285 are more
+    assert cache.crossings[cache.own[0][L]] == (Span(-1, 1, 284), Span(1, 285, None))
+    with_totals, without = (sf.compare("deepseek-v2", "mixtral-8x7b", totals=each) for each in (True, False))
+    assert with_totals.difference == without.difference
+    assert with_totals.crossings == without.crossings
+    assert over("deepseek-v2", "kv-cache", "params").ratio == quotient(
+        sf.architecture("deepseek-v2").formula("kv-cache").expanded, sf.architecture("deepseek-v2").params.expanded
+    )
 
 
 def test_letters_go_by_numbers() -> None:
@@ -283,7 +299,7 @@ REFUSED = [
     (["gpt2", "llama", "--part", "1:nothing"], "unknown part 'nothing'"),
     (["gpt2", "llama", "--part", "1:h", "--part", "1:wte"], "--part is given twice, as 'h' and as 'wte'"),
     (["gpt2", "llama", "--part", "2:"], "the name of the part is empty"),
-    (["gpt2", "llama", "--part", "1:h", "-o", "x.pdf"], "--part is of the terminal and of --json, and not yet of"),
+    (["gpt2", "llama", "--crossover", "L", "-o", "x.pdf"], "a document has every crossover without it"),
     (["gpt2", "llama", "--per", "B*S"], "gpt2.params is not in proportion to BS: it is 12LE² + 13LE + VE + PE + 2E"),
     (["gpt2", "llama", "-q", "flops", "--per", "B+S"], "is no product of sizes, such as B*C"),
     (["gpt2", "llama", "-q", "flops", "--per", "__import__('os')"], "is not plain arithmetic"),

@@ -18,7 +18,7 @@ from ..models.model import Model
 from ..quantities import quantities
 from .comparison import Comparison, Row, Side
 from .letters import named, own_letters
-from .roles import ROLES, by_role
+from .roles import ROLES, by_role, gathers
 from .tie import Tied, again, model_of, tied
 
 Asked = Model | Formula | str
@@ -104,7 +104,7 @@ def _compared(formulas: Sequence[Formula], ties: Mapping[int, Tied], per: Expr, 
     parts = [{**(by_role(formula) if told else {}), "total": formula.expanded} for formula in formulas]
     for formula, exprs in zip(formulas, parts, strict=True):
         for role, expr in exprs.items():
-            amount = formula.gathered(expr) if totals else expr
+            amount = formula.gathered(expr) if totals and gathers(formula) else expr
             exprs[role] = amount if per == 1 else _over(amount, per, formula)
     used = [{size for expr in exprs.values() for size in expr.free_symbols} for exprs in parts]
     for place, tie in ties.items():

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sympy import Symbol
+from sympy import Expr, Symbol
 
 from ..architectures import composed
 from ..formulas.formula import Formula, Leading
@@ -21,6 +21,7 @@ from ..language.symbols import RANK
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from .quotient import Limit, limits, quotient
+from .roles import gathers
 from .tie import model_of
 
 
@@ -36,6 +37,17 @@ class Over(Shown):
         """What both are of."""
         return model_of(self.above)
 
+    @cached_property
+    def sides(self) -> tuple[Expr, Expr]:
+        """Both polynomials, with a total for what it counts where that stands alone in both."""
+        both = (self.above, self.below)
+        whole = [each.written for each in both] if all(map(gathers, both)) else [each.expanded for each in both]
+        kinds = {kind for each in both for total in each.totals for kind in each.relations[total].free_symbols}
+        used = whole[0].free_symbols | whole[1].free_symbols
+        if used & kinds and used & (self.above.totals | self.below.totals):  # one has them together, the other apart
+            whole = [each.expanded for each in both]
+        return whole[0], whole[1]
+
     @property
     def unit(self) -> str:
         """What the number counts: ``FLOPs/element``."""
@@ -44,7 +56,7 @@ class Over(Shown):
     @cached_property
     def ratio(self) -> Tree:
         """The quotient without common factors."""
-        found = quotient(self.above.written, self.below.written)
+        found = quotient(*self.sides)
         if found is None:
             raise SizeError(f"{self.below.id} is 0 at every size, and nothing is divided by it")
         return found
@@ -52,7 +64,7 @@ class Over(Shown):
     @cached_property
     def leading(self) -> Tree:
         """The terms that grow fastest above over those below."""
-        found = quotient(Leading.of(self.above.written).expr, Leading.of(self.below.written).expr)
+        found = quotient(*(Leading.of(side).expr for side in self.sides))
         return self.ratio if found is None else found
 
     @cached_property
@@ -67,7 +79,7 @@ class Over(Shown):
     @cached_property
     def limits(self) -> Mapping[Symbol, Limit]:
         """For each size alone, where the quotient goes as it grows and all others stay."""
-        return limits(self.above.written, self.below.written)
+        return limits(*self.sides)
 
     def to_json(self) -> dict[str, Any]:
         """As ``compare --over --json`` prints it; a value that is not whole is a string of two integers, "p/q"."""

@@ -1,4 +1,4 @@
-"""What each role of a model's parts comes to: embeddings, attention, the MLPs, norms, the head."""
+"""What each role of a model's parts comes to: embeddings, attention, the MLPs, norms, the head; by kinds of layers."""
 
 from __future__ import annotations
 
@@ -28,3 +28,12 @@ def by_role(formula: Formula) -> dict[str, Expr]:
 
     walk(formula.root, Integer(1), "")
     return found
+
+
+def gathers(formula: Formula) -> bool:
+    """Whether a total stands in all of a formula for what it counts: L alone, and neither L_dense nor L_moe beside it.
+
+    Where both stand in it one does not change without the other, and nothing is said of either alone.
+    """
+    sizes = formula.written.free_symbols
+    return not any(formula.relations[total].free_symbols & sizes for total in formula.totals & sizes)

@@ -114,12 +114,12 @@ def command(
     from ..answers.beside import Beside
 
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
-    _check(targets, asked, over, per, same, by, crossovers, parts, output, form, flavour, as_json)
+    _check(targets, asked, over, per, same, by, crossovers, output, form, flavour, as_json)
     beside = Beside.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
     if over is not None:
         _over(beside, as_json)
     elif output is not None:
-        _write(beside, same, by, output, form, engine, flavour)
+        _write(beside, same, by, per, output, form, engine, flavour)
     else:
         _show(beside, same, by, crossovers, per, as_json)
 
@@ -132,7 +132,6 @@ def _check(
     same: str | None,
     by: str | None,
     crossovers: Sequence[str],
-    parts: Sequence[str],
     output: str | None,
     form: str | None,
     flavour: str | None,
@@ -155,7 +154,7 @@ def _check(
     if output is not None:
         if as_json:
             raise click.UsageError("--json prints numbers and -o writes a document; keep one of the two")
-        for name, given in (("--over", over), ("--per", per), ("--crossover", crossovers), ("--part", parts)):
+        for name, given in (("--over", over), ("--crossover", crossovers)):
             if given:
                 has = "; a document has every crossover without it" * (name == "--crossover")
                 raise click.UsageError(f"{name} is of the terminal and of --json, and not yet of documents{has}")
@@ -251,6 +250,7 @@ def _write(
     beside: Beside,
     same: str | None,
     by: str | None,
+    per: str | None,
     output: str,
     form: str | None,
     engine: str,
@@ -264,6 +264,9 @@ def _write(
 
     extension = check_output(output, "a comparison", chosen=form or "")
     writing.check_flavour(flavour, extension, output)
-    found = [set_side_by_side(*formulas, same=same or "", by=by or "") for formulas in beside.formulas()]
+    found = [
+        set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=True)
+        for formulas in beside.formulas()
+    ]
     made = render(document(found, version()), extension, engine, flavour or "github")  # type: ignore[arg-type]
     writing.put(output, made)

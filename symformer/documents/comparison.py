@@ -60,7 +60,7 @@ def document(found: Sequence[Comparison], version: str) -> Document:
     for each in found:
         chapter = _Chapter(each).blocks()
         if len(found) > 1:
-            said.append(Heading(1, [capital(each.formulas[0].measure.title)]))
+            said.append(Heading(1, [capital(each.formulas[0].measure.title + _divided(each))]))
             chapter = [replace(one, level=one.level + 1) if isinstance(one, Heading) else one for one in chapter]
         said += chapter
     said, keys = blocks.numbered(said)
@@ -68,7 +68,7 @@ def document(found: Sequence[Comparison], version: str) -> Document:
         entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]
         said += [Heading(1, ["References"]), References(entries)]
     sides = sides_of(found[0])
-    titles = [each.formulas[0].measure.title for each in found]
+    titles = [each.formulas[0].measure.title + _divided(each) for each in found]
     told = [_told(each, [side.name for side in sides]) for each in found]
     files = [("comparison.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")]
     if keys:
@@ -103,6 +103,7 @@ class _Chapter:
         self.id = f"{'-and-'.join(stems)}.{self.measure.name}{places}"
         self.whole = whole or self.id  # of the chapter that has what each comes to
         self.numbers = found.numbers
+        self.unit = self.measure.unit + _divided(found)
 
     def blocks(self) -> list[Block]:
         """All of it, in order."""
@@ -138,14 +139,14 @@ class _Chapter:
             amounts = [
                 [*side.called, " comes to ", Strong(f"{each:,}")] for side, each in zip(self.sides, values, strict=True)
             ]
-            said.append(Paragraph([*listed(*amounts), f" {self.measure.unit}."]))
+            said.append(Paragraph([*listed(*amounts), f" {self.unit}."]))
         elif self.numbers:
             known = [put_in(side.expr, dict(self.numbers)) for side in found.totals]
             clauses: list[Line] = [
                 [*side.called, " comes to ", Math.of(expand(each))]
                 for side, each in zip(self.sides, known, strict=True)
             ]
-            said.append(Paragraph(["With their sizes, ", *listed(*clauses), f" {self.measure.unit}."]))
+            said.append(Paragraph(["With their sizes, ", *listed(*clauses), f" {self.unit}."]))
         for side in self.sides:
             chain = Chain((side.label,), tuple(side.steps))
             chain.prove(side.relations)
@@ -154,7 +155,7 @@ class _Chapter:
 
     def _comes(self, left: int, right: int) -> Iterator[Piece]:
         """How much each comes to, and how much more the larger one is."""
-        unit = self.measure.unit
+        unit = self.unit
         for side, amount, after in zip(self.sides, (left, right), (f" {unit}, ", ""), strict=True):
             yield from side.called
             yield " comes to " if side.number == 1 else " to "
@@ -170,8 +171,10 @@ class _Chapter:
     def _about(self, side: Side) -> Block:
         """What one side is: the model, its options, where its sizes are from, and what torch said of it."""
         subject = Subject(side.model, side.formula)
+        part = side.formula.root.key if side.formula.within is not None else ""
         line: list[Piece] = [
             f"({side.number}) ",
+            *maybe(part, "one ", Code(part), " of "),
             *side.line(subject.line),
             ": ",
             *side.line(about_part(side.formula.root, side.formula)),
@@ -194,6 +197,8 @@ class _Chapter:
         states = dict.fromkeys(question.states(formula) for formula in self.found.formulas)
         said: list[Block] = [Heading(1, ["What is counted"])]
         said += [Paragraph(sentence(each)) for each in states]
+        if self.found.per != 1:
+            said.append(Paragraph(["Everything is divided by ", Math.of(self.found.per), "."]))
         every = {name: choice for each in reversed(self.found.formulas) for name, choice in question.said(each).items()}
         for name, choice in every.items():
             if all(name not in special for special in self.found.special):
@@ -289,7 +294,7 @@ class _Chapter:
         heading = Heading(1, ["Part by part"])
         columns, less = len(self.sides), [["Difference"]] * (len(self.sides) == 2)
         right = "r" * (columns + len(less))
-        unit = capital(self.sides[0].formula.measure.unit)
+        unit = capital(self.unit)
         if short and amounts and columns == 2:
             rows = [[role, *cells, *each] for role, cells, each in zip(roles, formulas, amounts, strict=True)]
             return [
@@ -446,6 +451,11 @@ class _Chapter:
             Paragraph([line]),
             Table(head, rows, "crll" + "l" * same, caption=["Which has more, as one size changes."]),
         ]
+
+
+def _divided(found: Comparison) -> str:
+    """What the amounts are divided by, in a title."""
+    return "" if found.per == 1 else f" over {text(found.per)}"
 
 
 def _bracketed(shown: Tree) -> Tree | None:

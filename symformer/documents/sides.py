@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sympy import Expr, Symbol
+from sympy import Expr, Symbol, expand
 
 from ..algebra.comparison import Comparison
 from ..formulas.factored import factored
 from ..formulas.formula import Formula
 from ..language.notation.tree import Label, Tree, sizes_of, tree, value
 from ..language.symbols import RANK, numbered
+from ..ledger.facts import ONE
 from ..models.model import Model
 from .blocks import Code, Line, Math, Paragraph, Piece, formulas_in
 from .derivation import conditions
@@ -30,10 +31,12 @@ class Side:
     formula: Formula
     own: Mapping[Symbol, Symbol]
     twin: bool = False  # whether another one is called so
+    per: Expr = ONE  # what everything is divided by
 
     @property
     def name(self) -> str:
-        return name_of(self.model.target)
+        part = f" ({self.formula.root.key})" if self.formula.within is not None else ""
+        return name_of(self.model.target) + part
 
     @property
     def head(self) -> Line:
@@ -55,7 +58,9 @@ class Side:
 
     @property
     def label(self) -> Label:
-        return Label(self.formula.measure.letter, str(self.number), self.renamed(self.formula.expanded))
+        return Label(
+            self.formula.measure.letter, str(self.number), self.renamed(expand(self.formula.expanded / self.per))
+        )
 
     def renamed(self, expr: Expr) -> Expr:
         """An expression with its letters as they are called here."""
@@ -75,7 +80,7 @@ class Side:
     @property
     def written(self) -> Expr:
         """Its formula, in which a total stands for its sum."""
-        return self.renamed(self.formula.written)
+        return self.renamed(expand(self.formula.written / self.per))
 
     @property
     def relations(self) -> dict[Symbol, Expr]:
@@ -97,7 +102,7 @@ def sides_of(found: Comparison) -> tuple[Side, ...]:
     """All of them, with a letter numbered too that only a condition has, where another has it with another number."""
     each = zip(found.places, found.models, found.formulas, found.own, strict=True)
     targets = [model.target for model in found.models]
-    sides = [replace(Side(*one), twin=targets.count(one[1].target) > 1) for one in each]
+    sides = [replace(Side(*one), twin=targets.count(one[1].target) > 1, per=found.per) for one in each]
     own: list[dict[Symbol, Symbol]] = [dict(side.own) for side in sides]
     numbered_already = set().union(*own)
     for size in sorted(set().union(*(side.mentioned for side in sides)) - numbered_already, key=RANK.__getitem__):
