@@ -18,7 +18,8 @@ from symformer.algebra.quotient import limit, limits
 from symformer.commands.cli import cli
 from symformer.documents.blocks import Equation
 from symformer.documents.comparison import document
-from symformer.documents.formats import render
+from symformer.documents.divided import document as divided
+from symformer.documents.formats import FORMATS, render
 from symformer.language.errors import OptionError, SizeError, UnknownNameError
 from symformer.language.notation.text import text
 from symformer.language.notation.tree import value
@@ -190,8 +191,7 @@ REFUSED = [
     (["gpt2", "--over", "nothing"], "unknown quantity 'nothing'"),
     (["gpt2", "--over", "intensity"], "intensity is a ratio itself"),
     (["gpt2", "-q", "intensity", "--over", "params"], "intensity is a ratio itself"),
-    (["gpt2", "-q", "flops", "-q", "train-flops", "--over", "params"], "are chapters of a document"),
-    (["gpt2", "--over", "params", "-o", "x.md"], "--over is of the terminal and of --json"),
+    (["gpt2", "-q", "flops", "-q", "traffic", "--over", "params", "-o", "x.md"], "--over divides one quantity"),
     (["gpt2", "--over", "params", "--set", "X=3"], "X: gpt2 has no such size (experts) in params"),
     (["gpt2", "--over", "communication"], "is 0 at every size, and nothing is divided by it"),
 ]  # fmt: skip
@@ -245,6 +245,21 @@ def test_training_flops_of_each_parameter() -> None:
     assert "gpt2-xl  (2BS²L + 24BSLE + 2BSL + 2BSV)/(12LE + 13L + V + P + 2)" in said
     two = compared("gpt2", "gpt2-xl", "-q", "flops", "--over", "params", "--option", "2:attention=causal")
     assert [each["conventions"]["attention"] for each in two["models"]] == ["full", "causal"]
+
+
+def test_a_quotient_as_a_document() -> None:
+    found = [over(each, "train-flops", "params") for each in ("gpt2", "deepseek-v2")]
+    made = divided(found, "0")
+    assert made.title == "gpt2 and deepseek-v2: training FLOPs over parameters"
+    (first,) = [block for block in made.blocks if isinstance(block, Equation)]  # the other one fits no line
+    above, below = fraction(value(first.chain.steps[0]))
+    assert expand(above * found[0].below.expanded - below * found[0].above.expanded) == 0
+    for extension in FORMATS:
+        assert render(made, extension) == render(made, extension)
+    written = run("gpt2", "-q", "train-flops", "--over", "params", "--set", "B=1", "--set", "S=1024", "-o", "-",
+                  "--as", "md", "--flavour", "commonmark")  # fmt: skip
+    assert "F_train/N = (12BSL(S + 6E) + 6BSV)/(L(12E + 13) + V + P + 2)" in written.stdout
+    assert "With these sizes it is 1,139,251,200/162,031 ≈ 7,031.07 FLOPs/element." in written.stdout
 
 
 LIMITS = [

@@ -37,6 +37,11 @@ class Over(Shown):
         """What both are of."""
         return model_of(self.above)
 
+    @property
+    def part(self) -> str:
+        """The part of it, one copy, that both are of; empty for the whole."""
+        return self.above.root.key if self.above.within is not None else ""
+
     @cached_property
     def sides(self) -> tuple[Expr, Expr]:
         """Both polynomials, with a total for what it counts where that stands alone in both."""
@@ -91,6 +96,7 @@ class Over(Shown):
         }
         return {
             "target": self.model.target,
+            **({"part": self.part} if self.part else {}),
             "quantity": self.above.measure.name,
             "over": self.below.measure.name,
             "unit": self.unit,

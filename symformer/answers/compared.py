@@ -20,6 +20,7 @@ from ..language.symbols import RANK, letter, symbol
 
 Spell = Callable[[Tree | Expr], str]
 FEW = 3  # formulas of where two come to the same, where nobody asked for one
+LONG = 120  # characters of a limit that is printed
 SHORT = 60  # characters of such a formula
 
 
@@ -47,8 +48,8 @@ def facts(found: Comparison, spell: Spell) -> Iterator[str]:
 
 def _totals(found: Comparison, spell: Spell) -> Iterator[str]:
     """What a total stands for, where one is written."""
-    used = set().union(*(side.expr.free_symbols for _, *sides in found.rows for side in sides))
-    for formula, own in zip(found.formulas, found.own, strict=True):
+    for place, (formula, own) in enumerate(zip(found.formulas, found.own, strict=True)):
+        used = found.totals[place].expr.free_symbols
         for total in sorted(formula.totals, key=RANK.__getitem__):
             if own.get(total, total) in used:
                 yield f"{own.get(total, total)} is {spell(formula.relations[total].xreplace(dict(own)))}"
@@ -91,7 +92,9 @@ def limits(found: Mapping[Symbol, Limit], numbers: Numbers, spell: Spell) -> Ite
     for size, each in found.items():
         to = "without bound" if each.kind == "unbounded" else "0" if each.shown is None else spell(each.shown)
         number = each.value(numbers)
-        if number is not None and each.shown is not None and value(each.shown).free_symbols:
+        if each.shown is not None and len(to) > LONG:
+            to = "a longer quotient, which --json has" if number is None else spelt(number)
+        elif number is not None and each.shown is not None and value(each.shown).free_symbols:
             to += f" = {spelt(number)}"
         goes.setdefault(to, []).append(str(size))
     for to, sizes in goes.items():

@@ -13,7 +13,8 @@ from .compared import Spell, limits, spelt
 def row(found: Over, spell: Spell) -> list[str]:
     """The model, the quotient, its leading terms, and its number."""
     number = "" if found.value is None else spelt(found.value)
-    return [found.model.target, spell(found.ratio), spell(found.leading), number]
+    name = found.model.target + (f" ({found.part})" if found.part else "")
+    return [name, spell(found.ratio), spell(found.leading), number]
 
 
 def facts(found: Over, spell: Spell) -> Iterator[str]:

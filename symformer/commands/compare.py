@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +16,7 @@ from .terminal import put_json, say, spell, table
 if TYPE_CHECKING:
     from ..algebra.comparison import Comparison
     from ..answers.beside import Beside
+    from ..documents.blocks import Document
 
 
 @click.command("compare", cls=Command)
@@ -117,7 +118,7 @@ def command(
     _check(targets, asked, over, per, same, by, crossovers, output, form, flavour, as_json)
     beside = Beside.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
     if over is not None:
-        _over(beside, as_json)
+        _over(beside, output, form, engine, flavour, as_json)
     elif output is not None:
         _write(beside, same, by, per, output, form, engine, flavour)
     else:
@@ -154,10 +155,8 @@ def _check(
     if output is not None:
         if as_json:
             raise click.UsageError("--json prints numbers and -o writes a document; keep one of the two")
-        for name, given in (("--over", over), ("--crossover", crossovers)):
-            if given:
-                has = "; a document has every crossover without it" * (name == "--crossover")
-                raise click.UsageError(f"{name} is of the terminal and of --json, and not yet of documents{has}")
+        if crossovers:
+            raise click.UsageError("--crossover is of the terminal; a document has every crossover without it")
     elif form or flavour:
         raise click.UsageError(
             f"{'--as' if form else '--flavour'} is of a document; name its file by -o, or leave it out"
@@ -165,6 +164,8 @@ def _check(
     elif len(asked) > 1:
         raise click.UsageError(f"{' and '.join(asked)} together are chapters of a document; name its file by -o")
     if over is not None:
+        if len(asked) > 1:
+            raise click.UsageError(f"--over divides one quantity, and here are {' and '.join(asked)}; keep one")
         for name, given in (("--same", same), ("--crossover", crossovers), ("--per", per)):
             if given:
                 raise click.UsageError(f"--over divides two quantities of each model, and takes no {name}")
@@ -222,8 +223,10 @@ def _json(found: Comparison) -> dict[str, object]:
     }
 
 
-def _over(beside: Beside, as_json: bool) -> None:
-    """One quantity over another, of each target."""
+def _over(
+    beside: Beside, output: str | None, form: str | None, engine: str, flavour: str | None, as_json: bool
+) -> None:
+    """One quantity over another, of each target: on a terminal, as JSON, or as a document."""
     from ..algebra.over import Over
     from ..answers.divided import facts, row
     from ..language.errors import OptionError
@@ -233,6 +236,11 @@ def _over(beside: Beside, as_json: bool) -> None:
         if not formula.additive:
             raise OptionError(f"{formula.measure.name} is a ratio itself; divide two quantities that add up")
     found = [Over(*each) for each in zip(above, below, strict=True)]
+    if output is not None:
+        from ..documents.divided import document
+
+        _put(lambda: document(found, version()), output, "a quotient", form, engine, flavour)
+        return
     if as_json:
         told = [each.to_json() for each in found]
         put_json(told[0] if len(told) == 1 else {"models": told})
@@ -259,14 +267,24 @@ def _write(
     """The comparison as a document."""
     from ..algebra.compare import compare as set_side_by_side
     from ..documents.comparison import document
+
+    def made() -> Document:
+        found = [
+            set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=True)
+            for formulas in beside.formulas()
+        ]
+        return document(found, version())
+
+    _put(made, output, "a comparison", form, engine, flavour)
+
+
+def _put(
+    make: Callable[[], Document], output: str, what: str, form: str | None, engine: str, flavour: str | None
+) -> None:
+    """A document in a file, once it is known that it can be written."""
     from ..documents.files import check_output
     from ..documents.formats import render
 
-    extension = check_output(output, "a comparison", chosen=form or "")
+    extension = check_output(output, what, chosen=form or "")
     writing.check_flavour(flavour, extension, output)
-    found = [
-        set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=True)
-        for formulas in beside.formulas()
-    ]
-    made = render(document(found, version()), extension, engine, flavour or "github")  # type: ignore[arg-type]
-    writing.put(output, made)
+    writing.put(output, render(make(), extension, engine, flavour or "github"))  # type: ignore[arg-type]

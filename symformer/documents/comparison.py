@@ -18,7 +18,7 @@ from ..formulas.factored import factored
 from ..formulas.formula import Leading
 from ..language.notation.text import percent, text
 from ..language.notation.tree import Fraction as Quotient
-from ..language.notation.tree import Label, Minus, Sum, Tree, sizes_of, tree, value
+from ..language.notation.tree import Label, Minus, Sum, sizes_of, tree, value
 from ..language.sizes import put_in
 from ..language.symbols import RANK, letter
 from ..papers import paper
@@ -45,7 +45,7 @@ from .parts import about_part
 from .sentences import capital, listed, maybe, sentence
 from .sides import Side, sides_of
 from .subject import Subject, counted_by
-from .tied import growing, tied
+from .tied import bracketed, growing, tied
 
 LONG = 72  # characters of what stands above or below a line of a fraction that fits a page
 SHORT = 24  # of a formula in a table that has the numbers too
@@ -356,7 +356,7 @@ class _Chapter:
             return [*said, Paragraph([f"There is none: {found.no_ratio}."])]
         whole = value(found.ratio)
         exact = _rational(put_in(whole, dict(self.numbers)))
-        shown = _bracketed(found.ratio)
+        shown = bracketed(found.ratio)
         line: list[Piece] = []
         if shown is not None or exact is not None:
             chain = Chain((Quotient(*self._labels()),), (shown or tree(Rational(exact)),))
@@ -369,7 +369,7 @@ class _Chapter:
             line += [*maybe(line, " "), f"The numbers have none: {found.no_ratio}."]
         elif exact is not None and not whole.is_number:
             line += ["With these sizes it is ", *_exactly(exact), "."] if shown else [f"That is about {_near(exact)}."]
-        leading = _bracketed(found.ratio_leading)
+        leading = bracketed(found.ratio_leading)
         near = _rational(put_in(value(found.ratio_leading), dict(self.numbers)))
         off = abs(near / exact - 1) if near is not None and exact else 0
         if leading is not None and found.ratio_leading != found.ratio and off <= MOST_LEFT_OUT:
@@ -378,7 +378,7 @@ class _Chapter:
                 line += [", which is ", *_exactly(near), " with these sizes"]
             line.append(".")
         said += [Paragraph(line)] if line else []
-        return said + growing(found)
+        return said + growing(found.limits, self.numbers)
 
     def _crossover(self) -> list[Block]:
         """Where both come to the same, and which has more on which side of it."""
@@ -456,15 +456,6 @@ class _Chapter:
 def _divided(found: Comparison) -> str:
     """What the amounts are divided by, in a title."""
     return "" if found.per == 1 else f" over {text(found.per)}"
-
-
-def _bracketed(shown: Tree) -> Tree | None:
-    """A quotient with its common factors before brackets; None where it is wider than a page."""
-    sides = (shown.numerator, shown.denominator) if isinstance(shown, Quotient) else (shown,)
-    brackets = [factored(value(side)) for side in sides]
-    if any(len(text(each)) > LONG for each in brackets):
-        return None
-    return Quotient(*brackets) if len(brackets) == 2 else brackets[0]
 
 
 def _fits(solution: Solution) -> bool:

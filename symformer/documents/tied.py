@@ -1,18 +1,22 @@
-"""What a document says of totals that were made equal, and of where a ratio goes as one size grows."""
+"""What a document says of totals that were made equal, of a quotient, and of where it goes as one size grows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
+
+from sympy import Symbol
 
 from ..algebra.comparison import Comparison
 from ..algebra.quotient import Limit
 from ..algebra.tie import Tie
 from ..formulas.derivation import Chain
+from ..formulas.factored import factored
 from ..language.notation.text import text
 from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Tree, tree, value
+from ..language.sizes import Numbers
 from .blocks import Block, Equation, Heading, Line, Math, Paragraph, Piece
 from .sentences import listed
 from .sides import Side
@@ -26,7 +30,7 @@ def tied(tie: Tie, found: Comparison, sides: Sequence[Side], id: str) -> list[Bl
     first, other = sides
     said: list[Block] = [Heading(1, [f"With the same {tie.measure.title}"])]
     opens: list[Piece] = [*other.called, f" has as many {tie.measure.title} as ", *first.called]
-    exact: list[Piece] = [Math.of(tie.size), " = ", _exactly(tie.exact)] if tie.exact is not None else []
+    exact: list[Piece] = [Math.of(tie.size), " = ", exactly(tie.exact)] if tie.exact is not None else []
     line: list[Piece] = []
     if _fits(tie.shown):
         said += [Paragraph([*opens, " where"]), Equation(Chain((tree(tie.size),), (tie.shown,)), id=id)]
@@ -46,24 +50,33 @@ def tied(tie: Tie, found: Comparison, sides: Sequence[Side], id: str) -> list[Bl
     return [*said, Paragraph(line)] if line else said
 
 
-def growing(found: Comparison) -> list[Block]:
-    """Where the ratio goes as one size grows and all others stay, as far as that is short to say."""
+def growing(limits: Mapping[Symbol, Limit], numbers: Numbers, what: str = "ratio") -> list[Block]:
+    """Where a ratio goes as one size grows and all others stay, as far as that is short to say."""
     goes: dict[str, tuple[Limit, list[Line]]] = {}
-    for size, each in found.limits.items():
+    for size, each in limits.items():
         if each.shown is None or _fits(each.shown):
             goes.setdefault(each.to_json(), (each, []))[1].append([Math.of(size)])
     clauses: list[Line] = []
     for each, sizes in goes.values():
-        number = each.value(found.numbers)
+        number = each.value(numbers)
         to: list[Piece] = ["without bound"] if each.kind == "unbounded" else ["to 0"]
         if each.shown is not None:
             to = ["to ", Math(each.shown)]
             if number is not None and value(each.shown).free_symbols:
-                to += [f", which is {_exactly(number)} here,"]
+                to += [f", which is {exactly(number)} here,"]
         clauses.append([*to, " with ", *_or(sizes)])
     if not clauses:
         return []
-    return [Paragraph(["As one size alone grows and all others stay, the ratio goes ", *listed(*clauses), "."])]
+    return [Paragraph([f"As one size alone grows and all others stay, the {what} goes ", *listed(*clauses), "."])]
+
+
+def bracketed(shown: Tree) -> Tree | None:
+    """A quotient with its common factors before brackets; None where it is wider than a page."""
+    sides = (shown.numerator, shown.denominator) if isinstance(shown, Quotient) else (shown,)
+    brackets = [factored(value(side)) for side in sides]
+    if any(len(text(each)) > LONG for each in brackets):
+        return None
+    return Quotient(*brackets) if len(brackets) == 2 else brackets[0]
 
 
 def _or(sizes: Sequence[Line]) -> list[Piece]:
@@ -78,7 +91,7 @@ def _fits(shown: Tree) -> bool:
     return all(len(text(each)) <= LONG for each in sides)
 
 
-def _exactly(number: Fraction) -> str:
+def exactly(number: Fraction) -> str:
     """A number as a fraction, and to two places where it is not whole."""
     if number.denominator == 1:
         return f"{number.numerator:,}"
