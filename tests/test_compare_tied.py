@@ -256,6 +256,9 @@ def test_a_quotient_as_a_document() -> None:
     assert expand(above * found[0].below.expanded - below * found[0].above.expanded) == 0
     for extension in FORMATS:
         assert render(made, extension) == render(made, extension)
+    twice = [block for block in divided([found[0]] * 2, "0").blocks if isinstance(block, Equation)]
+    assert [block.number for block in twice] == [1, 2]
+    assert len({block.id for block in twice}) == 2
     written = run("gpt2", "-q", "train-flops", "--over", "params", "--set", "B=1", "--set", "S=1024", "-o", "-",
                   "--as", "md", "--flavour", "commonmark")  # fmt: skip
     assert "F_train/N = (12BSL(S + 6E) + 6BSV)/(L(12E + 13) + V + P + 2)" in written.stdout

@@ -17,7 +17,7 @@ from ..quantities import quantity as find_quantity
 from . import blocks
 from .blocks import Block, Code, Document, Equation, Heading, Line, Math, Paragraph, Piece, References, Table
 from .derivation import conditions
-from .sentences import capital, listed, sentence
+from .sentences import capital, listed, maybe, sentence
 from .subject import Subject, name_of
 from .tied import bracketed, exactly, growing
 
@@ -27,8 +27,8 @@ def document(found: Sequence[Over], version: str) -> Document:
     first = found[0]
     titles = [each.measure.title for each in (first.above, first.below)]
     said: list[Block] = [Heading(1, ["What is counted"]), *_counted(first)]
-    for each in found:
-        said += _section(each)
+    for place, each in enumerate(found, 1):
+        said += _section(each, f"{each.above.id}.over" + f".{place}" * (len(found) > 1))
     said, keys = blocks.numbered(said)
     if keys:
         entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]
@@ -54,7 +54,7 @@ def _counted(found: Over) -> list[Block]:
     return said
 
 
-def _section(found: Over) -> list[Block]:
+def _section(found: Over, id: str) -> list[Block]:
     """The quotient of one model."""
     subject = Subject(found.model, found.above)
     labels = [Label(each.measure.letter, "", each.expanded) for each in (found.above, found.below)]
@@ -63,12 +63,12 @@ def _section(found: Over) -> list[Block]:
     line: list[Piece] = []
     if shown is not None or exact is not None:
         step = shown or tree(Rational(exact.numerator, exact.denominator) if exact is not None else 0)
-        said.append(Equation(Chain((Quotient(*labels),), (step,)), key=True, id=f"{found.above.id}.over"))
+        said.append(Equation(Chain((Quotient(*labels),), (step,)), key=True, id=id))
     if exact is not None and shown is not None and value(shown).free_symbols:
         line += [f"With these sizes it is {exactly(exact)} {found.unit}."]
     leading = bracketed(found.leading)
     if leading is not None and found.leading != found.ratio:
-        line += [" What grows fastest above over what grows fastest below is ", Math(leading), "."]
+        line += [*maybe(line, " "), "What grows fastest above over what grows fastest below is ", Math(leading), "."]
     said += [Paragraph(line)] if line else []
     said += growing(found.limits, found.model.known, "quotient")
     used = {size for each in blocks.formulas_in(said) for size in sizes_of(each)}

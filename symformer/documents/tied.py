@@ -18,7 +18,7 @@ from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Tree, tree, value
 from ..language.sizes import Numbers
 from .blocks import Block, Equation, Heading, Line, Math, Paragraph, Piece
-from .sentences import listed
+from .sentences import listed, maybe
 from .sides import Side
 
 LONG = 72  # characters of what stands above or below a line of a fraction that fits a page
@@ -40,13 +40,13 @@ def tied(tie: Tie, found: Comparison, sides: Sequence[Side], id: str) -> list[Bl
     for number, more in tie.beside:
         if number == tie.exact or more is None:
             continue
-        line += [" At ", Math.of(tie.size), f" = {number:,} ", *first.called]
+        line += [*maybe(line, " "), "At ", Math.of(tie.size), f" = {number:,} ", *first.called]
         line += [f" has {abs(more):,} {'more' if more > 0 else 'fewer'}."]
     if tie.chosen is not None:
-        line += [" Every number here is with ", Math.of(tie.size), f" = {tie.chosen:,}."]
+        line += [*maybe(line, " "), "Every number here is with ", Math.of(tie.size), f" = {tie.chosen:,}."]
     for what, expr in (("difference", found.tied_difference), ("ratio", found.tied_ratio)):
         if expr is not None and len(text(tree(expr))) <= SHORT:
-            line += [f" With the formula put in, the {what} is ", Math.of(expr), "."]
+            line += [*maybe(line, " "), f"With the formula put in, the {what} is ", Math.of(expr), "."]
     return [*said, Paragraph(line)] if line else said
 
 
