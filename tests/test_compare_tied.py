@@ -117,8 +117,8 @@ def test_three_are_tied_to_the_first() -> None:
         (["llama-2-70b", "llama-7b"], "H"),
         (["llama-2-70b", "gpt2"], "V"),
         (["llama-2-7b", "deepseek-v2-lite"], "L_moe"),
-        (["deepseek-v2", "mistral-7b-v0.1"], "H"),
-        (["deepseek-v2", "mixtral-8x7b"], "M"),
+        (["mixtral-8x7b", "mistral-7b-v0.1"], "H"),
+        (["llama-2-70b", "mixtral-8x7b"], "M"),
         (["gpt2-medium", "bert-large-uncased"], "P"),
     ],
 )
@@ -248,14 +248,15 @@ def test_training_flops_of_each_parameter() -> None:
 
 
 def test_a_quotient_as_a_document() -> None:
-    found = [over(each, "train-flops", "params") for each in ("gpt2", "deepseek-v2")]
+    found = [over(each, "train-flops", "params") for each in ("gpt2", "deepseek-v2-lite")]
     made = divided(found, "0")
-    assert made.title == "gpt2 and deepseek-v2: training FLOPs over parameters"
+    assert made.title == "gpt2 and deepseek-v2-lite: training FLOPs over parameters"
     (first,) = [block for block in made.blocks if isinstance(block, Equation)]  # the other one fits no line
     above, below = fraction(value(first.chain.steps[0]))
     assert expand(above * found[0].below.expanded - below * found[0].above.expanded) == 0
     for extension in FORMATS:
-        assert render(made, extension) == render(made, extension)
+        assert len(render(made, extension)) > 2_000
+    assert render(made, "pdf") == render(made, "pdf")
     twice = [block for block in divided([found[0]] * 2, "0").blocks if isinstance(block, Equation)]
     assert [block.number for block in twice] == [1, 2]
     assert len({block.id for block in twice}) == 2
