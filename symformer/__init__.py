@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .algebra.check import check
     from .algebra.compare import compare
     from .algebra.explain import explain
+    from .algebra.over import over
     from .algebra.sensitivity import sensitivity
     from .algebra.solve import solve
     from .algebra.sweep import sweep
@@ -43,6 +44,7 @@ __all__ = [
     "explain",
     "from_config",
     "model",
+    "over",
     "sensitivity",
     "solve",
     "sweep",
@@ -64,6 +66,7 @@ _HOMES = {
     "explain": "algebra.explain",
     "from_config": "architectures",
     "model": "answers.targets",
+    "over": "algebra.over",
     "sensitivity": "algebra.sensitivity",
     "solve": "algebra.solve",
     "sweep": "algebra.sweep",

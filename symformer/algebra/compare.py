@@ -1,235 +1,129 @@
-"""Two models side by side: role by role, their difference and their ratio, as formulas and as numbers."""
+"""Models set side by side: what each is asked for, which totals are made equal first, and by what all is divided."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Context, Decimal
-from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from sympy import Add, Expr, Integer, Symbol, cancel, expand, fraction
+from sympy import Expr, Integer, Symbol, expand
 
 from ..architectures import composed
-from ..components.base import Component
-from ..formulas.account import Line
-from ..formulas.formula import Formula, Leading, lowest
+from ..formulas.formula import Formula
+from ..language.arithmetic import parse
 from ..language.errors import OptionError
-from ..language.notation.cards import Card, Cell, Name, Shown, Table
-from ..language.notation.text import code, text
-from ..language.notation.tree import Fraction as Quotient
-from ..language.notation.tree import Label, Minus, Sum, Tree, tree, value
+from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate
-from ..language.symbols import RANK, letter, numbered
+from ..language.symbols import symbol
+from ..ledger.facts import ONE
 from ..models.model import Model
-from .crossover import Allowed, Span, crossings
+from ..quantities import quantities
+from .comparison import Comparison, Row, Side
+from .letters import named, own_letters
+from .roles import ROLES, by_role, gathers
+from .tie import Tied, again, model_of, tied
 
-ROLES = ("embeddings", "attention", "MLP", "norms", "head", "other")
-MAX_PAIRS = 20_000  # of terms, up to which common factors are looked for that are sums
-
-
-@dataclass(frozen=True)
-class Side:
-    """One row of one model."""
-
-    expr: Expr
-    value: int | None
-
-    def to_json(self) -> dict[str, Any]:
-        """As the JSON carries it."""
-        return {"formula": code(self.expr), "value": self.value}
+Asked = Model | Formula | str
 
 
-@dataclass(frozen=True, repr=False)
-class Comparison(Shown):
-    """Two models, one quantity.
+def compare(
+    a: Asked,
+    b: Asked,
+    *more: Asked,
+    quantity: str = "",
+    per: Expr | str = "",
+    same: str = "",
+    by: Symbol | str = "",
+    left: Mapping[str, str] | None = None,
+    right: Mapping[str, str] | None = None,
+    totals: bool = False,
+    **conventions: str,
+) -> Comparison:
+    """Compare models, each with its own numbers: over the same letters where these are the same.
 
-    A letter that both use with different numbers is two sizes: ``E_1`` is the left one's, ``E_2`` the right one's.
-    """
+    Each is a model, a target, or a formula of one: ``gpt2.params.part("h")``. The quantity may stand last without its
+    name. ``left`` and ``right`` are conventions of one of two. ``same="params", by="L"`` chooses the L of each but the
+    first so that it has as many; ``per="B*C"`` divides everything by a product of sizes; ``totals`` writes
+    L for L_dense + L_moe where a formula has them in no other way.
 
-    left: Model
-    right: Model
-    formulas: tuple[Formula, Formula]
-    rows: tuple[tuple[str, Side, Side], ...]  # by role; the last is the total
-    sizes: tuple[Numbers, Numbers]  # what the symbols of each side's formulas stand for, where there is a number
-    own: tuple[Mapping[Symbol, Symbol], Mapping[Symbol, Symbol]]  # each side's letters that are another size there
-
-    @property
-    def totals(self) -> tuple[Side, Side]:
-        """The last row."""
-        return self.rows[-1][1:]
-
-    @cached_property
-    def difference(self) -> Expr:
-        """Left minus right."""
-        left, right = self.totals
-        return expand(left.expr - right.expr)
-
-    @property
-    def difference_leading(self) -> Expr:
-        """The terms of the difference that grow fastest."""
-        return Leading.of(self.difference).expr
-
-    @property
-    def difference_value(self) -> int | None:
-        """The difference of the numbers; None where a size has none."""
-        left, right = self.totals
-        return None if left.value is None or right.value is None else left.value - right.value
-
-    @cached_property
-    def ratio(self) -> Tree | None:
-        """Left over right, without common factors; None where the right one is 0 at every size."""
-        left, right = self.totals
-        return _quotient(left.expr, right.expr)
-
-    @property
-    def ratio_leading(self) -> Tree | None:
-        """The leading terms of the left over those of the right."""
-        left, right = self.totals
-        return _quotient(Leading.of(left.expr).expr, Leading.of(right.expr).expr)
-
-    @property
-    def ratio_value(self) -> Fraction | None:
-        """The ratio of the numbers, exactly; None where a size has none, or the right one is 0."""
-        left, right = self.totals
-        return None if left.value is None or not right.value else Fraction(left.value, right.value)
-
-    @cached_property
-    def crossings(self) -> Mapping[Symbol, tuple[Span, ...]]:
-        """For each size alone, where which side has more while the others keep their numbers: among what the conditions
-        of both formulas allow it to be.
-        """
-        allowed: dict[Symbol, Allowed] = {}
-        for model, formula, own in zip((self.left, self.right), self.formulas, self.own, strict=True):
-            for size in formula.symbols:
-                name = own.get(size, size)
-                found = Allowed.of(size, formula.constraints, model.known)
-                allowed[name] = allowed.get(name, Allowed()) & found
-        return crossings(self.difference, {**self.sizes[0], **self.sizes[1]}, allowed)
-
-    @property
-    def no_ratio(self) -> str:
-        """Why there is no ratio; empty where there is one."""
-        _, right = self.totals
-        return "the second is 0" if right.expr == 0 or right.value == 0 else ""
-
-    def lines(self, spell: Callable[[Tree | Expr], str] = text) -> list[str]:
-        """What stands below the rows: whose sizes are whose, the difference and the ratio."""
-        found = [f"{name} = {choice}" for name, choice in self.formulas[0].conventions.items()]
-        for model, sizes in zip((self.left, self.right), self.sizes, strict=True):
-            options = [f"{name} = {choice}" for name, choice in model.component.chosen.items()]
-            if facts := options + [f"{size} = {number:,}" for size, number in sizes.items()]:
-                found.append(f"{model.target} has " + ", ".join(facts))
-        left, right = self.totals
-        if loose := [size for size in left.expr.free_symbols & right.expr.free_symbols if self._loose(size)]:
-            spelt = ", ".join(map(str, sorted(loose, key=RANK.__getitem__)))
-            found.append(f"a letter with no number in one of them is taken for the same size in both: {spelt}")
-        free = {*left.expr.free_symbols, *right.expr.free_symbols}.difference(*self.sizes)
-        if lacking := [str(size) for size in sorted(free, key=RANK.__getitem__) if letter(size).run]:
-            found.append(f"no number for {', '.join(lacking)}: give each with a --set of its own")
-        found += [""] * bool(found)
-        difference, ratio, leading = self.difference, self.ratio, self.ratio_leading
-        whole = "" if self.difference_value is None or difference.is_number else f" = {self.difference_value:,}"
-        found += [f"difference  {spell(difference)}{whole}", f"  leading   {spell(self.difference_leading)}"]
-        if ratio is None or leading is None:
-            return [*found, f"no ratio: {self.no_ratio}"]
-        exact = "" if self.ratio_value is None or value(ratio).is_number else f" = {_spelt(self.ratio_value)}"
-        found += [f"ratio       {spell(ratio)}{exact}", f"  leading   {spell(leading)}"]
-        return found + [f"no ratio of the numbers: {self.no_ratio}"] * bool(self.no_ratio)
-
-    def _loose(self, size: Symbol) -> bool:
-        return (size in self.sizes[0]) != (size in self.sizes[1])
-
-    def to_json(self) -> dict[str, Any]:
-        """As ``compare --json`` prints it; a ratio that is not whole is a string of two integers, "p/q"."""
-        ratio, leading, value = self.ratio, self.ratio_leading, self.ratio_value
-        exact = int(value) if value is not None and value.denominator == 1 else value
-        return {
-            "left": self.left.target,
-            "right": self.right.target,
-            "quantity": self.formulas[0].measure.name,
-            "unit": self.formulas[0].measure.unit,
-            "conventions": dict(self.formulas[0].conventions),
-            "options": {"left": self.left.component.chosen, "right": self.right.component.chosen},
-            "sizes": {
-                side: {str(size): number for size, number in sizes.items()}
-                for side, sizes in zip(("left", "right"), self.sizes, strict=True)
-            },
-            "rows": [
-                {"part": role, "left": left.to_json(), "right": right.to_json()} for role, left, right in self.rows
-            ],
-            "difference": code(self.difference),
-            "difference_leading": code(self.difference_leading),
-            "difference_value": self.difference_value,
-            "ratio": None if ratio is None else code(ratio),
-            "ratio_leading": None if leading is None else code(leading),
-            "ratio_value": str(exact) if isinstance(exact, Fraction) else exact,
-            "no_ratio": self.no_ratio or None,
-            "crossover": {
-                str(size): {
-                    side: [[each.first, each.last] for each in spans if each.sign == sign]
-                    for side, sign in (("left", 1), ("equal", 0), ("right", -1))
-                }
-                for size, spans in self.crossings.items()
-            },
-        }
-
-    def __repr__(self) -> str:
-        left, right = (code(side.expr) if side.value is None else f"{side.value:,}" for side in self.totals)
-        return f"<{self.formulas[0].measure.name} of {self.left.target}, {left}, and of {self.right.target}, {right}>"
-
-    @property
-    def card(self) -> Card:
-        """The rows side by side, the difference and the ratio."""
-        names = (self.left.target, self.right.target)
-        cells: list[list[Cell]] = []
-        for role, *sides in self.rows:
-            values = ["" if side.value is None else f"{side.value:,}" for side in sides]
-            cells.append([role, *(tree(side.expr) for side in sides), *values])
-        measure = self.formulas[0].measure
-        sides_of = [Label(measure.letter, str(number), side.expr) for number, side in enumerate(self.totals, 1)]
-        equations: list[tuple[Sequence[Tree], Sequence[Tree]]] = [
-            ((Sum((sides_of[0], Minus(sides_of[1]))),), (tree(self.difference),))
-        ]
-        if self.ratio is not None:
-            equations.append(((Quotient(*sides_of),), (self.ratio,)))
-        table = Table(("part", *2 * [Name(name) for name in names]), cells, "lllrr", total=True)
-        return Card(f"{measure.title} of {names[0]} (1) and of {names[1]} (2)", equations, table)
-
-
-def compare(a: Model | str, b: Model | str, quantity: str = "params", **conventions: str) -> Comparison:
-    """Compare two models, each with its own numbers: over the same letters where these are the same.
-
-    Raises OptionError for a quantity that does not add up.
+    Raises OptionError for a quantity that does not add up, SizeError where no size makes two the same.
 
     >>> compare("bert-base-uncased", "gpt2").difference_leading
     -8*E**2*L + 2*E*H*L
     >>> compare("gpt2", "gpt2-xl").difference_leading
     12*E_1**2*L_1 - 12*E_2**2*L_2
+    >>> compare("llama-2-7b", "llama-2-70b", "deepseek-v2", "kv-cache", per="B*C")
+    <kv-cache of llama-2-7b, 524,288, of llama-2-70b, 327,680, and of deepseek-v2, 69,120>
     """
-    models = [composed(each) if isinstance(each, str) else each for each in (a, b)]
-    formulas = [model.formula(quantity, **conventions) for model in models]
-    if not formulas[0].additive:
-        raise OptionError(f"{quantity} is a ratio, which does not add up over parts; compare its two sides")
+    sides = [a, b, *more]
+    if not quantity and isinstance(sides[-1], str) and sides[-1] in quantities():
+        quantity = str(sides.pop())
+    if len(sides) < 2:
+        raise OptionError("a comparison takes two models at least; for one alone, ask it for its formula")
+    if (left or right) and len(sides) > 2:
+        raise OptionError(f"left and right are of two models, and here are {len(sides)}; give formulas of them")
+    given = [{**conventions, **(left or {})}, *({**conventions, **(right or {})} for _ in sides[1:])]
+    formulas = _formulas(sides, quantity, given)
+    divisor = _product(per) if per else ONE
+    ties: dict[int, Tied] = {}
+    if bool(same) != bool(str(by)):
+        raise OptionError("same= and by= go together: which totals are made equal, and by which size of the others")
+    if same:
+        size = symbol(str(by))
+        ties = {place: tied(formulas[0], other, same, size) for place, other in enumerate(formulas) if place}
+        formulas = [
+            again(formula, ties[place].model, formula.measure.name) if place else formula
+            for place, formula in enumerate(formulas)
+        ]
+    return _compared(formulas, ties, divisor, totals)
+
+
+def _formulas(sides: Sequence[Asked], quantity: str, given: Sequence[Mapping[str, str]]) -> list[Formula]:
+    """One quantity of each."""
+    own = [each for each in sides if isinstance(each, Formula)]
+    quantity = quantity or (own[0].measure.name if own else "params")
+    found = []
+    for each, conventions in zip(sides, given, strict=True):
+        if isinstance(each, Formula):
+            if each.measure.name != quantity:
+                raise OptionError(f"{each.id} is no {quantity}; a comparison is of one quantity")
+            if conventions:
+                raise OptionError(f"{each.id} has its conventions already; ask its model for the formula with others")
+            found.append(each)
+        else:
+            model = composed(each) if isinstance(each, str) else each
+            found.append(model.formula(quantity, **conventions))
+    for formula in found:
+        if not formula.additive:
+            raise OptionError(f"{quantity} is a ratio, which does not add up over parts; compare its two sides")
+    return found
+
+
+def _compared(formulas: Sequence[Formula], ties: Mapping[int, Tied], per: Expr, totals: bool) -> Comparison:
+    models = [model_of(formula) for formula in formulas]
     # Which role a part has, its code does not say: beside a traced model there are only totals.
     told = not any(model.provenance.reading for model in models)
     parts = [{**(by_role(formula) if told else {}), "total": formula.expanded} for formula in formulas]
+    for formula, exprs in zip(formulas, parts, strict=True):
+        for role, expr in exprs.items():
+            amount = formula.gathered(expr) if totals and gathers(formula) else expr
+            exprs[role] = amount if per == 1 else _over(amount, per, formula)
     used = [{size for expr in exprs.values() for size in expr.free_symbols} for exprs in parts]
-    left, right = (model.known for model in models)
-    both = [size for size in left if size in used[0] & used[1] & right.keys()]
-    apart = [size for size in both if left[size] != right[size]]
-    own: list[dict[Symbol, Symbol]] = [{size: numbered(size, number) for size in apart} for number in (1, 2)]
-    sides = [_sides(*each) for each in zip(formulas, parts, (left, right), own, strict=True)]
+    for place, tie in ties.items():
+        used[0] |= tie.first.expanded.free_symbols
+        used[place] |= tie.second.expanded.free_symbols
+    known = [model.known for model in models]
+    own = own_letters(known, used, {(place, tie.by) for place, tie in ties.items()})
+    sides = [_sides(*each) for each in zip(formulas, parts, known, own, strict=True)]
     none = Side(Integer(0), 0)
-    rows = [(role, sides[0].get(role, none), sides[1].get(role, none)) for role in (*ROLES, "total")]
+    rows: list[Row] = [(role, *(each.get(role, none) for each in sides)) for role in (*ROLES, "total")]
     return Comparison(
-        models[0],
-        models[1],
-        (formulas[0], formulas[1]),
+        tuple(models),
+        tuple(formulas),
         tuple(row for row in rows if row[0] == "total" or any(side.expr != 0 for side in row[1:])),
-        (_named(left, used[0], own[0]), _named(right, used[1], own[1])),
-        (own[0], own[1]),
+        tuple(map(named, known, used, own)),
+        tuple(own),
+        tuple(range(1, len(models) + 1)),
+        {place + 1: tie.called(own[0], own[place]) for place, tie in ties.items()},
+        per,
     )
 
 
@@ -246,40 +140,18 @@ def _sides(
     }
 
 
-def _named(numbers: Numbers, used: set[Symbol], own: Mapping[Symbol, Symbol]) -> Numbers:
-    return {own.get(size, size): number for size, number in numbers.items() if size in used}
-
-
-def by_role(formula: Formula) -> dict[str, Expr]:
-    """What each role of a model's parts comes to; their sum is the formula."""
-    found: dict[str, Expr] = {}
-
-    def walk(line: Line, count: Expr, role: str) -> None:
-        count = count * line.count
-        if isinstance(line.part, Component) and line.part.role in ROLES and (line.part.role != "other" or not role):
-            role = line.part.role
-        if line.entry is not None:
-            role = role or "other"
-            amount = expand((count * line.each).xreplace(formula.relations))
-            found[role] = expand(found.get(role, Integer(0)) + amount)
-        for below in line.lines:
-            walk(below, count, role)
-
-    walk(formula.root, Integer(1), "")
+def _product(per: Expr | str) -> Expr:
+    """What everything is divided by: sizes multiplied. Raises OptionError for anything else."""
+    found = parse(per) if isinstance(per, str) else per
+    powers = found.as_powers_dict()
+    if not powers or not all(base.is_Symbol and power.is_Integer and power > 0 for base, power in powers.items()):
+        raise OptionError(f"{text(found)} is no product of sizes, such as B*C; amounts are divided by nothing else")
     return found
 
 
-def _spelt(ratio: Fraction) -> str:
-    """A ratio exactly, and to four digits where it is not whole."""
-    if ratio.denominator == 1:
-        return f"{ratio.numerator:,}"
-    near = Context(prec=4).divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    return f"{ratio.numerator:,}/{ratio.denominator:,} ≈ {near:f}"
-
-
-def _quotient(above: Expr, below: Expr) -> Tree | None:
-    if below == 0:
-        return None
-    pairs = len(Add.make_args(above)) * len(Add.make_args(below))
-    numerator, denominator = fraction(cancel(above / below) if pairs <= MAX_PAIRS else lowest(above, below))
-    return tree(expand(numerator)) if denominator == 1 else Quotient(tree(expand(numerator)), tree(expand(denominator)))
+def _over(expr: Expr, per: Expr, formula: Formula) -> Expr:
+    """An amount over a product of sizes that every term of it has. Raises OptionError where one has not."""
+    found = expand(expr / per)
+    if not found.is_polynomial(*per.free_symbols):
+        raise OptionError(f"{formula.id} is not in proportion to {text(per)}: it is {text(formula.written)}")
+    return found

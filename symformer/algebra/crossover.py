@@ -97,7 +97,7 @@ def _one_sign(polynomial: Expr) -> int | None:
     return signs.pop() if len(signs) == 1 else None
 
 
-def _coefficients(polynomial: Expr, size: Symbol) -> list[Expr]:
+def coefficients(polynomial: Expr, size: Symbol) -> list[Expr]:
     """The coefficients of the powers of one size, the highest first; nothing where it is no polynomial in it."""
     found: dict[int, list[Expr]] = {}
     for term in Add.make_args(expand(polynomial)):
@@ -155,9 +155,23 @@ def solve(left: Label, right: Label, size: Symbol) -> Solution | None:
     return Solution(size, min(shown, key=lambda each: len(text(each))), above) if shown else None
 
 
+def solved(difference: Expr, size: Symbol) -> Solution | None:
+    """Where a difference is 0, for one size, by the other sizes alone; None as for :func:`solve`.
+
+    >>> from symformer.language.symbols import A, E, H, L
+    >>> found = solved(12*L*E**2 - 3*L*E*H - 2*E*L, H)
+    >>> text(found.shown), found.above
+    ('(12E - 2)/3', -1)
+    """
+    common = over_common(difference)
+    above = _above(common, size)
+    shown = _solution(common, size) if above else None
+    return Solution(size, shown, above) if shown is not None and above else None
+
+
 def _above(difference: Expr, size: Symbol) -> int | None:
     """The sign above the only positive value of a size at which a difference is 0; None where that is not certain."""
-    highest, *others = _coefficients(difference, size) or [difference]
+    highest, *others = coefficients(difference, size) or [difference]
     if len(others) not in (1, 2):
         return None
     above = always(highest)
@@ -168,10 +182,10 @@ def _above(difference: Expr, size: Symbol) -> int | None:
 
 def _solution(amount: Expr, size: Symbol, label: Label | None = None) -> Tree | None:
     """The size at which an amount is what a label stands for, or 0."""
-    coefficients = _coefficients(amount, size)
-    if len(coefficients) not in (2, 3) or sum(len(Add.make_args(each)) for each in coefficients) > SHOWN:
+    by_power = coefficients(amount, size)
+    if len(by_power) not in (2, 3) or sum(len(Add.make_args(each)) for each in by_power) > SHOWN:
         return None
-    a, *middle, last = coefficients
+    a, *middle, last = by_power
     if not label and always(a) == -1:
         a, middle, last = -a, [-each for each in middle], -last
     if not middle:

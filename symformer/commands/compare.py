@@ -1,7 +1,9 @@
-"""``symformer compare``: two models side by side."""
+"""``symformer compare``: models side by side, or two quantities of one."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -12,14 +14,13 @@ from .shell import Command, version
 from .terminal import put_json, say, spell, table
 
 if TYPE_CHECKING:
-    from sympy import Symbol
-
-    from ..models.model import Model
+    from ..algebra.comparison import Comparison
+    from ..answers.beside import Beside
+    from ..documents.blocks import Document
 
 
 @click.command("compare", cls=Command)
-@click.argument("a", shell_complete=completing.target)
-@click.argument("b", shell_complete=completing.target)
+@click.argument("targets", nargs=-1, required=True, metavar="A B [C]...", shell_complete=completing.target)
 @click.option(
     "--quantity",
     "-q",
@@ -30,14 +31,45 @@ if TYPE_CHECKING:
     help="What to count; in a document, repeat for more than one chapter. [default: params]",
 )
 @click.option(
-    "--set", "sets", multiple=True, metavar="NAME=VALUE", help="A size, such as S=1024, of each model that has it."
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="[N:]NAME=VALUE",
+    help="A size, such as S=1024 or H=4*E, of each model that has it; 2:H=4*E is of the second alone.",
 )
 @click.option(
     "--option",
     "options",
     multiple=True,
-    metavar="KEY=VALUE",
-    help="A convention, such as attention=causal, or an option of each model that has it, such as tied=false.",
+    metavar="[N:]KEY=VALUE",
+    help="A convention, such as attention=causal, or an option of each model that has it, such as tied=false; "
+    "2:tied=false is of the second alone.",
+)
+@click.option(
+    "--left", multiple=True, metavar="KEY=VALUE", help="A convention, an option or a size of the first of two."
+)
+@click.option("--right", multiple=True, metavar="KEY=VALUE", help="The same of the second of two.")
+@click.option("--part", "parts", multiple=True, metavar="[N:]PATH", help="One copy of a part of each, such as 1:h.")
+@click.option(
+    "--same",
+    metavar="Q",
+    shell_complete=completing.quantity,
+    help="Make this total of each other model that of the first, by its size named with --by.",
+)
+@click.option("--by", metavar="NAME", help="The size that --same chooses, such as L: as a formula and as a number.")
+@click.option(
+    "--crossover",
+    "crossovers",
+    multiple=True,
+    metavar="NAME",
+    help="From which value of this size on which model has more: as a formula in the others, and as numbers.",
+)
+@click.option("--per", metavar="SIZES", help="Divide by sizes: kv-cache --per B*C is the bytes of one token.")
+@click.option(
+    "--over",
+    metavar="Q",
+    shell_complete=completing.quantity,
+    help="Divide by another quantity of the same model; one target is enough.",
 )
 @click.option(
     "--output",
@@ -51,64 +83,182 @@ if TYPE_CHECKING:
 @writing.flavour
 @arguments.as_json
 def command(
-    a: str,
-    b: str,
+    targets: tuple[str, ...],
     quantities: tuple[str, ...],
     sets: tuple[str, ...],
     options: tuple[str, ...],
+    left: tuple[str, ...],
+    right: tuple[str, ...],
+    parts: tuple[str, ...],
+    same: str | None,
+    by: str | None,
+    crossovers: tuple[str, ...],
+    per: str | None,
+    over: str | None,
     output: str | None,
     form: str | None,
     engine: str,
     flavour: str | None,
     as_json: bool,
 ) -> None:
-    """Compare two models, part by part.
+    """Compare models, part by part.
 
-    Their difference and their ratio follow, as numbers and as formulas, with the terms that grow fastest. A letter that
-    both use with different numbers is two sizes: E_1 is the first model's, E_2 the second's.
+    The difference and the ratio of the first and each other one follow, as numbers and as formulas, with the terms that
+    grow fastest, where the ratio goes as one size grows, and where which has more. A letter with different numbers is
+    several sizes: E_1 is the first model's, E_2 the second's.
+
+    \b
+    symformer compare gpt2-xl llama-2-7b --same params --by L
+    symformer compare llama-2-7b llama-2-70b deepseek-v2 -q kv-cache --per B*C
+    symformer compare gpt2 --quantity train-flops --over params
     """
-    from ..algebra.compare import compare as set_side_by_side
-    from ..answers.provenance import answered_by, provenance_json
-    from ..answers.summary import read_at
+    from ..answers.beside import Beside
 
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
+    _check(targets, asked, over, per, same, by, crossovers, output, form, flavour, as_json)
+    beside = Beside.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
+    if over is not None:
+        _over(beside, output, form, engine, flavour, as_json)
+    elif output is not None:
+        _write(beside, same, by, per, output, form, engine, flavour)
+    else:
+        _show(beside, same, by, crossovers, per, as_json)
+
+
+def _check(
+    targets: Sequence[str],
+    asked: Sequence[str],
+    over: str | None,
+    per: str | None,
+    same: str | None,
+    by: str | None,
+    crossovers: Sequence[str],
+    output: str | None,
+    form: str | None,
+    flavour: str | None,
+    as_json: bool,
+) -> None:
+    """Raise UsageError for what does not go together, before any work is done."""
+    command = click.get_current_context().command
+    if isinstance(command, Command):
+        for each in targets:
+            if not os.path.lexists(each) and (belongs := command.belongs(each, ())):
+                raise click.UsageError(f"unexpected argument {each!r}{belongs}")
+    if len(targets) == 1 and over is None:
+        raise click.UsageError(
+            f"{targets[0]} is compared with nothing; name another model, or with --over another quantity of it"
+        )
+    if bool(same) != bool(by):
+        raise click.UsageError(
+            "--same names a total and --by the size that is chosen for it, as in --same params --by L; give both"
+        )
     if output is not None:
         if as_json:
             raise click.UsageError("--json prints numbers and -o writes a document; keep one of the two")
-        _write(a, b, asked, sets, options, output, form, engine, flavour)
-        return
-    if form or flavour:
+        if crossovers:
+            raise click.UsageError("--crossover is of the terminal; a document has every crossover without it")
+    elif form or flavour:
         raise click.UsageError(
             f"{'--as' if form else '--flavour'} is of a document; name its file by -o, or leave it out"
         )
-    if len(asked) > 1:
+    elif len(asked) > 1:
         raise click.UsageError(f"{' and '.join(asked)} together are chapters of a document; name its file by -o")
-    left, right, conventions = _pair(a, b, asked, sets, options)
-    found = set_side_by_side(left, right, asked[0], **conventions)
-    sides_of = list(zip((left, right), found.formulas, strict=True))
+    if over is not None:
+        if len(asked) > 1:
+            raise click.UsageError(f"--over divides one quantity, and here are {' and '.join(asked)}; keep one")
+        for name, given in (("--same", same), ("--crossover", crossovers), ("--per", per)):
+            if given:
+                raise click.UsageError(f"--over divides two quantities of each model, and takes no {name}")
+
+
+def _show(
+    beside: Beside, same: str | None, by: str | None, crossovers: Sequence[str], per: str | None, as_json: bool
+) -> None:
+    """The comparison on a terminal, or as JSON."""
+    from ..algebra.compare import compare as set_side_by_side
+    from ..answers.compared import check_asked, facts, lines, overtakes
+    from ..answers.provenance import answered_by
+
+    (formulas,) = beside.formulas()
+    found = set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=not as_json)
+    check_asked(found, crossovers)
     if as_json:
-        commits = {side: read for side, model in (("left", left), ("right", right)) if (read := read_at(model))}
-        each = {side: provenance_json(*one) for side, one in zip(("left", "right"), sides_of, strict=True)}
-        put_json({**found.to_json(), **({"read": commits} if commits else {}), "provenance": each})
+        put_json(_json(found))
         return
+    said = list(facts(found, spell))  # all of it is reckoned before anything is printed
+    said += [""] * bool(said)
+    for pair in found.pairs:
+        if len(found.pairs) > 1:
+            said += [f"{pair.names[0]} and {pair.names[1]}"]
+        said += [*lines(pair, spell), *overtakes(pair, crossovers, spell), ""]
+    read = [f"{model.target} is of {at}" for model in found.models if (at := model.provenance.read_at)]
+    answered = [
+        f"{model.target}: {line}"
+        for model, formula in zip(found.models, found.formulas, strict=True)
+        for line in answered_by(model, formula)
+    ]
     rows = []
     for role, *sides in found.rows:
         values = [("" if side.value is None else f"{side.value:,}") for side in sides]
         rows.append([role, *(spell(side.expr) for side in sides), *values])
-    below = found.lines(spell)  # all of it is reckoned before anything is printed
-    table(["part", *(2 * [left.target, right.target])], rows, "lllrr", total=True)
-    sources = [f"{each.target} is of {each.provenance.read_at}" for each in (left, right) if each.provenance.read_at]
-    answered = [f"{model.target}: {line}" for model, formula in sides_of for line in answered_by(model, formula)]
-    for line in ["", *below, "", *dict.fromkeys([*sources, *answered])]:
+    columns = len(found.models)
+    table(["part", *(2 * found.names)], rows, "l" * (1 + columns) + "r" * columns, total=True)
+    for line in ["", *said, *dict.fromkeys([*read, *answered])]:
+        say(line)
+
+
+def _json(found: Comparison) -> dict[str, object]:
+    from ..answers.provenance import provenance_json
+    from ..answers.summary import read_at
+
+    each = [provenance_json(*one) for one in zip(found.models, found.formulas, strict=True)]
+    reads = [read_at(model) for model in found.models]
+    if len(found.models) > 2:
+        return {**found.to_json(), **({"read": reads} if any(reads) else {}), "provenance": each}
+    commits = {side: read for side, read in zip(("left", "right"), reads, strict=True) if read}
+    return {
+        **found.to_json(),
+        **({"read": commits} if commits else {}),
+        "provenance": dict(zip(("left", "right"), each, strict=True)),
+    }
+
+
+def _over(
+    beside: Beside, output: str | None, form: str | None, engine: str, flavour: str | None, as_json: bool
+) -> None:
+    """One quantity over another, of each target: on a terminal, as JSON, or as a document."""
+    from ..algebra.over import Over
+    from ..answers.divided import facts, row
+    from ..language.errors import OptionError
+
+    above, below = beside.formulas()
+    for formula in (*above, *below):
+        if not formula.additive:
+            raise OptionError(f"{formula.measure.name} is a ratio itself; divide two quantities that add up")
+    found = [Over(*each) for each in zip(above, below, strict=True)]
+    if output is not None:
+        from ..documents.divided import document
+
+        _put(lambda: document(found, version()), output, "a quotient", form, engine, flavour)
+        return
+    if as_json:
+        told = [each.to_json() for each in found]
+        put_json(told[0] if len(told) == 1 else {"models": told})
+        return
+    rows, said = [row(each, spell) for each in found], [line for each in found for line in facts(each, spell)]
+    say(f"{found[0].above.measure.title} over {found[0].below.measure.title}, in {found[0].unit}")
+    say()
+    table(["model", "formula", "leading", "value"], rows, "lllr")
+    say()
+    for line in dict.fromkeys(said):
         say(line)
 
 
 def _write(
-    a: str,
-    b: str,
-    asked: tuple[str, ...],
-    sets: tuple[str, ...],
-    options: tuple[str, ...],
+    beside: Beside,
+    same: str | None,
+    by: str | None,
+    per: str | None,
     output: str,
     form: str | None,
     engine: str,
@@ -117,67 +267,24 @@ def _write(
     """The comparison as a document."""
     from ..algebra.compare import compare as set_side_by_side
     from ..documents.comparison import document
+
+    def made() -> Document:
+        found = [
+            set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=True)
+            for formulas in beside.formulas()
+        ]
+        return document(found, version())
+
+    _put(made, output, "a comparison", form, engine, flavour)
+
+
+def _put(
+    make: Callable[[], Document], output: str, what: str, form: str | None, engine: str, flavour: str | None
+) -> None:
+    """A document in a file, once it is known that it can be written."""
     from ..documents.files import check_output
     from ..documents.formats import render
-    from ..quantities import quantity as find_quantity
 
-    extension = check_output(output, "a comparison", chosen=form or "")
+    extension = check_output(output, what, chosen=form or "")
     writing.check_flavour(flavour, extension, output)
-    left, right, conventions = _pair(a, b, asked, sets, options)
-    found = []
-    for name in asked:
-        known = find_quantity(name).choices
-        own = {key: choice for key, choice in conventions.items() if key in known}
-        found.append(set_side_by_side(left, right, name, **own))
-    made = render(document(found, version()), extension, engine, flavour or "github")  # type: ignore[arg-type]
-    writing.put(output, made)
-
-
-def _pair(
-    a: str, b: str, asked: tuple[str, ...], sets: tuple[str, ...], options: tuple[str, ...]
-) -> tuple[Model, Model, dict[str, str]]:
-    """Two models, with options and sizes set in each that has them, and the conventions among the options.
-
-    Raises UnknownNameError and SizeError for what neither has.
-    """
-    from ..answers.targets import pairs, resolve
-    from ..language.errors import SizeError, UnknownNameError
-    from ..language.sizes import assignments
-    from ..language.symbols import letter
-    from ..language.target import Kind, parse
-    from ..quantities import quantity as find_quantity
-
-    given = pairs(options)
-    known = {name: choice for each in asked for name, choice in find_quantity(each).choices.items()}
-    conventions = {name: given.pop(name) for name in list(given) if name in known}
-    starts = [sets if parse(target).kind is Kind.FACTORY else () for target in (a, b)]
-    models = [resolve(target, sets=start)[0] for target, start in zip((a, b), starts, strict=True)]
-    choices = [dict.fromkeys(model.component.choices()) for model in models]
-    for name in given:
-        if not any(name in each for each in choices):
-            raise UnknownNameError(f"option of {a} and {b}", name, {**choices[0], **choices[1], **known})
-    for place, target in enumerate((a, b)):
-        if own := {name: value for name, value in given.items() if name in choices[place]}:
-            models[place], _ = resolve(target, own, starts[place])
-    sizes = assignments(sets)
-    taken = [_taken(model, asked, conventions) for model in models]
-    for name in sizes:
-        if name not in taken[0] | taken[1]:
-            what = " or ".join(asked)
-            raise SizeError(f"{name}: neither {a} nor {b} has such a size ({letter(name).meaning}) in {what}")
-    left, right = (
-        model.set({name: value for name, value in sizes.items() if name in each}) if sizes else model
-        for model, each in zip(models, taken, strict=True)
-    )
-    return left, right, conventions
-
-
-def _taken(model: Model, asked: tuple[str, ...], conventions: dict[str, str]) -> set[Symbol]:
-    """The sizes that what is asked about a model can be given."""
-    from ..quantities import quantity as find_quantity
-
-    found: set[Symbol] = set()
-    for name in asked:
-        known = find_quantity(name).choices
-        found |= model.formula(name, **{key: choice for key, choice in conventions.items() if key in known}).takes
-    return found
+    writing.put(output, render(make(), extension, engine, flavour or "github"))  # type: ignore[arg-type]

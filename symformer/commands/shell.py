@@ -51,10 +51,10 @@ class Command(click.Command):
             named = [
                 str(ctx.params.get(param.name or "")) for param in self.params if isinstance(param, click.Argument)
             ]
-            raise click.UsageError(f"unexpected argument {quoted(extra[0])}{self._belongs(extra[0], named)}", ctx)
+            raise click.UsageError(f"unexpected argument {quoted(extra[0])}{self.belongs(extra[0], named)}", ctx)
         return extra
 
-    def _belongs(self, extra: str, named: Sequence[str]) -> str:
+    def belongs(self, extra: str, named: Sequence[str]) -> str:
         """Where an argument belongs that stands alone: a size or an option of its own, or a quantity."""
         from ..language.symbols import SYMBOLS
         from ..quantities import quantities

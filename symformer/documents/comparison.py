@@ -1,4 +1,4 @@
-"""Two models side by side as a document: what each is, their parts, the difference, the ratio, which has more where."""
+"""Models side by side as a document: what each is, their parts, the difference, the ratio, which has more where."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from sympy import Add, Expr, Integer, Rational, Symbol, expand
 
-from ..algebra.compare import Comparison
+from ..algebra.comparison import Comparison
 from ..algebra.crossover import Solution, Span, always, balanced, solve
 from ..architectures import presets
 from ..formulas.derivation import Chain
@@ -18,7 +18,7 @@ from ..formulas.factored import factored
 from ..formulas.formula import Leading
 from ..language.notation.text import percent, text
 from ..language.notation.tree import Fraction as Quotient
-from ..language.notation.tree import Label, Minus, Sum, Tree, sizes_of, tree, value
+from ..language.notation.tree import Label, Minus, Sum, sizes_of, tree, value
 from ..language.sizes import put_in
 from ..language.symbols import RANK, letter
 from ..papers import paper
@@ -45,6 +45,7 @@ from .parts import about_part
 from .sentences import capital, listed, maybe, sentence
 from .sides import Side, sides_of
 from .subject import Subject, counted_by
+from .tied import bracketed, growing, tied
 
 LONG = 72  # characters of what stands above or below a line of a fraction that fits a page
 SHORT = 24  # of a formula in a table that has the numbers too
@@ -54,69 +55,98 @@ FEW, MOST = 4, 8  # formulas of where both come to the same, beside numbers and 
 
 
 def document(found: Sequence[Comparison], version: str) -> Document:
-    """Two models side by side, one chapter a quantity."""
+    """Models side by side, one chapter a quantity."""
     said: list[Block] = []
     for each in found:
         chapter = _Chapter(each).blocks()
         if len(found) > 1:
-            said.append(Heading(1, [capital(each.formulas[0].measure.title)]))
+            said.append(Heading(1, [capital(each.formulas[0].measure.title + _divided(each))]))
             chapter = [replace(one, level=one.level + 1) if isinstance(one, Heading) else one for one in chapter]
         said += chapter
     said, keys = blocks.numbered(said)
     if keys:
         entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]
         said += [Heading(1, ["References"]), References(entries)]
-    first, second = sides_of(found[0])
-    titles = [each.formulas[0].measure.title for each in found]
-    told = [{**each.to_json(), "left": first.name, "right": second.name} for each in found]
+    sides = sides_of(found[0])
+    titles = [each.formulas[0].measure.title + _divided(each) for each in found]
+    told = [_told(each, [side.name for side in sides]) for each in found]
     files = [("comparison.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")]
     if keys:
         files.append(("references.bib", "\n\n".join(paper(key).bibtex() for key in keys) + "\n"))
-    counted = counted_by([each.formulas[0] for each in found])
+    counted = counted_by([replace(each.formulas[0], conventions=each.shared) for each in found])
     return Document(
-        f"{first.titled} and {second.titled}: {_and(titles)}{counted} compared",
+        f"{_and([side.titled for side in sides])}: {_and(titles)}{counted} compared",
         f"Set side by side by symformer {version}, from closed forms; every number is exact.",
         said,
-        ["transformer", *dict.fromkeys(model.title for model in (found[0].left, found[0].right)), *titles],
+        ["transformer", *dict.fromkeys(model.title for model in found[0].models), *titles],
         files,
     )
+
+
+def _told(found: Comparison, names: Sequence[str]) -> dict[str, object]:
+    """The JSON of a comparison, with names that tell nothing of the machine."""
+    told = found.to_json()
+    for pair, (place, name) in zip(told.get("pairs", []), enumerate(names[1:], 2), strict=False):
+        pair |= {"left": names[0], "right": name, "places": [1, place]}
+    return told | ({"models": list(names)} if "models" in told else {"left": names[0], "right": names[1]})
 
 
 class _Chapter:
     """What is said of one quantity."""
 
-    def __init__(self, found: Comparison) -> None:
+    def __init__(self, found: Comparison, sides: Sequence[Side] = (), whole: str = "") -> None:
         self.found = found
-        self.sides = sides_of(found)
+        self.sides = sides or sides_of(found)
         self.measure = found.formulas[0].measure
-        first, second = (formula.id.rpartition(".")[0] for formula in found.formulas)
-        self.id = f"{first}-and-{second}.{self.measure.name}"
-        self.numbers = {**found.sizes[0], **found.sizes[1]}
+        stems = [formula.id.rpartition(".")[0] for formula in found.formulas]
+        places = f".{found.places[-1]}" if whole else ""
+        self.id = f"{'-and-'.join(stems)}.{self.measure.name}{places}"
+        self.whole = whole or self.id  # of the chapter that has what each comes to
+        self.numbers = found.numbers
+        self.unit = self.measure.unit + _divided(found)
 
     def blocks(self) -> list[Block]:
         """All of it, in order."""
         result, counted = self._result(), self._counted()
-        about = [Heading(1, ["The two"]), *map(self._about, self.sides)]
-        rest = [*self._parts(), *self._difference()]
-        rest += [*self._ratio(), *self._crossover()] if self.found.difference != 0 else []
+        about = [Heading(1, ["The two" if len(self.sides) == 2 else "The models"]), *map(self._about, self.sides)]
+        rest = self._parts()
+        for pair, other in zip(self.found.pairs, self.sides[1:], strict=True):
+            both = _Chapter(pair, [self.sides[0], other], self.id if len(self.sides) > 2 else "")._both()
+            if len(self.sides) > 2:
+                rest.append(Heading(1, [*self.sides[0].called, " and ", *other.called]))
+                both = [replace(each, level=2) if isinstance(each, Heading) else each for each in both]
+            rest += both
         holds = self._conditions()
         letters = self._letters([*result, *counted, *about, *holds, *rest])
         return [*result, *about, *counted, *letters, *holds, *rest]
 
+    def _both(self) -> list[Block]:
+        """How two differ: the difference, the ratio, and which has more where."""
+        tie = self.found.tie
+        said = tied(tie, self.found, self.sides, f"{self.id}.tied") if tie is not None else []
+        said += self._difference()
+        said += [*self._ratio(), *self._crossover()] if self.found.difference != 0 else []
+        return said
+
     def _result(self) -> list[Block]:
-        """What both come to."""
+        """What each comes to."""
         found = self.found
-        left, right = found.totals
         said: list[Block] = []
-        if left.value is not None and right.value is not None:
-            said.append(Paragraph([*self._comes(left.value, right.value), "."]))
+        values = [side.value for side in found.totals if side.value is not None]
+        if len(values) == 2 and len(self.sides) == 2:
+            said.append(Paragraph([*self._comes(values[0], values[1]), "."]))
+        elif len(values) == len(self.sides):
+            amounts = [
+                [*side.called, " comes to ", Strong(f"{each:,}")] for side, each in zip(self.sides, values, strict=True)
+            ]
+            said.append(Paragraph([*listed(*amounts), f" {self.unit}."]))
         elif self.numbers:
-            known = [put_in(side.expr, dict(self.numbers)) for side in (left, right)]
+            known = [put_in(side.expr, dict(self.numbers)) for side in found.totals]
             clauses: list[Line] = [
                 [*side.called, " comes to ", Math.of(expand(each))]
                 for side, each in zip(self.sides, known, strict=True)
             ]
-            said.append(Paragraph(["With their sizes, ", *listed(*clauses), f" {self.measure.unit}."]))
+            said.append(Paragraph(["With their sizes, ", *listed(*clauses), f" {self.unit}."]))
         for side in self.sides:
             chain = Chain((side.label,), tuple(side.steps))
             chain.prove(side.relations)
@@ -125,7 +155,7 @@ class _Chapter:
 
     def _comes(self, left: int, right: int) -> Iterator[Piece]:
         """How much each comes to, and how much more the larger one is."""
-        unit = self.measure.unit
+        unit = self.unit
         for side, amount, after in zip(self.sides, (left, right), (f" {unit}, ", ""), strict=True):
             yield from side.called
             yield " comes to " if side.number == 1 else " to "
@@ -141,8 +171,10 @@ class _Chapter:
     def _about(self, side: Side) -> Block:
         """What one side is: the model, its options, where its sizes are from, and what torch said of it."""
         subject = Subject(side.model, side.formula)
+        part = side.formula.root.key if side.formula.within is not None else ""
         line: list[Piece] = [
             f"({side.number}) ",
+            *maybe(part, "one ", Code(part), " of "),
             *side.line(subject.line),
             ": ",
             *side.line(about_part(side.formula.root, side.formula)),
@@ -165,9 +197,21 @@ class _Chapter:
         states = dict.fromkeys(question.states(formula) for formula in self.found.formulas)
         said: list[Block] = [Heading(1, ["What is counted"])]
         said += [Paragraph(sentence(each)) for each in states]
-        for name, choice in {**question.said(self.found.formulas[1]), **question.said(self.found.formulas[0])}.items():
-            meaning = question.choices[name].meanings[choice]
-            said.append(Paragraph([Code(f"{name}={choice}"), ": ", *sentence(meaning), "."]))
+        if self.found.per != 1:
+            said.append(Paragraph(["Everything is divided by ", Math.of(self.found.per), "."]))
+        every = {name: choice for each in reversed(self.found.formulas) for name, choice in question.said(each).items()}
+        for name, choice in every.items():
+            if all(name not in special for special in self.found.special):
+                meaning = question.choices[name].meanings[choice]
+                said.append(Paragraph([Code(f"{name}={choice}"), ": ", *sentence(meaning), "."]))
+        for side, special in zip(self.sides, self.found.special, strict=True):
+            for name, choice in special.items():
+                meaning = question.choices[name].meanings[choice]
+                said.append(
+                    Paragraph(
+                        [*side.called, " is counted by ", Code(f"{name}={choice}"), ": ", *sentence(meaning), "."]
+                    )
+                )
         return said
 
     def _letters(self, shown: Sequence[Block]) -> list[Block]:
@@ -180,9 +224,9 @@ class _Chapter:
             if any(whose):
                 for place, own in enumerate(whose):
                     if own is not None:
-                        rows.setdefault(own, [[], []])[place].append(size)
+                        rows.setdefault(own, [[] for _ in self.sides])[place].append(size)
             else:
-                both = rows.setdefault(size, [[], []])
+                both = rows.setdefault(size, [[] for _ in self.sides])
                 for place, side in enumerate(self.sides):
                     if size not in side.own:
                         both[place].append(size)
@@ -191,17 +235,18 @@ class _Chapter:
             names = list(dict.fromkeys(name for each in sides for name in each))
             amounts: list[Line] = []
             for side, each in zip(self.sides, sides, strict=True):
-                has = each and (size in side.mentioned or letter(size).run)
+                fits = any(name in sizes for name in each for sizes in self.found.sizes)  # what made totals equal
+                has = each and (size in side.mentioned or letter(size).run or fits)
                 number = side.model.known.get(size) if has else None
                 amounts.append([] if number is None else [f"{number:,}"])
             cells.append([_beside(names), [letter(size).meaning], *amounts])
         head: list[Line] = [["Symbol"], ["Meaning"], *(side.head for side in self.sides)]
-        if not any(row[2] or row[3] for row in cells):
+        if not any(amount for row in cells for amount in row[2:]):
             head, cells = head[:2], [row[:2] for row in cells]
         said: list[Block] = (
-            [Table(head, cells, "cl" if len(head) == 2 else "clrr", caption=["The symbols."])] if cells else []
+            [Table(head, cells, "cl" + "r" * (len(head) - 2), caption=["The symbols."])] if cells else []
         )
-        lacking = self._lacking()
+        lacking = self.found.loose
         if lacking:
             line: list[Piece] = [
                 *listed(*([Math.of(size)] for size in lacking)),
@@ -214,17 +259,11 @@ class _Chapter:
                         *line,
                         " a number in one of them only, and ",
                         "is" if len(lacking) == 1 else "are",
-                        " taken for the same size in both.",
+                        f" taken for the same size in {'both' if len(self.sides) == 2 else 'all'}.",
                     ]
                 )
             )
         return said
-
-    def _lacking(self) -> list[Symbol]:
-        left, right = self.found.totals
-        both = left.expr.free_symbols & right.expr.free_symbols
-        loose = {size for size in both if (size in self.found.sizes[0]) != (size in self.found.sizes[1])}
-        return sorted(loose, key=RANK.__getitem__)
 
     def _conditions(self) -> list[Block]:
         """What has to hold for each formula."""
@@ -248,36 +287,39 @@ class _Chapter:
         formulas: list[list[Line]] = []
         for shown in trees:
             formulas.append([[Math(each)] for each in shown])
-        formulas.append([[], []])  # the total's stand above
+        formulas.append([[] for _ in self.sides])  # the total's stand above
         roles: list[Line] = [[role] for role, *_ in found.rows]
         amounts = self._amounts()
         short = max(len(text(each)) for shown in trees for each in shown) <= SHORT
         heading = Heading(1, ["Part by part"])
-        unit = capital(self.sides[0].formula.measure.unit)
-        if short and amounts:
+        columns, less = len(self.sides), [["Difference"]] * (len(self.sides) == 2)
+        right = "r" * (columns + len(less))
+        unit = capital(self.unit)
+        if short and amounts and columns == 2:
             rows = [[role, *cells, *each] for role, cells, each in zip(roles, formulas, amounts, strict=True)]
             return [
                 heading,
-                Table([["Part"], *heads, *heads, ["Difference"]], rows, "lllrrr", True, [f"{unit} by part."]),
+                Table([["Part"], *heads, *heads, *less], rows, "l" * (columns + 1) + right, True, [f"{unit} by part."]),
             ]
         rows = [[role, *cells] for role, cells in zip(roles[:-1], formulas[:-1], strict=True)]
         said: list[Block] = [
             heading,
-            Table([["Part"], *heads], rows, "lll" if short else "lww", caption=["The formula by part."]),
+            Table([["Part"], *heads], rows, "l" + ("l" if short else "w") * columns, caption=["The formula by part."]),
         ]
         if amounts:
             rows = [[role, *each] for role, each in zip(roles, amounts, strict=True)]
-            said.append(Table([["Part"], *heads, ["Difference"]], rows, "lrrr", True, [f"{unit} by part."]))
+            said.append(Table([["Part"], *heads, *less], rows, "l" + right, True, [f"{unit} by part."]))
         return said
 
     def _amounts(self) -> list[list[Line]]:
         """The numbers of both and their difference, row by row; nothing where one has no number."""
         found: list[list[Line]] = []
-        for _, left, right in self.found.rows:
-            if left.value is None or right.value is None:
+        for _, *sides in self.found.rows:
+            values = [each.value for each in sides if each.value is not None]
+            if len(values) < len(sides):
                 return []
-            less = Math.of(Integer(left.value - right.value))
-            found.append([[f"{left.value:,}"], [f"{right.value:,}"], [less]])
+            less = [[Math.of(Integer(values[0] - values[1]))]] if len(values) == 2 else []
+            found.append([*([f"{each:,}"] for each in values), *less])
         return found
 
     def _labels(self) -> tuple[Label, Label]:
@@ -314,19 +356,20 @@ class _Chapter:
             return [*said, Paragraph([f"There is none: {found.no_ratio}."])]
         whole = value(found.ratio)
         exact = _rational(put_in(whole, dict(self.numbers)))
-        shown = _bracketed(found.ratio)
+        shown = bracketed(found.ratio)
         line: list[Piece] = []
         if shown is not None or exact is not None:
             chain = Chain((Quotient(*self._labels()),), (shown or tree(Rational(exact)),))
             why: list[Line] = [] if shown else [["with these sizes"]]
             said.append(Equation(chain, id=f"{self.id}.ratio", reasons=why))
         else:
-            line += ["It is ", Ref(f"{self.id}.1"), " over ", Ref(f"{self.id}.2"), "."]
+            above, below = (Ref(f"{self.whole}.{side.number}") for side in self.sides)
+            line += ["It is ", above, " over ", below, "."]
         if found.no_ratio:
             line += [*maybe(line, " "), f"The numbers have none: {found.no_ratio}."]
         elif exact is not None and not whole.is_number:
             line += ["With these sizes it is ", *_exactly(exact), "."] if shown else [f"That is about {_near(exact)}."]
-        leading = _bracketed(found.ratio_leading)
+        leading = bracketed(found.ratio_leading)
         near = _rational(put_in(value(found.ratio_leading), dict(self.numbers)))
         off = abs(near / exact - 1) if near is not None and exact else 0
         if leading is not None and found.ratio_leading != found.ratio and off <= MOST_LEFT_OUT:
@@ -334,7 +377,8 @@ class _Chapter:
             if near is not None and not value(leading).is_number:
                 line += [", which is ", *_exactly(near), " with these sizes"]
             line.append(".")
-        return [*said, *([Paragraph(line)] if line else [])]
+        said += [Paragraph(line)] if line else []
+        return said + growing(found.limits, self.numbers)
 
     def _crossover(self) -> list[Block]:
         """Where both come to the same, and which has more on which side of it."""
@@ -409,13 +453,9 @@ class _Chapter:
         ]
 
 
-def _bracketed(shown: Tree) -> Tree | None:
-    """A quotient with its common factors before brackets; None where it is wider than a page."""
-    sides = (shown.numerator, shown.denominator) if isinstance(shown, Quotient) else (shown,)
-    brackets = [factored(value(side)) for side in sides]
-    if any(len(text(each)) > LONG for each in brackets):
-        return None
-    return Quotient(*brackets) if len(brackets) == 2 else brackets[0]
+def _divided(found: Comparison) -> str:
+    """What the amounts are divided by, in a title."""
+    return "" if found.per == 1 else f" over {text(found.per)}"
 
 
 def _fits(solution: Solution) -> bool:

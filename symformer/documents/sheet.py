@@ -9,7 +9,7 @@ from typing import Any
 
 from sympy import Expr, Symbol
 
-from ..algebra.compare import ROLES, by_role
+from ..algebra.roles import ROLES, by_role
 from ..catalogue.lifted import Lifted
 from ..catalogue.traced import Traced
 from ..formulas.factored import factored

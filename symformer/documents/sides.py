@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sympy import Expr, Symbol
+from sympy import Expr, Symbol, expand
 
-from ..algebra.compare import Comparison
+from ..algebra.comparison import Comparison
 from ..formulas.factored import factored
 from ..formulas.formula import Formula
 from ..language.notation.tree import Label, Tree, sizes_of, tree, value
 from ..language.symbols import RANK, numbered
+from ..ledger.facts import ONE
 from ..models.model import Model
 from .blocks import Code, Line, Math, Paragraph, Piece, formulas_in
 from .derivation import conditions
@@ -23,21 +24,26 @@ _SAID = 40  # and in a sentence
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two, with a letter that is another size in the other numbered in all that is said of it."""
+    """One of them, with a letter that is another size in another numbered in all that is said of it."""
 
     number: int
     model: Model
     formula: Formula
     own: Mapping[Symbol, Symbol]
+    twin: bool = False  # whether another one is called so
+    per: Expr = ONE  # what everything is divided by
 
     @property
     def name(self) -> str:
-        return name_of(self.model.target)
+        part = f" ({self.formula.root.key})" if self.formula.within is not None else ""
+        return name_of(self.model.target) + part
 
     @property
     def head(self) -> Line:
         """The head of a column."""
-        return [Code(self.name)] if len(self.name) <= _NAMED else [f"({self.number})"]
+        if len(self.name) > _NAMED:
+            return [f"({self.number})"]
+        return [Code(self.name), *([f" ({self.number})"] if self.twin else [])]
 
     @property
     def called(self) -> list[Piece]:
@@ -52,7 +58,9 @@ class Side:
 
     @property
     def label(self) -> Label:
-        return Label(self.formula.measure.letter, str(self.number), self.renamed(self.formula.expanded))
+        return Label(
+            self.formula.measure.letter, str(self.number), self.renamed(expand(self.formula.expanded / self.per))
+        )
 
     def renamed(self, expr: Expr) -> Expr:
         """An expression with its letters as they are called here."""
@@ -72,7 +80,7 @@ class Side:
     @property
     def written(self) -> Expr:
         """Its formula, in which a total stands for its sum."""
-        return self.renamed(self.formula.written)
+        return self.renamed(expand(self.formula.written / self.per))
 
     @property
     def relations(self) -> dict[Symbol, Expr]:
@@ -90,22 +98,21 @@ class Side:
         return [*dict.fromkeys((factored(self.written), tree(self.written)))]
 
 
-def sides_of(found: Comparison) -> tuple[Side, Side]:
-    """Both, with a letter numbered too that only a condition has, where the other has it with another number."""
-    first, second = (
-        Side(number, model, formula, own)
-        for number, model, formula, own in zip(
-            (1, 2), (found.left, found.right), found.formulas, found.own, strict=True
-        )
-    )
-    own: list[dict[Symbol, Symbol]] = [dict(first.own), dict(second.own)]
-    for size in sorted((first.mentioned & second.mentioned) - first.own.keys(), key=RANK.__getitem__):
-        if _same(size, first, second):
+def sides_of(found: Comparison) -> tuple[Side, ...]:
+    """All of them, with a letter numbered too that only a condition has, where another has it with another number."""
+    each = zip(found.places, found.models, found.formulas, found.own, strict=True)
+    targets = [model.target for model in found.models]
+    sides = [replace(Side(*one), twin=targets.count(one[1].target) > 1, per=found.per) for one in each]
+    own: list[dict[Symbol, Symbol]] = [dict(side.own) for side in sides]
+    numbered_already = set().union(*own)
+    for size in sorted(set().union(*(side.mentioned for side in sides)) - numbered_already, key=RANK.__getitem__):
+        having = [side for side in sides if size in side.mentioned]
+        if all(_same(size, having[0], other) for other in having[1:]):
             continue
-        for side, names in zip((first, second), own, strict=True):
-            if size not in side.formula.expanded.free_symbols:
+        for side, names in zip(sides, own, strict=True):
+            if side in having and size not in side.formula.expanded.free_symbols:
                 names[size] = numbered(size, side.number)
-    return replace(first, own=own[0]), replace(second, own=own[1])
+    return tuple(replace(side, own=names) for side, names in zip(sides, own, strict=True))
 
 
 def _same(size: Symbol, first: Side, second: Side) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sympy import Expr
 
-from ...algebra.compare import ROLES, by_role
+from ...algebra.roles import ROLES, by_role
 from ...architectures import composed, presets_of
 from ...formulas.formula import Formula
 from ...language.errors import OptionError

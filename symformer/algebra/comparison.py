@@ -1,0 +1,364 @@
+"""Models side by side: role by role, how each differs from the first, and how many times it goes into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeVar
+
+from sympy import Expr, Symbol, expand
+
+from ..formulas.formula import Formula, Leading
+from ..language.errors import OptionError, SizeError
+from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.text import code, text
+from ..language.notation.tree import Fraction as Quotient
+from ..language.notation.tree import Label, Minus, Sum, Tree, tree
+from ..language.sizes import Numbers
+from ..language.symbols import RANK, symbol
+from ..ledger.facts import ONE
+from ..models.model import Model
+from ..quantities import quantity as find_quantity
+from .crossover import Allowed, Solution, Span, crossings, solved
+from .quotient import Limit, limits, quotient
+from .tie import Tie
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One row of one model."""
+
+    expr: Expr
+    value: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the JSON carries it."""
+        return {"formula": code(self.expr), "value": self.value}
+
+
+Row = tuple[str, *tuple[Side, ...]]  # a role, and what it comes to in each model
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
+    """Two models or more, one quantity: each is set against the first.
+
+    A letter with different numbers is two sizes: ``E_1`` is the first model's, ``E_2`` the second's. The difference is
+    the first less the other, and the ratio the first over the other; of three models ``pairs`` has two comparisons.
+    """
+
+    models: tuple[Model, ...]
+    formulas: tuple[Formula, ...]
+    rows: tuple[Row, ...]  # by role; the last is the total
+    sizes: tuple[Numbers, ...]  # what the symbols of each side's formulas stand for, where there is a number
+    own: tuple[Mapping[Symbol, Symbol], ...]  # each side's letters that are another size elsewhere
+    places: tuple[int, ...]  # from 1 on; in a pair of three those that its models have there
+    ties: Mapping[int, Tie] = field(default_factory=dict)  # by place, what made its total that of the first
+    per: Expr = ONE  # what everything is divided by: B·C for the bytes of a token
+
+    @property
+    def left(self) -> Model:
+        """The first model."""
+        return self.models[0]
+
+    @property
+    def right(self) -> Model:
+        """The other one of two."""
+        return self._pair(self.models)[1]
+
+    @property
+    def totals(self) -> tuple[Side, ...]:
+        """The last row."""
+        return self.rows[-1][1:]
+
+    @property
+    def parts(self) -> list[str]:
+        """The part of each that is compared, one copy of it; empty for the whole."""
+        return [formula.root.key if formula.within is not None else "" for formula in self.formulas]
+
+    @property
+    def names(self) -> list[str]:
+        """What each is called: its target, with its place where another is called so, and its part."""
+        whole = list(zip((model.target for model in self.models), self.parts, strict=True))
+        found = []
+        for place, (target, part) in zip(self.places, whole, strict=True):
+            told = [str(place)] * (whole.count((target, part)) > 1) + [part] * bool(part)
+            found.append(f"{target} ({', '.join(told)})" if told else target)
+        return found
+
+    @property
+    def numbers(self) -> Numbers:
+        """Every size with its number."""
+        return {size: number for sizes in self.sizes for size, number in sizes.items()}
+
+    @cached_property
+    def pairs(self) -> tuple[Comparison, ...]:
+        """The first with each other one, in the letters that they have here."""
+        if len(self.models) == 2:
+            return (self,)
+        return tuple(self._beside(other) for other in range(1, len(self.models)))
+
+    def _beside(self, other: int) -> Comparison:
+        rows = tuple((role, sides[0], sides[other]) for role, *sides in self.rows)
+        return Comparison(
+            (self.models[0], self.models[other]),
+            (self.formulas[0], self.formulas[other]),
+            tuple(row for row in rows if row[0] == "total" or any(side.expr != 0 for side in row[1:])),
+            (self.sizes[0], self.sizes[other]),
+            (self.own[0], self.own[other]),
+            (self.places[0], self.places[other]),
+            {place: tie for place, tie in self.ties.items() if place == self.places[other]},
+            self.per,
+        )
+
+    def _pair(self, each: Sequence[T]) -> tuple[T, T]:
+        """Both of two. Raises OptionError for more, which have a difference each."""
+        if len(each) != 2:
+            raise OptionError(f"{len(each)} models have {len(each) - 1} differences from the first; ask one of .pairs")
+        return each[0], each[1]
+
+    @cached_property
+    def difference(self) -> Expr:
+        """The first less the other."""
+        left, right = self._pair(self.totals)
+        return expand(left.expr - right.expr)
+
+    @property
+    def difference_leading(self) -> Expr:
+        """The terms of the difference that grow fastest."""
+        return Leading.of(self.difference).expr
+
+    @property
+    def difference_value(self) -> int | None:
+        """The difference of the numbers; None where a size has none."""
+        left, right = self._pair(self.totals)
+        return None if left.value is None or right.value is None else left.value - right.value
+
+    @cached_property
+    def ratio(self) -> Tree | None:
+        """The first over the other, without common factors; None where the other is 0 at every size."""
+        left, right = self._pair(self.totals)
+        return quotient(left.expr, right.expr)
+
+    @property
+    def ratio_leading(self) -> Tree | None:
+        """The leading terms of the first over those of the other."""
+        left, right = self._pair(self.totals)
+        return quotient(Leading.of(left.expr).expr, Leading.of(right.expr).expr)
+
+    @property
+    def ratio_value(self) -> Fraction | None:
+        """The ratio of the numbers, exactly; None where a size has none, or the other is 0."""
+        left, right = self._pair(self.totals)
+        return None if left.value is None or not right.value else Fraction(left.value, right.value)
+
+    @cached_property
+    def limits(self) -> Mapping[Symbol, Limit]:
+        """For each size alone, where the ratio goes as it grows and all others stay."""
+        left, right = self._pair(self.totals)
+        return limits(left.expr, right.expr)
+
+    @property
+    def tie(self) -> Tie | None:
+        """What made the total of the second that of the first; None where nothing did."""
+        return self.ties.get(self._pair(self.places)[1])
+
+    @cached_property
+    def tied_difference(self) -> Expr | None:
+        """The difference where the totals are tied; None where they are not."""
+        return self.tie and self.tie.put_into(self.difference)
+
+    @cached_property
+    def tied_ratio(self) -> Expr | None:
+        """The ratio where the totals are tied; None where they are not."""
+        left, right = self._pair(self.totals)
+        return self.tie and self.tie.put_into(left.expr, right.expr)
+
+    @cached_property
+    def crossings(self) -> Mapping[Symbol, tuple[Span, ...]]:
+        """For each size alone, where which side has more while the others keep their numbers: among what the conditions
+        of both formulas allow it to be.
+        """
+        allowed: dict[Symbol, Allowed] = {}
+        for model, formula, own in zip(self._pair(self.models), self.formulas, self.own, strict=True):
+            for size in formula.symbols:
+                name = own.get(size, size)
+                found = Allowed.of(size, formula.constraints, model.known)
+                allowed[name] = allowed.get(name, Allowed()) & found
+        return crossings(self.difference, self.numbers, allowed)
+
+    @cached_property
+    def crossovers(self) -> Mapping[Symbol, Solution]:
+        """For each size, where both come to the same, as a formula in the others: where there is one such value."""
+        sizes = sorted(self.difference.free_symbols, key=RANK.__getitem__)
+        return {size: found for size in sizes if (found := solved(self.difference, size)) is not None}
+
+    def crossover(self, size: Symbol | str) -> Mapping[Symbol, Solution]:
+        """The same of one size, by its letter: of E, where E_1 and E_2 are two. Raises SizeError for one not in it."""
+        base = symbol(str(size))
+        names = self.letters(base)
+        if not names & self.difference.free_symbols:
+            one, other = self.names
+            raise SizeError(f"{base} is not in what {one} and {other} differ by: {text(self.difference)}")
+        return {name: found for name, found in self.crossovers.items() if name in names}
+
+    def letters(self, size: Symbol) -> set[Symbol]:
+        """What a size is called in each model."""
+        return {own.get(size, size) for own in self.own}
+
+    @property
+    def no_ratio(self) -> str:
+        """Why there is no ratio; empty where there is one."""
+        _, right = self._pair(self.totals)
+        return "the second is 0" if right.expr == 0 or right.value == 0 else ""
+
+    @cached_property
+    def shared(self) -> dict[str, str]:
+        """The conventions that all are counted by."""
+        first, *others = (formula.conventions for formula in self.formulas)
+        usual = self._usual
+        return {
+            name: each
+            for name, each in first.items()
+            if all(other.get(name, usual.get(name, each)) == each for other in others)
+        }
+
+    @property
+    def special(self) -> list[dict[str, str]]:
+        """The conventions by which each is counted and not all."""
+        usual = self._usual
+        return [
+            {
+                name: choice
+                for name, choice in formula.conventions.items()
+                if name not in self.shared and (name in self.formulas[0].conventions or usual.get(name) != choice)
+            }
+            for formula in self.formulas
+        ]
+
+    @property
+    def _usual(self) -> dict[str, str]:
+        return {name: each.default for name, each in find_quantity(self.formulas[0].measure.name).choices.items()}
+
+    @property
+    def loose(self) -> list[Symbol]:
+        """Letters with a number in some only, which are taken for the same size in all."""
+        used = [side.expr.free_symbols for side in self.totals]
+        found = set()
+        for size in set().union(*used):
+            has = [size in sizes for sizes, each in zip(self.sizes, used, strict=True) if size in each]
+            if any(has) and not all(has):
+                found.add(size)
+        return sorted(found, key=RANK.__getitem__)
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``compare --json`` prints it; a ratio that is not whole is a string of two integers, "p/q"."""
+        measure = self.formulas[0].measure
+        head: dict[str, Any] = {"quantity": measure.name, "unit": measure.unit}
+        if self.per != 1:
+            head["per"] = code(self.per)
+        head["conventions"] = self.shared
+        sides = ("left", "right")
+        if any(self.parts):
+            head["parts"] = dict(zip(sides, self.parts, strict=True)) if len(self.models) == 2 else self.parts
+        options = [model.component.chosen for model in self.models]
+        sizes = [{str(size): number for size, number in each.items()} for each in self.sizes]
+        if len(self.models) == 2:
+            if any(self.special):
+                head["conventions_of"] = dict(zip(sides, self.special, strict=True))
+            return {
+                "left": self.left.target,
+                "right": self.right.target,
+                **head,
+                "options": dict(zip(sides, options, strict=True)),
+                "sizes": dict(zip(sides, sizes, strict=True)),
+                "rows": [
+                    {"part": role, **{side: each.to_json() for side, each in zip(sides, both, strict=True)}}
+                    for role, *both in self.rows
+                ],
+                **self._differs(),
+            }
+        if any(self.special):
+            head["conventions_of"] = self.special
+        return {
+            "models": [model.target for model in self.models],
+            **head,
+            "options": options,
+            "sizes": sizes,
+            "rows": [{"part": role, "models": [each.to_json() for each in sides]} for role, *sides in self.rows],
+            "pairs": [
+                {"left": pair.left.target, "right": pair.right.target, "places": list(pair.places), **pair._differs()}
+                for pair in self.pairs
+            ],
+        }
+
+    def _differs(self) -> dict[str, Any]:
+        """What the JSON has of two."""
+        ratio, leading, value = self.ratio, self.ratio_leading, self.ratio_value
+        found = {
+            "difference": code(self.difference),
+            "difference_leading": code(self.difference_leading),
+            "difference_value": self.difference_value,
+            "ratio": None if ratio is None else code(ratio),
+            "ratio_leading": None if leading is None else code(leading),
+            "ratio_value": _exact(value),
+            "no_ratio": self.no_ratio or None,
+            "limits": {str(size): each.to_json() for size, each in self.limits.items()},
+            "crossover": {
+                str(size): {
+                    side: [[each.first, each.last] for each in spans if each.sign == sign]
+                    for side, sign in (("left", 1), ("equal", 0), ("right", -1))
+                }
+                for size, spans in self.crossings.items()
+            },
+            "crossover_formulas": {
+                str(size): {"formula": code(each.shown), "above": "left" if each.above > 0 else "right"}
+                for size, each in self.crossovers.items()
+            },
+        }
+        if self.tie is None:
+            return found
+        under = {"difference": self.tied_difference, "ratio": self.tied_ratio}
+        return {
+            **found,
+            "tied": {
+                **self.tie.to_json(),
+                **{name: None if expr is None else code(expr) for name, expr in under.items()},
+            },
+        }
+
+    def __repr__(self) -> str:
+        amounts = (code(side.expr) if side.value is None else f"{side.value:,}" for side in self.totals)
+        each = [f"of {model.target}, {amount}" for model, amount in zip(self.models, amounts, strict=True)]
+        return f"<{self.formulas[0].measure.name} {', '.join(each[:-1])}, and {each[-1]}>"
+
+    @property
+    def card(self) -> Card:
+        """The rows side by side, and of each with the first the difference and the ratio."""
+        cells: list[list[Cell]] = []
+        for role, *sides in self.rows:
+            values = ["" if side.value is None else f"{side.value:,}" for side in sides]
+            cells.append([role, *(tree(side.expr) for side in sides), *values])
+        measure = self.formulas[0].measure
+        equations: list[tuple[Sequence[Tree], Sequence[Tree]]] = []
+        for pair in self.pairs:
+            labels = [
+                Label(measure.letter, str(place), side.expr)
+                for place, side in zip(pair.places, pair.totals, strict=True)
+            ]
+            equations.append(((Sum((labels[0], Minus(labels[1]))),), (tree(pair.difference),)))
+            if pair.ratio is not None:
+                equations.append(((Quotient(*labels),), (pair.ratio,)))
+        columns = len(self.models)
+        heads = [Name(model.target) for model in self.models]
+        table = Table(("part", *heads, *heads), cells, "l" * (columns + 1) + "r" * columns, total=True)
+        of = [f"of {model.target} ({place})" for model, place in zip(self.models, self.places, strict=True)]
+        return Card(f"{measure.title} {', '.join(of[:-1])} and {of[-1]}", equations, table)
+
+
+def _exact(ratio: Fraction | None) -> int | str | None:
+    return ratio if ratio is None else int(ratio) if ratio.denominator == 1 else str(ratio)

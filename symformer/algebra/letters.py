@@ -1,0 +1,51 @@
+"""Which letters of several models are one size: those with the same number, and those with none."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from sympy import Symbol
+
+from ..language.sizes import Numbers
+from ..language.symbols import RANK, numbered
+
+
+def own_letters(
+    known: Sequence[Numbers], used: Sequence[AbstractSet[Symbol]], apart: Collection[tuple[int, Symbol]] = ()
+) -> list[dict[Symbol, Symbol]]:
+    """For each model its letters that are another size elsewhere, with the name that each has instead.
+
+    A letter with two numbers is two sizes, each called by the place of the first model that has it; one with no number
+    in a model is taken for the only other one. ``apart`` are places and letters that are sizes of their own anyway.
+
+    >>> from symformer.language.symbols import E, L
+    >>> own_letters([{E: 8, L: 2}, {E: 8, L: 3}, {E: 9, L: 2}], [{E, L}] * 3)
+    [{L: L_1, E: E_1}, {L: L_2, E: E_1}, {L: L_1, E: E_3}]
+    """
+    own: list[dict[Symbol, Symbol]] = [{} for _ in known]
+    for size in sorted(set().union(*used), key=RANK.__getitem__):
+        places = [place for place, sizes in enumerate(used) if size in sizes]
+        groups: dict[object, list[int]] = {}
+        for place in places:
+            kept: object = ("apart", place) if (place, size) in apart else known[place].get(size)
+            groups.setdefault(kept, []).append(place)
+        if None in groups:
+            numbers = [each for each in groups if isinstance(each, int)]
+            loose = groups.pop(None)
+            if len(numbers) == 1:
+                groups[numbers[0]] = sorted([*groups[numbers[0]], *loose])
+            elif numbers:
+                groups |= {("loose", place): [place] for place in loose}
+            else:
+                groups["loose"] = loose
+        if len(groups) > 1:
+            for each in groups.values():
+                for place in each:
+                    own[place][size] = numbered(size, each[0] + 1)
+    return own
+
+
+def named(numbers: Numbers, used: AbstractSet[Symbol], own: Mapping[Symbol, Symbol]) -> Numbers:
+    """The numbers of the sizes that are used, by the names that they have here."""
+    return {own.get(size, size): number for size, number in numbers.items() if size in used}

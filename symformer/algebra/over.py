@@ -1,0 +1,150 @@
+"""One quantity of a model over another of the same model: the FLOPs of a training step for each parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from sympy import Expr, Symbol
+
+from ..architectures import composed
+from ..formulas.formula import Formula, Leading
+from ..language.errors import OptionError, SizeError, UnknownNameError
+from ..language.notation.cards import Card, Shown
+from ..language.notation.text import code
+from ..language.notation.tree import Fraction as Quotient
+from ..language.notation.tree import Label, Tree, tree, value
+from ..language.symbols import RANK
+from ..models.model import Model
+from ..quantities import quantity as find_quantity
+from .quotient import Limit, limits, quotient
+from .roles import gathers
+from .tie import model_of
+
+
+@dataclass(frozen=True, repr=False)
+class Over(Shown):
+    """A formula of a model over another one of it."""
+
+    above: Formula
+    below: Formula
+
+    @property
+    def model(self) -> Model:
+        """What both are of."""
+        return model_of(self.above)
+
+    @property
+    def part(self) -> str:
+        """The part of it, one copy, that both are of; empty for the whole."""
+        return self.above.root.key if self.above.within is not None else ""
+
+    @cached_property
+    def sides(self) -> tuple[Expr, Expr]:
+        """Both polynomials, with a total for what it counts where that stands alone in both."""
+        both = (self.above, self.below)
+        whole = [each.written for each in both] if all(map(gathers, both)) else [each.expanded for each in both]
+        kinds = {kind for each in both for total in each.totals for kind in each.relations[total].free_symbols}
+        used = whole[0].free_symbols | whole[1].free_symbols
+        if used & kinds and used & (self.above.totals | self.below.totals):  # one has them together, the other apart
+            whole = [each.expanded for each in both]
+        return whole[0], whole[1]
+
+    @property
+    def unit(self) -> str:
+        """What the number counts: ``FLOPs/element``."""
+        return f"{self.above.measure.unit}/{self.below.measure.unit.removesuffix('s')}"
+
+    @cached_property
+    def ratio(self) -> Tree:
+        """The quotient without common factors."""
+        found = quotient(*self.sides)
+        if found is None:
+            raise SizeError(f"{self.below.id} is 0 at every size, and nothing is divided by it")
+        return found
+
+    @cached_property
+    def leading(self) -> Tree:
+        """The terms that grow fastest above over those below."""
+        found = quotient(*(Leading.of(side).expr for side in self.sides))
+        return self.ratio if found is None else found
+
+    @cached_property
+    def value(self) -> Fraction | None:
+        """Its number, exactly; None where a size has none, or what stands below comes to 0."""
+        known = self.model.known
+        if not {*self.above.symbols, *self.below.symbols} <= known.keys():
+            return None if value(self.ratio).free_symbols else _rational(value(self.ratio))
+        below = self.below.value()
+        return Fraction(self.above.value(), below) if below else None
+
+    @cached_property
+    def limits(self) -> Mapping[Symbol, Limit]:
+        """For each size alone, where the quotient goes as it grows and all others stay."""
+        return limits(*self.sides)
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``compare --over --json`` prints it; a value that is not whole is a string of two integers, "p/q"."""
+        exact = self.value
+        totals = {
+            str(total): code(self.above.relations[total])
+            for total in sorted(self.above.totals, key=RANK.__getitem__)
+            if total in value(self.ratio).free_symbols
+        }
+        return {
+            "target": self.model.target,
+            **({"part": self.part} if self.part else {}),
+            "quantity": self.above.measure.name,
+            "over": self.below.measure.name,
+            "unit": self.unit,
+            "conventions": {**self.below.conventions, **self.above.conventions},
+            "options": self.model.component.chosen,
+            "symbols": {str(size): number for size, number in self.model.known.items()},
+            **({"totals": totals} if totals else {}),
+            "ratio": code(self.ratio),
+            "ratio_leading": code(self.leading),
+            "ratio_value": exact if exact is None else int(exact) if exact.denominator == 1 else str(exact),
+            "limits": {str(size): each.to_json() for size, each in self.limits.items()},
+        }
+
+    def __repr__(self) -> str:
+        return code(self.ratio)
+
+    @property
+    def card(self) -> Card:
+        """The quotient as an equation."""
+        labels = [Label(each.measure.letter, each.measure.name, each.expanded) for each in (self.above, self.below)]
+        exact = self.value
+        steps = [self.ratio]
+        if exact is not None and value(self.ratio).free_symbols:
+            from sympy import Rational
+
+            steps.append(tree(Rational(exact.numerator, exact.denominator)))
+        return Card(f"{self.above.id} over {self.below.id}", [((Quotient(*labels),), steps)])
+
+
+def over(model: Model | str, quantity: str, divisor: str, **conventions: str) -> Over:
+    """One quantity of a model over another one of it; each takes the conventions that it knows.
+
+    >>> over("gpt2", "flops", "params", attention="causal")
+    (2*B*S**2*L + 24*B*S*L*E + 2*B*S*L + 2*B*S*V)/(12*L*E + 13*L + V + P + 2)
+    """
+    found = composed(model) if isinstance(model, str) else model
+    known = [find_quantity(name).choices for name in (quantity, divisor)]
+    for name in conventions:
+        if not any(name in each for each in known):
+            raise UnknownNameError(f"convention of {quantity} and {divisor}", name, {**known[0], **known[1]})
+    formulas = []
+    for name, choices in zip((quantity, divisor), known, strict=True):
+        formula = found.formula(name, **{key: each for key, each in conventions.items() if key in choices})
+        if not formula.additive:
+            raise OptionError(f"{name} is a ratio itself; divide two quantities that add up")
+        formulas.append(formula)
+    return Over(formulas[0], formulas[1])
+
+
+def _rational(expr: Any) -> Fraction:
+    return Fraction(int(expr.p), int(expr.q))

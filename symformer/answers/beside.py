@@ -1,0 +1,162 @@
+"""Targets to be set side by side: sizes, options and parts of each, some for all and some for one of them alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..formulas.formula import Formula
+from ..language.errors import OptionError, SizeError, UnknownNameError, quoted
+from ..language.sizes import Relations, assignments
+from ..language.symbols import SYMBOLS, letter
+from ..language.target import Kind, parse
+from ..models.model import Model
+from ..quantities import quantity as find_quantity
+from .targets import pairs, resolve
+
+_PLACE = re.compile(r"\s*(\d{1,6}):(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Some targets, with what is said of all of them and, by place from 0 on, of one alone."""
+
+    targets: tuple[str, ...]
+    asked: tuple[str, ...]  # the quantities
+    sets: Sequence[Sequence[str]]  # the first for all, then for each
+    options: Sequence[Mapping[str, str]]  # so too
+    parts: Sequence[str]  # of each, empty for the whole
+    same: str | None  # the quantity that is made equal first, whose sizes can be set too
+
+    @classmethod
+    def of(
+        cls,
+        targets: Sequence[str],
+        asked: Sequence[str],
+        sets: Sequence[str],
+        options: Sequence[str],
+        parts: Sequence[str] = (),
+        left: Sequence[str] = (),
+        right: Sequence[str] = (),
+        same: str | None = None,
+    ) -> Beside:
+        """What a command line says: ``2:H=4*E`` is of the second target alone, and so is what stands in ``right``.
+
+        Raises OptionError for a place that no target has, and for left and right of three.
+        """
+        own = [*options, *(f"1:{each}" for each in left), *(f"2:{each}" for each in right)]
+        if (left or right) and len(targets) != 2:
+            raise OptionError(
+                f"--left and --right are of two models, and here are {len(targets)}; say which by its place, as in "
+                "--option 3:tied=false or --set 3:H=4*E"
+            )
+        given = [_placed(each, targets) for each in own]
+        sizes = [_placed(each, targets) for each in sets]
+        for place, argument in list(given[len(options) :]):  # left and right take sizes as well
+            if argument.partition("=")[0].strip() in SYMBOLS:
+                given.remove((place, argument))
+                sizes.append((place, argument))
+        places = range(len(targets) + 1)
+        named = [_placed(each, targets) for each in parts]
+        for place in places:
+            if len(twice := [part for where, part in named if where == place]) > 1:
+                raise OptionError(f"--part is given twice, as {quoted(twice[0])} and as {quoted(twice[1])}; keep one")
+        chosen = dict(named)
+        for name in chosen.values():
+            if not name.strip():
+                raise OptionError("the name of the part is empty; give one, such as --part 1:h, or leave --part out")
+        return cls(
+            tuple(targets),
+            tuple(asked),
+            [[argument for where, argument in sizes if where == place] for place in places],
+            [pairs([argument for where, argument in given if where == place]) for place in places],
+            [chosen.get(place, chosen.get(0, "")) for place in places[1:]],
+            same,
+        )
+
+    def formulas(self) -> list[list[Formula]]:
+        """By quantity, the formula of each. Raises UnknownNameError and SizeError for what none has."""
+        models, conventions = self._models()
+        found = []
+        for name in self.asked:
+            known = find_quantity(name).choices
+            formulas = [
+                model.formula(name, **{key: choice for key, choice in own.items() if key in known})
+                for model, own in zip(models, conventions, strict=True)
+            ]
+            found.append([each.part(part) if part else each for each, part in zip(formulas, self.parts, strict=True)])
+        return found
+
+    @property
+    def _counted(self) -> list[str]:
+        return [*dict.fromkeys([*self.asked, *([self.same] if self.same else [])])]
+
+    def _models(self) -> tuple[list[Model], list[dict[str, str]]]:
+        """Each with its options and sizes, and the conventions among its options."""
+        known = {name: choice for each in self.asked for name, choice in find_quantity(each).choices.items()}
+        starts = [
+            [*self.sets[0], *own] if parse(target).kind is Kind.FACTORY else []
+            for target, own in zip(self.targets, self.sets[1:], strict=True)
+        ]
+        models = [resolve(target, sets=start)[0] for target, start in zip(self.targets, starts, strict=True)]
+        choices = [dict.fromkeys(model.component.choices()) for model in models]
+        names = _and(self.targets)
+        for name in self.options[0].keys() - known.keys():
+            if not any(name in each for each in choices):
+                every = {key: None for each in choices for key in each}
+                raise UnknownNameError(f"option of {names}", name, {**every, **known})
+        conventions = []
+        for place, target in enumerate(self.targets):
+            own = {**self.options[0], **self.options[place + 1]}
+            for name in self.options[place + 1]:
+                if name not in known and name not in choices[place]:
+                    raise UnknownNameError(f"option of {target}", name, {**choices[place], **known})
+            conventions.append({name: choice for name, choice in own.items() if name in known})
+            if mine := {name: choice for name, choice in own.items() if name in choices[place] and name not in known}:
+                models[place], _ = resolve(target, mine, starts[place])
+        return self._sized(models, conventions), conventions
+
+    def _sized(self, models: Sequence[Model], conventions: Sequence[Mapping[str, str]]) -> list[Model]:
+        shared, own = assignments(self.sets[0]), [assignments(each) for each in self.sets[1:]]
+        taken = [self._taken(model, each) for model, each in zip(models, conventions, strict=True)]
+        what = " or ".join(self._counted)
+        for name in shared:
+            if not any(name in each for each in taken):
+                none = f"neither {_and(self.targets, ' nor ')} has" if len(models) > 1 else f"{self.targets[0]} has no"
+                such = "such a size" if len(models) > 1 else "such size"
+                raise SizeError(f"{name}: {none} {such} ({letter(name).meaning}) in {what}")
+        found = []
+        for place, model in enumerate(models):
+            sizes: Relations = {**{name: each for name, each in shared.items() if name in taken[place]}, **own[place]}
+            for name in own[place]:
+                if name not in taken[place]:
+                    raise SizeError(f"{name}: {model.target} has no such size ({letter(name).meaning}) in {what}")
+            found.append(model.set(sizes) if shared or own[place] else model)
+        return found
+
+    def _taken(self, model: Model, conventions: Mapping[str, str]) -> set[object]:
+        """The sizes that what is asked about a model can be given."""
+        found: set[object] = set()
+        for name in self._counted:
+            known = find_quantity(name).choices
+            found |= model.formula(name, **{key: each for key, each in conventions.items() if key in known}).takes
+        return found
+
+
+def _placed(argument: str, targets: Sequence[str]) -> tuple[int, str]:
+    """The place that an argument names, 0 for all, and what it says."""
+    found = _PLACE.match(argument)
+    if found is None:
+        return 0, argument
+    place = int(found[1])
+    if not 1 <= place <= len(targets):
+        raise OptionError(
+            f"{quoted(argument)} is of model {place}, and here are {len(targets)}: 1 is {targets[0]}, "
+            f"{len(targets)} is {targets[-1]}"
+        )
+    return place, found[2]
+
+
+def _and(names: Sequence[str], last: str = " and ") -> str:
+    return last.join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -1,0 +1,203 @@
+"""What a terminal says of a comparison below its rows: whose sizes are whose, and how each differs from the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Context, Decimal
+from fractions import Fraction
+
+from sympy import Expr, Symbol
+
+from ..algebra.comparison import Comparison
+from ..algebra.crossover import Solution, Span, always, over_common
+from ..algebra.quotient import Limit
+from ..algebra.tie import Tie
+from ..language.errors import SizeError, listed
+from ..language.notation.text import text
+from ..language.notation.tree import Tree, value
+from ..language.sizes import Numbers
+from ..language.symbols import RANK, letter, symbol
+
+Spell = Callable[[Tree | Expr], str]
+FEW = 3  # formulas of where two come to the same, where nobody asked for one
+LONG = 120  # characters of a limit that is printed
+SHORT = 60  # characters of such a formula
+
+
+def facts(found: Comparison, spell: Spell) -> Iterator[str]:
+    """The conventions, the options and sizes of each, what has no number, and which totals were made equal."""
+    yield from (f"{name} = {choice}" for name, choice in found.shared.items())
+    if found.per != 1:
+        yield f"divided by {spell(found.per)}"
+    for place, name in enumerate(found.names):
+        options = {**found.special[place], **found.models[place].component.chosen}
+        own = [f"{option} = {choice}" for option, choice in options.items()]
+        if has := own + [f"{size} = {number:,}" for size, number in found.sizes[place].items()]:
+            yield f"{name} has {', '.join(has)}"
+    if loose := listed(found.loose):
+        which = "both" if len(found.models) == 2 else "all"
+        yield f"a letter with no number in one of them is taken for the same size in {which}: {loose}"
+    yield from _totals(found, spell)
+    used = set().union(*(side.expr.free_symbols for side in found.totals))
+    free = sorted(used - found.numbers.keys(), key=RANK.__getitem__)
+    if lacking := [str(size) for size in free if letter(size).run]:
+        yield f"no number for {', '.join(lacking)}: give each with a --set of its own"
+    for place, tie in found.ties.items():
+        yield from _tied(tie, found, place, spell)
+
+
+def _totals(found: Comparison, spell: Spell) -> Iterator[str]:
+    """What a total stands for, where one is written."""
+    for place, (formula, own) in enumerate(zip(found.formulas, found.own, strict=True)):
+        used = found.totals[place].expr.free_symbols
+        for total in sorted(formula.totals, key=RANK.__getitem__):
+            if own.get(total, total) in used:
+                yield f"{own.get(total, total)} is {spell(formula.relations[total].xreplace(dict(own)))}"
+
+
+def _tied(tie: Tie, found: Comparison, place: int, spell: Spell) -> Iterator[str]:
+    first, other = found.names[0], found.names[found.places.index(place)]
+    exact = "" if tie.exact is None else f" = {_places(tie.exact)}"
+    yield f"{other} has as many {tie.measure.title} as {first} where {tie.size} = {spell(tie.shown)}{exact}"
+    for number, more in tie.beside:
+        by = f"{first} has {abs(more):,} {'more' if more > 0 else 'fewer'}" if more else "the same"
+        said = "" if more is None and number != tie.exact else f": {by}"
+        yield f"  at {tie.size} = {number:,}{said}" + ("; the comparison is made so" if number == tie.chosen else "")
+
+
+def lines(pair: Comparison, spell: Spell) -> Iterator[str]:
+    """The difference of two, their ratio, and where it goes as one size grows."""
+    difference, ratio, leading = pair.difference, pair.ratio, pair.ratio_leading
+    whole = "" if pair.difference_value is None or difference.is_number else f" = {pair.difference_value:,}"
+    yield f"difference  {spell(difference)}{whole}"
+    yield f"  leading   {spell(pair.difference_leading)}"
+    if pair.tied_difference is not None and pair.tie is not None:
+        yield f"  tied      {spell(pair.tied_difference)}, with that {pair.tie.size} put in"
+    if ratio is None or leading is None:
+        yield f"no ratio: {pair.no_ratio}"
+        return
+    exact = "" if pair.ratio_value is None or value(ratio).is_number else f" = {spelt(pair.ratio_value)}"
+    yield f"ratio       {spell(ratio)}{exact}"
+    yield f"  leading   {spell(leading)}"
+    if pair.tied_ratio is not None and pair.tie is not None:
+        yield f"  tied      {spell(pair.tied_ratio)}, with that {pair.tie.size} put in"
+    yield from (f"  {each}" for each in limits(pair.limits, pair.numbers, spell))
+    if pair.no_ratio:
+        yield f"no ratio of the numbers: {pair.no_ratio}"
+
+
+def limits(found: Mapping[Symbol, Limit], numbers: Numbers, spell: Spell) -> Iterator[str]:
+    """Where a ratio goes as one size grows and all others stay: those that take it to the same together."""
+    goes: dict[str, list[str]] = {}
+    for size, each in found.items():
+        to = "without bound" if each.kind == "unbounded" else "0" if each.shown is None else spell(each.shown)
+        number = each.value(numbers)
+        if each.shown is not None and len(to) > LONG:
+            to = "a longer quotient, which --json has" if number is None else spelt(number)
+        elif number is not None and each.shown is not None and value(each.shown).free_symbols:
+            to += f" = {spelt(number)}"
+        goes.setdefault(to, []).append(str(size))
+    for to, sizes in goes.items():
+        which = f"{', '.join(sizes[:-1])} or {sizes[-1]}" if sizes[1:] else sizes[0]
+        yield f"limit     {to} as {which} grows alone"
+
+
+def overtakes(pair: Comparison, asked: Iterable[str], spell: Spell) -> Iterator[str]:
+    """Which of two has more, and from where on: for the sizes asked for, or for those with the shortest formulas."""
+    first, other = pair.names
+    sign = always(pair.difference)
+    names = [symbol(name) for name in dict.fromkeys(asked)]
+    if sign is not None:
+        said = f"{first if sign > 0 else other} has more" if sign else "both come to the same"
+        yield f"{said} for all sizes"
+        return
+    if not names:
+        told = _telling(pair)
+        for found in told:
+            yield from _solution(found, pair, spell)
+        turning = [size for size, spans in pair.crossings.items() if len(spans) > 1]
+        for size in [] if told else turning[:FEW]:
+            yield from _ranges(size, pair)
+        return
+    for name in names:
+        solved = pair.crossover(name)
+        for size in sorted(pair.letters(name) & pair.difference.free_symbols, key=RANK.__getitem__):
+            if size in solved:
+                yield from _solution(solved[size], pair, spell)
+            elif size not in over_common(pair.difference).free_symbols:
+                yield f"{size} alone decides nothing: the whole difference is a multiple of it"
+            else:
+                yield f"no one formula that could be read says at which {size} both come to the same"
+                yield from _ranges(size, pair)
+
+
+def check_asked(found: Comparison, asked: Iterable[str]) -> None:
+    """Raise SizeError for a size that no pair differs by, before anything is printed."""
+    for name in asked:
+        size = symbol(name)
+        if not any(pair.letters(size) & pair.difference.free_symbols for pair in found.pairs):
+            differ = set().union(*(pair.difference.free_symbols for pair in found.pairs))
+            backs = {own: base for names in found.own for base, own in names.items()}
+            known = sorted({backs.get(each, each) for each in differ}, key=RANK.__getitem__)
+            has = f"they differ by {listed(known)}" if known else "they differ by nothing"
+            raise SizeError(f"{name} decides nothing between {' and '.join(found.names)}: {has}")
+
+
+def _telling(pair: Comparison) -> list[Solution]:
+    """The solutions that are shortest to read, of sizes whose own number may be on either side."""
+    turning = {size for size, spans in pair.crossings.items() if len(spans) > 1}
+    free = {size for size in pair.crossovers if size not in pair.crossings}
+    chosen = [each for size, each in pair.crossovers.items() if size in turning | free]
+    brief = sorted((each for each in chosen if len(text(each.shown)) <= SHORT), key=lambda each: len(text(each.shown)))
+    return sorted(brief[:FEW], key=lambda each: RANK[each.size])
+
+
+def _solution(found: Solution, pair: Comparison, spell: Spell) -> Iterator[str]:
+    first, other = pair.names
+    above, below = (first, other) if found.above > 0 else (other, first)
+    yield f"{above} has more where {found.size} is above {spell(found.shown)}, and {below} where it is below"
+    yield from (f"  {each}" for each in _ranges(found.size, pair))
+
+
+def _ranges(size: Symbol, pair: Comparison) -> Iterator[str]:
+    spans = pair.crossings.get(size)
+    if not spans:
+        return
+    here = pair.numbers.get(size)
+    said = "all else" if here is None else f"{size} is {here:,} here; with all else"
+    first, other = pair.names
+    each = [
+        f"{who} {ranges(spans, sign)}"
+        for who, sign in ((f"{first} has more", 1), ("both the same", 0), (f"{other} has more", -1))
+        if any(span.sign == sign for span in spans)
+    ]
+    yield f"{said} as it is, {'; '.join(each)}"
+
+
+def ranges(spans: Sequence[Span], sign: int) -> str:
+    """Whole numbers in words: ``from 946 on``, ``at 1 to 75``."""
+    words = []
+    for each in spans:
+        if each.sign != sign:
+            continue
+        if each.last is None:
+            words.append(f"from {each.first:,} on")
+        else:
+            words.append(f"at {each.first:,}" + (f" to {each.last:,}" if each.last != each.first else ""))
+    return ", ".join(words)
+
+
+def spelt(ratio: Fraction) -> str:
+    """A ratio exactly, and to four digits where it is not whole."""
+    if ratio.denominator == 1:
+        return f"{ratio.numerator:,}"
+    near = Context(prec=4).divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    return f"{ratio.numerator:,}/{ratio.denominator:,} ≈ {near:f}"
+
+
+def _places(exact: Fraction) -> str:
+    """A number exactly, and to two places where it is not whole."""
+    if exact.denominator == 1:
+        return f"{exact.numerator:,}"
+    near = Context(prec=40).divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return f"{exact.numerator:,}/{exact.denominator:,} ≈ {near:,.2f}"

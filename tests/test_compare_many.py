@@ -1,0 +1,339 @@
+"""Three models and more, conventions of one side, parts: held to hand working, by Python, the terminal and JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+import pytest
+from click.testing import CliRunner, Result
+from sympy import expand
+
+import symformer as sf
+from symformer.algebra.compare import compare
+from symformer.algebra.crossover import Span
+from symformer.algebra.letters import own_letters
+from symformer.algebra.over import over
+from symformer.algebra.quotient import quotient
+from symformer.commands.cli import cli
+from symformer.documents.blocks import Code, Equation, Heading, Math, Paragraph, Strong, Table
+from symformer.documents.comparison import document
+from symformer.documents.formats import FORMATS, render
+from symformer.language.errors import OptionError
+from symformer.language.notation.tree import value
+from symformer.language.symbols import A, B, E, G, L, S, V
+
+THREE = ("gpt2", "gpt2-xl", "llama-2-7b")
+TOTALS = (124_439_808, 1_557_611_200, 6_738_415_616)  # as transformers counts them
+CACHES = ("llama-2-7b", "llama-2-70b", "deepseek-v2", "-q", "kv-cache", "--per", "B*C")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["compare", *arguments], prog_name="symformer")
+
+
+def compared(*arguments: str) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def at(formula: str, *sizes: dict[str, int]) -> Fraction:
+    """A printed formula at the numbers printed beside it, by Python."""
+    merged = {name: Fraction(number) for each in sizes for name, number in each.items()}
+    return Fraction(eval(formula, {"__builtins__": {}}, merged))  # noqa: S307
+
+
+def test_three_models_by_json() -> None:
+    told = compared(*THREE)
+    assert told["models"] == list(THREE)
+    # 50,257 rows are the first two's: one letter, the first one's; L and E are three sizes
+    assert [sorted(sizes) for sizes in told["sizes"]] == [
+        ["E_1", "L_1", "P", "V_1"], ["E_2", "L_2", "P", "V_1"], ["A", "D", "E_3", "G", "H", "L_3", "V_3"],
+    ]  # fmt: skip
+    for row in told["rows"]:
+        for side, sizes in zip(row["models"], told["sizes"], strict=True):
+            assert at(side["formula"], sizes) == side["value"]
+    assert [side["value"] for side in told["rows"][-1]["models"]] == list(TOTALS)
+    assert [(pair["left"], pair["right"], pair["places"]) for pair in told["pairs"]] == [
+        ("gpt2", "gpt2-xl", [1, 2]), ("gpt2", "llama-2-7b", [1, 3]),
+    ]  # fmt: skip
+    for pair, other in zip(told["pairs"], (1, 2), strict=True):
+        sizes = (told["sizes"][0], told["sizes"][other])
+        assert pair["difference_value"] == at(pair["difference"], *sizes) == TOTALS[0] - TOTALS[other]
+        assert Fraction(pair["ratio_value"]) == at(pair["ratio"], *sizes) == Fraction(TOTALS[0], TOTALS[other])
+    assert len(told["provenance"]) == 3
+
+
+def test_the_json_of_two_has_what_it_had() -> None:
+    told = compared("gpt2", "llama-2-7b")
+    assert {
+        "left", "right", "quantity", "unit", "conventions", "options", "sizes", "rows", "difference",
+        "difference_leading", "difference_value", "ratio", "ratio_leading", "ratio_value", "no_ratio", "crossover",
+        "provenance",
+    } <= told.keys()  # fmt: skip
+    assert told["options"] == {"left": {}, "right": {}}
+    assert told["rows"][0].keys() == {"part", "left", "right"}
+    assert told.keys().isdisjoint({"models", "pairs", "per", "parts", "conventions_of", "tied"})
+
+
+def test_three_models_by_python() -> None:
+    found = sf.compare(*THREE)
+    assert [side.value for side in found.totals] == list(TOTALS)
+    assert [str(pair.difference_leading) for pair in found.pairs] == [
+        "12*E_1**2*L_1 - 12*E_2**2*L_2",
+        "-2*A*D*E_3*L_3 - 2*D*E_3*G*L_3 + 12*E_1**2*L_1 - 3*E_3*H*L_3",
+    ]
+    for asked in ("difference", "ratio", "limits", "crossings", "no_ratio", "right", "tie"):
+        with pytest.raises(OptionError, match=r"3 models have 2 differences from the first; ask one of \.pairs"):
+            getattr(found, asked)
+    assert repr(found).startswith("<params of gpt2, 124,439,808, of gpt2-xl, 1,557,611,200, and of llama-2-7b, 6,7")
+    equations = found.card.equations
+    assert [len(each) for _, each in equations] == [1] * 4  # a difference and a ratio of each pair
+    assert [value(each[0]) - value(label[0]) for label, each in equations] == [0] * 4
+    assert sf.compare(*THREE, "kv-cache").formulas[0].measure.name == "kv-cache"
+    twelve = sf.compare(*["gpt2"] * 6, *["gpt2-xl"] * 6)
+    assert [pair.difference_value for pair in twelve.pairs] == [0] * 5 + [TOTALS[0] - TOTALS[1]] * 6
+
+
+def test_a_pair_of_three_is_held_to_its_own_conditions() -> None:
+    # 60·(512 + 64)·2 = 69,120 bytes against 4·80·128·G = 40,960·G, of what divides 64 heads: 1 is less, 2 is more
+    found = sf.compare("deepseek-v2", "gpt2", "llama-2-70b", "kv-cache", per="B*C")
+    assert found.pairs[1].crossings[G] == (Span(1, 1, 1), Span(-1, 2, 64))
+    assert [pair.names for pair in found.pairs] == [["deepseek-v2", "gpt2"], ["deepseek-v2", "llama-2-70b"]]
+    assert [pair.right.target for pair in found.pairs] == ["gpt2", "llama-2-70b"]
+
+
+def test_a_total_stands_only_where_its_kinds_do_not() -> None:
+    """All layers of DeepSeek keep a cache, so L alone counts; in its parameters L_moe changes L as well."""
+    cache = sf.compare("deepseek-v2", "llama-2-70b", "kv-cache", per="B*C", totals=True)
+    assert str(cache.totals[0].expr) == "2*D_rope*L_1 + 2*L_1*R_kv"
+    # 60 layers of 1,152 bytes against 327,680: 284·1,152 = 327,168, and 285 are more
+    assert cache.crossings[cache.own[0][L]] == (Span(-1, 1, 284), Span(1, 285, None))
+    with_totals, without = (sf.compare("deepseek-v2", "mixtral-8x7b", totals=each) for each in (True, False))
+    assert with_totals.difference == without.difference
+    assert with_totals.crossings == without.crossings
+    assert over("deepseek-v2", "kv-cache", "params").ratio == quotient(
+        sf.architecture("deepseek-v2").formula("kv-cache").expanded, sf.architecture("deepseek-v2").params.expanded
+    )
+
+
+def test_letters_go_by_numbers() -> None:
+    # E is 8 in two and 9 in the third; L has a number in none; V has none in the third, and two in the others
+    known = [{E: 8, V: 1}, {E: 8, V: 2}, {E: 9}]
+    first, second, third = own_letters(known, [{E, L, V}] * 3)
+    assert [str(each[E]) for each in (first, second, third)] == ["E_1", "E_1", "E_3"]
+    assert [str(each[V]) for each in (first, second, third)] == ["V_1", "V_2", "V_3"]
+    assert all(L not in each for each in (first, second, third))
+    # of one number and none there is one size, unless it is said to be apart
+    assert own_letters([{E: 8}, {}], [{E}, {E}]) == [{}, {}]
+    assert [list(map(str, each.values())) for each in own_letters([{E: 8}, {E: 8}], [{E}, {E}], {(1, E)})] == [
+        ["E_1"], ["E_2"],
+    ]  # fmt: skip
+
+
+def test_the_cache_of_a_token() -> None:
+    """Keys and values of two bytes: 2·L·G·D·2 of many heads, 2·L·(R_kv + D_rope) of latents."""
+    told = compared(*CACHES)
+    # 2·32·32·128·2; 2·80·8·128·2; of 60 layers each 512 + 64 numbers of two bytes
+    assert [side["value"] for side in told["rows"][-1]["models"]] == [524_288, 327_680, 69_120]
+    assert told["rows"][-1]["models"][0]["formula"] == "4*L_1*G_1*D"
+    assert told["per"] == "B*C"
+    text = run(*CACHES).stdout
+    assert (
+        "total      4·L_1·G_1·D  4·L_2·G_2·D  2·L_3·R_kv + 2·L_3·D_rope     524,288      327,680       69,120\n" in text
+    )
+    assert "L_3 is L_dense + L_moe\n" in text
+    assert "ratio       2·L_1·G_1·D/(L_3·R_kv + L_3·D_rope) = 1,024/135 ≈ 7.585\n" in text  # 524,288/69,120
+
+
+def test_where_latents_beat_groups() -> None:
+    # DeepSeek-AI 2024, section 2.1.4 and table 1: a latent cache "is equal to GQA with only 2.25 groups", which is
+    # (512 + 64)/(2·128); at as many layers a cache of 2 groups is smaller, one of 4 larger, of what divides 64 heads
+    arguments = ("llama-2-70b", "deepseek-v2", "-q", "kv-cache", "--per", "B*C", "--set", "1:L=60", "--crossover", "G")
+    text = run(*arguments).stdout
+    assert "llama-2-70b has more where G is above (R_kv + D_rope)/(2D), and deepseek-v2 where it is below\n" in text
+    assert (
+        "  G is 8 here; with all else as it is, llama-2-70b has more at 4 to 64; deepseek-v2 has more at 1 to 2" in text
+    )
+    pair = sf.compare("component:self-attention", "component:latent-attention", "kv-cache", per="B*C")
+    # of one layer with as many heads as make up E: 4E against 2(R_kv + D_rope)
+    (crossover,) = pair.crossover("E").values()
+    assert str(value(crossover.shown)) == "D_rope/2 + R_kv/2"
+
+
+def test_a_convention_of_one_side() -> None:
+    """Korthikanti et al. 2022: a layer keeps sbh(34 + 5as/h) bytes, and 34sbh with selective recomputation."""
+    arguments = ("gpt2", "gpt2", "-q", "activations", "--option", "implementation=megatron", "--option", "dropout=on",
+                 "--option", "dtype=bf16")  # fmt: skip
+    told = compared(*arguments, "--left", "recompute=none", "--right", "recompute=selective")
+    assert told["difference"] == "5*B*S**2*L*A"
+    assert told["conventions_of"] == {"left": {"recompute": "none"}, "right": {"recompute": "selective"}}
+    assert "recompute" not in told["conventions"]
+    assert told["conventions"]["implementation"] == "megatron"
+    same = compared(*arguments, "--option", "1:recompute=none", "--option", "2:recompute=selective")
+    assert same == told
+    assert "gpt2 (2) has recompute = selective, L = 12" in run(*arguments, "--right", "recompute=selective").stdout
+    given = {"implementation": "megatron", "dropout": "on", "dtype": "bf16"}
+    found = sf.compare("gpt2", "gpt2", "activations", **given, right={"recompute": "selective"})
+    assert found.difference == 5 * B * S**2 * L * A
+    gpt2 = sf.architecture("gpt2")
+    sides = [gpt2.formula("activations", **given, recompute=each) for each in ("none", "selective", "full")]
+    assert sf.compare(*sides).pairs[0].difference == 5 * B * S**2 * L * A
+    assert [each["recompute"] for each in sf.compare(*sides).special] == ["none", "selective", "full"]
+
+
+def test_a_size_of_one_side() -> None:
+    # an MLP of 3EH with H = 4E: 12E² a layer, in the second alone; the first has no H to set
+    told = compared("gpt2", "llama", "--right", "H=4*E")
+    assert next(row for row in told["rows"] if row["part"] == "MLP")["right"]["formula"] == "12*L*E**2"
+    tied = compared("llama", "mistral", "gemma", "--set", "H=4*E", "--set", "3:H=5*E", "--set", "3:L=7")
+    mlps = next(row for row in tied["rows"] if row["part"] == "MLP")["models"]
+    assert [each["formula"] for each in mlps] == ["12*L*E**2", "12*L*E**2", "15*L*E**2"]
+    assert tied["sizes"] == [{}, {}, {"L": 7}]
+
+
+def test_parts_are_named() -> None:
+    told = compared("gpt2", "llama-2-7b", "--part", "1:h.attn", "--part", "2:layers.self_attn")
+    # one attention: 4·768² + 4·768, and 4·4,096²
+    assert [told["rows"][-1][side]["value"] for side in ("left", "right")] == [2_362_368, 67_108_864]
+    assert told["parts"] == {"left": "h.attn", "right": "layers.self_attn"}
+    assert (
+        "part       gpt2 (h.attn)   llama-2-7b (layers.self_attn)  gpt2 (h.attn)  llama-2-7b (layers.self_attn)"
+        in run("gpt2", "llama-2-7b", "--part", "1:h.attn", "--part", "2:layers.self_attn").stdout
+    )
+
+
+def said(made: Any) -> str:
+    spelt = {str: str, Code: lambda piece: piece.text, Strong: lambda piece: piece.text}
+    lines = [block.line for block in made.blocks if isinstance(block, Paragraph | Heading)]
+    return "\n".join("".join(spelt.get(type(piece), lambda _: "…")(piece) for piece in line) for line in lines)
+
+
+def test_the_document_of_three() -> None:
+    found = compare(*THREE)
+    made = document([found], "0")
+    assert made.title == "gpt2, gpt2-xl and llama-2-7b: parameters compared"
+    words = said(made)
+    assert (
+        "gpt2 (1) comes to 124,439,808, gpt2-xl (2) comes to 1,557,611,200 and llama-2-7b (3) comes to 6,738,415,616"
+        in words
+    )
+    assert "gpt2 (1) and gpt2-xl (2)\nThe difference\n" in words
+    assert "gpt2 (1) and llama-2-7b (3)\nThe difference\n" in words
+    ids = [block.id for block in made.blocks if isinstance(block, Equation)]
+    assert len(ids) == len(set(ids))
+    chains = {block.id.partition(".params.")[2]: block.chain for block in made.blocks if isinstance(block, Equation)}
+    for place in (2, 3):
+        steps = chains[f"{place}.difference"].steps
+        assert {expand(value(step) - found.pairs[place - 2].difference) for step in steps} == {0}
+    (amounts,) = [block for block in made.blocks if isinstance(block, Table) and block.total]
+    columns = [[int(row[place][0].replace(",", "")) for row in amounts.rows] for place in (1, 2, 3)]
+    assert [column[-1] for column in columns] == [sum(column[:-1]) for column in columns] == list(TOTALS)
+    assert all(
+        isinstance(row[1][0], Math)
+        for row in next(b for b in made.blocks if isinstance(b, Table) and "formula" in str(b.caption)).rows
+    )
+
+
+def test_three_in_every_format(tmp_path: Path) -> None:
+    made = document([compare("llama-2-7b", "llama-2-70b", "deepseek-v2", "kv-cache")], "0")
+    for extension in FORMATS:
+        first, second = render(made, extension), render(made, extension)
+        assert first == second
+        assert len(first) > 3_000
+    pages = pypdfium2.PdfDocument(render(made, "pdf"))
+    words = "".join(page.get_textpage().get_text_range() for page in pages)
+    assert all(name in words for name in ("llama-2-7b", "llama-2-70b", "deepseek-v2"))
+    output = tmp_path / "three.md"
+    assert run(*THREE, "-q", "params", "-q", "kv-cache", "-o", str(output)).exit_code == 0
+    assert output.read_text().count("# gpt2, gpt2-xl and llama-2-7b: parameters and bytes of the key/value cache") == 1
+
+
+HOSTILE = "_%&#${}^~<>`\"' [x](y) *b* \\cite{k} <script>"
+
+
+def test_hostile_names_of_three(tmp_path: Path) -> None:
+    config = {"model_type": "gpt2", "n_embd": 30, "n_layer": 3, "n_head": 5, "vocab_size": 211, "n_positions": 29}
+    targets = []
+    for name in (HOSTILE, "模型 نموذج", "a" * 250):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(json.dumps(config))
+        targets.append(str(tmp_path / name / "config.json"))
+    told = compared(*targets)
+    assert told["models"] == targets
+    # 211·30 + 29·30 + 3·(12·900 + 13·30) + 60
+    assert [side["value"] for side in told["rows"][-1]["models"]] == [40_830] * 3
+    assert run(*targets).exit_code == 0
+    pages = {extension: run(*targets, "-o", "-", "--as", extension) for extension in ("html", "md", "tex", "typ")}
+    for page in pages.values():
+        assert page.exit_code == 0
+        assert str(tmp_path) not in page.stdout
+    for extension in ("html", "md"):
+        assert "a" * 250 in pages[extension].stdout.replace("\u200b", "").replace("<wbr>", "")
+        assert "模型 نموذج/config.json" in pages[extension].stdout
+    assert "<script>/" not in pages["html"].stdout
+    assert "&lt;script&gt;/config.json" in pages["html"].stdout
+    assert not re.search(r"(?<!\\)\\cite\{k\}", pages["tex"].stdout)
+
+
+REFUSED = [
+    (["gpt2"], "gpt2 is compared with nothing; name another model, or with --over another quantity of it"),
+    ([], "Missing argument"),
+    (["gpt2", "params"], "unexpected argument 'params'; a quantity is given as -q params"),
+    (["gpt2", "llama", "E=3"], "unexpected argument 'E=3'; write --set E=3"),
+    ([*THREE, "--left", "tied=false"], "--left and --right are of two models, and here are 3"),
+    (["gpt2", "llama", "--set", "3:E=4"], "'3:E=4' is of model 3, and here are 2: 1 is gpt2, 2 is llama"),
+    (["gpt2", "llama", "--set", "0:E=4"], "'0:E=4' is of model 0, and here are 2"),
+    (["gpt2", "llama", "--right", "P=4"], "P: llama has no such size (learned position rows) in params"),
+    (["gpt2", "llama", "--left", "mlp_bias=true"], "unknown option of gpt2 'mlp_bias'"),
+    (["gpt2", "llama", "--right", "attention=causal"], "unknown option of llama 'attention'"),
+    (["gpt2", "llama", "--left", "tied"], "'tied' is not of the form KEY=VALUE"),
+    ([*THREE, "--set", "X=3"], "X: neither gpt2, gpt2-xl nor llama-2-7b has such a size (experts) in params"),
+    ([*THREE, "--option", "x=3"], "unknown option of gpt2, gpt2-xl and llama-2-7b 'x'"),
+    (["gpt2", "llama", "--part", "1:nothing"], "unknown part 'nothing'"),
+    (["gpt2", "llama", "--part", "1:h", "--part", "1:wte"], "--part is given twice, as 'h' and as 'wte'"),
+    (["gpt2", "llama", "--part", "2:"], "the name of the part is empty"),
+    (["gpt2", "llama", "--crossover", "L", "-o", "x.pdf"], "a document has every crossover without it"),
+    (["gpt2", "llama", "--per", "B*S"], "gpt2.params is not in proportion to BS: it is 12LE² + 13LE + VE + PE + 2E"),
+    (["gpt2", "llama", "-q", "flops", "--per", "B+S"], "is no product of sizes, such as B*C"),
+    (["gpt2", "llama", "-q", "flops", "--per", "__import__('os')"], "is not plain arithmetic"),
+    (["gpt2", "llama", "--crossover", "X"], "X decides nothing between gpt2 and llama: they differ by"),
+    (["gpt2", "llama", "--crossover", "Q"], "unknown symbol 'Q'"),
+    ([*THREE, "-q", "intensity"], "intensity is a ratio"),
+    ([*THREE, "nothing"], "unknown target 'nothing'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), REFUSED, ids=lambda each: " ".join(each)[:50] if isinstance(each, list) else ""
+)
+def test_refused_in_one_sentence(
+    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1
+    assert words in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_refused_by_python() -> None:
+    gpt2 = sf.architecture("gpt2")
+    with pytest.raises(OptionError, match="takes two models at least"):
+        sf.compare("gpt2", "params")
+    with pytest.raises(OptionError, match="left and right are of two models, and here are 3"):
+        sf.compare(*THREE, left={"tied": "false"})
+    with pytest.raises(OptionError, match=r"gpt2\.flops is no params; a comparison is of one quantity"):
+        sf.compare(gpt2.params, gpt2.formula("flops"))
+    with pytest.raises(OptionError, match="has its conventions already"):
+        sf.compare(gpt2.formula("flops"), "gpt2", attention="causal")
+    with pytest.raises(OptionError, match="belongs to no model"):
+        sf.compare(sf.component("mlp").params, gpt2.params)
+    assert G in sf.compare("llama", "mistral").totals[0].expr.free_symbols

@@ -1,0 +1,332 @@
+"""Totals made equal first, one quantity over another, limits and crossovers: each held to hand working."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from sympy import Expr, Max, Min, Symbol, expand, fraction
+
+import symformer as sf
+from symformer.algebra.comparison import Comparison
+from symformer.algebra.crossover import solved
+from symformer.algebra.over import over
+from symformer.algebra.quotient import limit, limits
+from symformer.commands.cli import cli
+from symformer.documents.blocks import Equation
+from symformer.documents.comparison import document
+from symformer.documents.divided import document as divided
+from symformer.documents.formats import FORMATS, render
+from symformer.language.errors import OptionError, SizeError, UnknownNameError
+from symformer.language.notation.text import text
+from symformer.language.notation.tree import value
+from symformer.language.symbols import SYMBOLS, B, C, C_win, E, H, L, P, S, V
+
+BLOCKS = ("gpt2", "llama", "--part", "1:h", "--part", "2:layers", "--set", "2:D=E/A", "--set", "2:G=A")
+DENSE = ("mixtral-8x7b", "mistral-7b-v0.1", "--same", "active-params", "--by", "H")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["compare", *arguments], prog_name="symformer")
+
+
+def compared(*arguments: str) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def at(formula: str, **sizes: int | Fraction) -> Fraction:
+    """A printed formula at numbers, by Python."""
+    merged = {name: Fraction(number) for name, number in sizes.items()}
+    return Fraction(eval(formula, {"__builtins__": {}}, merged))  # noqa: S307
+
+
+def test_blocks_of_as_many_parameters() -> None:
+    """12E² + 13E = 4E² + 3EH + 2E, of four matrices of attention, three of the MLP and two norms: 3EH = 8E² + 11E."""
+    tied = compared(*BLOCKS, "--set", "1:E=E", "--same", "params", "--by", "H")["tied"]
+    assert tied["formula"] == "(8*E + 11)/3"
+    assert (tied["exact"], tied["whole"], tied["value"]) == (None, [], None)
+    assert (tied["difference"], tied["ratio"]) == ("0", "1")
+    # with E = 768: 6,155/3; a unit of H is 3·768 = 2,304 parameters, of which two thirds and one third are left
+    told = compared(*BLOCKS, "--same", "params", "--by", "H")["tied"]
+    assert (told["exact"], told["value"]) == ("6155/3", 2_052)
+    assert told["whole"] == [{"value": 2_051, "difference": 1_536}, {"value": 2_052, "difference": -768}]
+    said = run(*BLOCKS, "--same", "params", "--by", "H").stdout
+    assert (
+        "llama (layers) has as many parameters as gpt2 (h) where H = (8E + 11)/3 = 6,155/3 ≈ 2,051.67\n"
+        "  at H = 2,051: gpt2 (h) has 1,536 more\n"
+        "  at H = 2,052: gpt2 (h) has 768 fewer; the comparison is made so\n"
+    ) in said
+    gpt2, llama = sf.architecture("gpt2").set({"E": "E"}), sf.architecture("llama").set({"D": "E/A", "G": "A"})
+    found = sf.compare(gpt2.params.part("h"), llama.params.part("layers"), same="params", by="H")
+    assert found.tie is not None
+    assert expand(found.tie.formula - (8 * E + 11) / 3) == 0
+    assert found.tied_difference == 0
+
+
+def test_other_quantities_under_the_tie() -> None:
+    """With H = (8E + 11)/3, the products of one block of S tokens, B sequences.
+
+    GPT-2 multiplies 24BSE² + 4BS²E, Llama 8BSE² + 6BSEH + 4BS²E, which is 24BSE² + 22BSE + 4BS²E: 22BSE more.
+    """
+    found = compared(*BLOCKS, "-q", "flops", "--set", "1:E=E", "--same", "params", "--by", "H")
+    assert found["tied"]["quantity"] == "params"
+    assert found["tied"]["formula"] == "(8*E + 11)/3"
+    assert found["tied"]["difference"] == "-22*B*S*E"
+    assert found["difference"] == "16*B*S*E**2 - 6*B*S*E*H"
+
+
+def test_dense_and_mixture_of_as_many_active_parameters() -> None:
+    """Both have the same attention, norms and tables: 3EH = 3EKM + EX, the router's, so H = KM + X/3."""
+    told = compared(*DENSE, "-q", "active-params")
+    tied = told["tied"]
+    assert tied["formula"] == "(3*K*M + X)/3"
+    # 2·14,336 + 8/3 = 86,024/3; one of H is 3·4,096·32 = 393,216 parameters
+    assert (tied["exact"], tied["value"]) == ("86024/3", 28_675)
+    assert tied["whole"] == [{"value": 28_674, "difference": 262_144}, {"value": 28_675, "difference": -131_072}]
+    # 12,879,925,248 of Mixtral are active, as its paper's "13B"
+    assert told["rows"][-1]["left"]["value"] == 12_879_925_248
+    assert told["rows"][-1]["right"]["value"] == 12_879_925_248 + 131_072
+    assert told["sizes"]["right"]["H"] == 28_675
+
+
+def test_three_are_tied_to_the_first() -> None:
+    told = compared("gpt2-xl", "gpt2", "gpt2-medium", "--same", "params", "--by", "L")
+    for pair, width in zip(told["pairs"], (768, 1_024), strict=True):
+        # (V + P)E + L(12E² + 13E) + 2E = 1,557,611,200
+        exact = Fraction(1_557_611_200 - (50_257 + 1_024 + 2) * width, 12 * width**2 + 13 * width)
+        assert Fraction(pair["tied"]["exact"]) == exact
+        assert pair["tied"]["value"] == round(exact)
+        assert pair["tied"]["difference"] == "0"
+        assert pair["difference_value"] == next(
+            each["difference"] for each in pair["tied"]["whole"] if each["value"] == round(exact)
+        )
+    # 1,518,225,856/7,087,872 is 214.2, and 1,505,097,408/12,596,224 is 119.5
+    assert [told["sizes"][place][f"L_{place + 1}"] for place in range(3)] == [48, 214, 119]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "by"),
+    [
+        (["gpt2-xl", "llama-7b"], "L"),
+        (["llama-2-70b", "llama-7b"], "H"),
+        (["llama-2-70b", "gpt2"], "V"),
+        (["llama-2-7b", "deepseek-v2-lite"], "L_moe"),
+        (["mixtral-8x7b", "mistral-7b-v0.1"], "H"),
+        (["llama-2-70b", "mixtral-8x7b"], "M"),
+        (["gpt2-medium", "bert-large-uncased"], "P"),
+    ],
+)
+def test_the_formula_makes_them_equal(arguments: list[str], by: str) -> None:
+    """The formula at the numbers printed beside it, and the second's total at what that gives, by Python."""
+    told = compared(*arguments, "--same", "params", "--by", by)
+    tied, total = told["tied"], told["rows"][-1]
+    sizes = {**told["sizes"]["left"], **told["sizes"]["right"]}
+    exact = at(tied["formula"], **{name: each for name, each in sizes.items() if name != tied["size"]})
+    assert exact == Fraction(tied["exact"])
+    mine = {**told["sizes"]["right"], tied["size"]: exact}
+    assert at(total["right"]["formula"], **mine) == at(total["left"]["formula"], **told["sizes"]["left"])
+    for each in tied["whole"]:
+        mine[tied["size"]] = each["value"]
+        less = at(total["left"]["formula"], **told["sizes"]["left"]) - at(total["right"]["formula"], **mine)
+        assert less == each["difference"]
+        assert abs(each["value"] - exact) < 1
+    assert told["sizes"]["right"][tied["size"]] == tied["value"]
+
+
+def test_a_whole_number_that_the_conditions_allow() -> None:
+    # 4·B·12·768 bytes a token of gpt2, 4·B·48·1,600 of gpt2-xl: 100 tokens are 12 there, whatever B is
+    tied = compared("gpt2", "gpt2-xl", "-q", "kv-cache", "--same", "kv-cache", "--by", "C", "--set", "1:C=100")["tied"]
+    assert (tied["exact"], tied["value"], tied["whole"]) == (12, 12, [{"value": 12, "difference": 0}])
+    # 4·80·8·128 = 327,680 bytes against 4·32·128·G: 20 groups, of what divides 32 heads 16 and 32
+    groups = compared("llama-2-70b", "llama-2-7b", "-q", "kv-cache", "--same", "kv-cache", "--by", "G", "--set",
+                      "B=1", "--set", "C=1")["tied"]  # fmt: skip
+    assert (groups["exact"], groups["value"]) == (20, 16)
+    assert [each["value"] for each in groups["whole"]] == [16, 32]
+    assert [each["difference"] for each in groups["whole"]] == [4 * 16_384, -12 * 16_384]
+
+
+def test_one_rank_of_many_and_a_whole() -> None:
+    # an eighth of all matrices of llama-2-7b, 6,738,149,376 of them, and its norms of 266,240: 842,534,912
+    tied = compared("llama-2-7b", "gpt2-xl", "--left", "tensor=on", "--left", "N_tp=8", "--same", "params", "--by", "L")
+    assert tied["rows"][-1]["left"]["value"] == 842_534_912
+    exact = Fraction(842_534_912 - (50_257 + 1_024 + 2) * 1_600, 12 * 1_600**2 + 13 * 1_600)
+    assert (Fraction(tied["tied"]["exact"]), tied["tied"]["value"]) == (exact, 25)
+    assert (tied["tied"]["difference"], tied["tied"]["ratio"]) == ("0", "1")
+    assert tied["conventions_of"] == {"left": {"tensor": "on"}, "right": {}}
+
+
+def test_the_tie_in_a_document() -> None:
+    made = document([sf.compare("mixtral-8x7b", "mistral-7b-v0.1", same="active-params", by="H")], "0")
+    (block,) = [each for each in made.blocks if isinstance(each, Equation) and each.id.endswith(".tied")]
+    assert text(block.chain.steps[0]) == "(3KM + X)/3"
+    page = render(made, "md").decode()
+    assert "With the same active parameters" in page
+    # 86,024/3, with 393,216 parameters for each of H: two thirds and one third of these
+    assert "28,674.67" in page
+    assert "= 28,674 `mixtral-8x7b` (1) has 262,144 more." in page
+    assert "= 28,675 `mixtral-8x7b` (1) has 131,072 fewer. Every number here is with" in page
+    assert run(*DENSE, "-o", "-", "--as", "html").exit_code == 0
+
+
+REFUSED = [
+    (["gpt2", "llama-2-7b", "--same", "params"], "--same names a total and --by the size that is chosen for it"),
+    (["gpt2", "llama-2-7b", "--by", "L"], "give both"),
+    (["gpt2", "llama-2-7b", "--same", "params", "--by", "P"],
+     "P: llama-2-7b has no such size (learned position rows) in params; it is linear in L, V, E, H, A, G, D; gpt2 has "
+     "it: put that after the other"),
+    (["gpt2", "gpt2-xl", "--same", "params", "--by", "E"], "params of gpt2-xl is not linear in E, so no quotient"),
+    (["gpt2", "gpt2-xl", "--same", "params", "--by", "X"], "X: gpt2-xl has no such size (experts) in params"),
+    (["gpt2", "gpt2-xl", "--same", "params", "--by", "Q"], "unknown symbol 'Q'"),
+    (["gpt2", "gpt2-xl", "--same", "parms", "--by", "L"], "unknown quantity 'parms'; did you mean params"),
+    (["gpt2", "gpt2-xl", "--same", "intensity", "--by", "L"], "intensity is a ratio, which no size makes equal"),
+    (["llama-2-7b", "deepseek-v2", "--same", "params", "--by", "L"], "L of deepseek-v2 is L_dense + L_moe; name one"),
+    # 2·32,000·4,096 + 4,096 are in its tables and its last norm
+    (["gpt2", "llama-2-7b", "--same", "params", "--by", "L"],
+     "no L gives llama-2-7b as many parameters as gpt2 has, 124,439,808: without L there are 262,148,096 already"),
+    (["llama-2-7b", "mistral-7b-v0.1", "-q", "kv-cache", "--same", "kv-cache", "--by", "C"], "is not linear in C"),
+    (["gpt2", "gpt2-xl", "--over", "params", "--same", "params", "--by", "L"], "and takes no --same"),
+    (["gpt2", "--over", "nothing"], "unknown quantity 'nothing'"),
+    (["gpt2", "--over", "intensity"], "intensity is a ratio itself"),
+    (["gpt2", "-q", "intensity", "--over", "params"], "intensity is a ratio itself"),
+    (["gpt2", "-q", "flops", "-q", "traffic", "--over", "params", "-o", "x.md"], "--over divides one quantity"),
+    (["gpt2", "--over", "params", "--set", "X=3"], "X: gpt2 has no such size (experts) in params"),
+    (["gpt2", "--over", "communication"], "is 0 at every size, and nothing is divided by it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), REFUSED, ids=lambda each: " ".join(each)[:60] if isinstance(each, list) else ""
+)
+def test_refused_in_one_sentence(arguments: list[str], words: str) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1
+    assert words in result.stderr
+
+
+def test_refused_by_python() -> None:
+    with pytest.raises(SizeError, match="no L gives llama-2-7b as many parameters"):
+        sf.compare("gpt2", "llama-2-7b", same="params", by="L")
+    with pytest.raises(OptionError, match="same= and by= go together"):
+        sf.compare("gpt2", "llama-2-7b", same="params")
+    with pytest.raises(UnknownNameError, match="unknown convention of flops and params 'attn'"):
+        over("gpt2", "flops", "params", attn="causal")
+    # of a Llama without sizes too: 13LE and 2VE of tables alone are no less than those of one with the same letters
+    tables = sf.Model(target="table", component=sf.component("lm-head"), numbers={V: 11, E: 5})
+    with pytest.raises(SizeError, match="no L gives llama as many parameters as table"):
+        sf.compare(tables, sf.architecture("llama"), same="params", by="L")
+
+
+def test_training_flops_of_each_parameter() -> None:
+    """72LE² a token in the matrices, 12LSE in attention's products and 6VE in the head, over 12LE² + … parameters."""
+    told = compared("gpt2", "--quantity", "train-flops", "--over", "params", "--set", "B=1", "--set", "S=1024")
+    flops = 1_024 * (72 * 12 * 768**2 + 12 * 12 * 1_024 * 768 + 6 * 50_257 * 768)
+    assert Fraction(told["ratio_value"]) == Fraction(flops, 124_439_808)
+    assert told["ratio"] == "(12*B*S**2*L + 72*B*S*L*E + 6*B*S*V)/(12*L*E + 13*L + V + P + 2)"
+    assert told["ratio_leading"] == "(B*S**2 + 6*B*S*E)/E"  # 12BS²LE + 72BSLE² over 12LE²
+    assert (told["quantity"], told["over"], told["unit"]) == ("train-flops", "params", "FLOPs/element")
+    # Kaplan et al. 2020: 6 FLOPs a token and parameter, where the width is large
+    assert told["limits"] == {
+        "B": "unbounded", "S": "unbounded", "L": "(12*B*S**2 + 72*B*S*E)/(12*E + 13)", "V": "6*B*S", "P": "0",
+        "E": "6*B*S",
+    }  # fmt: skip
+    found = over("gpt2", "train-flops", "params")
+    above, below = fraction(value(found.ratio))
+    assert expand(above * found.below.expanded - below * found.above.expanded) == 0
+    assert found.value is None  # B and S have no number
+    assert [limit.value({B: 2, S: 3}) for limit in (found.limits[E], found.limits[V])] == [36, 36]
+    said = run("gpt2", "gpt2-xl", "-q", "flops", "--over", "params", "--option", "2:attention=causal").stdout
+    assert "forward FLOPs over parameters, in FLOPs/element\n" in said
+    # 4BS²LE in full, 2BS(S + 1)LE of the causal half
+    assert "gpt2     (4BS²L + 24BSLE + 2BSV)/(12LE + 13L + V + P + 2)" in said
+    assert "gpt2-xl  (2BS²L + 24BSLE + 2BSL + 2BSV)/(12LE + 13L + V + P + 2)" in said
+    two = compared("gpt2", "gpt2-xl", "-q", "flops", "--over", "params", "--option", "2:attention=causal")
+    assert [each["conventions"]["attention"] for each in two["models"]] == ["full", "causal"]
+
+
+def test_a_quotient_as_a_document() -> None:
+    found = [over(each, "train-flops", "params") for each in ("gpt2", "deepseek-v2-lite")]
+    made = divided(found, "0")
+    assert made.title == "gpt2 and deepseek-v2-lite: training FLOPs over parameters"
+    (first,) = [block for block in made.blocks if isinstance(block, Equation)]  # the other one fits no line
+    above, below = fraction(value(first.chain.steps[0]))
+    assert expand(above * found[0].below.expanded - below * found[0].above.expanded) == 0
+    for extension in FORMATS:
+        assert len(render(made, extension)) > 2_000
+    assert render(made, "pdf") == render(made, "pdf")
+    twice = [block for block in divided([found[0]] * 2, "0").blocks if isinstance(block, Equation)]
+    assert [block.number for block in twice] == [1, 2]
+    assert len({block.id for block in twice}) == 2
+    written = run("gpt2", "-q", "train-flops", "--over", "params", "--set", "B=1", "--set", "S=1024", "-o", "-",
+                  "--as", "md", "--flavour", "commonmark")  # fmt: skip
+    assert "F_train/N = (12BSL(S + 6E) + 6BSV)/(L(12E + 13) + V + P + 2)" in written.stdout
+    assert "With these sizes it is 1,139,251,200/162,031 ≈ 7,031.07 FLOPs/element." in written.stdout
+
+
+LIMITS = [
+    # (12LE² + VE)/(3LEH + VE): 12E² over 3EH for L, 1 for V, nothing below that grows as E² for E
+    (12 * L * E**2 + V * E, 3 * L * E * H + V * E, {"L": "4*E/H", "V": "1", "E": "unbounded", "H": "0"}),
+    (E**2, E * H, {"E": "unbounded", "H": "0"}),
+    (E * H, 2 * E, {"H": "unbounded"}),  # E is not in the quotient
+    (L, L, {}),
+    (P, P + 3, {"P": "1"}),
+    # a window keeps at most C_win: min(C, C_win) stays, and grows with C_win only as far as C
+    (Min(C, C_win) * L, C, {"C": "0", "L": "unbounded", "C_win": "L"}),
+    (C * L, Min(C, C_win), {"C": "unbounded", "L": "unbounded", "C_win": "L"}),
+    (Max(C, 10), C + 1, {"C": "1"}),
+]
+
+
+@pytest.mark.parametrize(("above", "below", "goes"), LIMITS, ids=str)
+def test_limits(above: Expr, below: Expr, goes: dict[str, str]) -> None:
+    assert {str(size): each.to_json() for size, each in limits(above, below).items()} == goes
+
+
+def test_limits_are_where_the_ratio_goes() -> None:
+    """At a size 10^12 as large the ratio is within a thousandth of its limit, or far above, or next to 0."""
+    found = sf.compare("gpt2-xl", "mixtral-8x7b")
+    left, right = (side.expr for side in found.totals)
+    assert found.limits.keys() == left.free_symbols | right.free_symbols
+    for size, each in found.limits.items():
+        numbers: dict[Symbol, int] = {**found.numbers, size: found.numbers[size] * 10**12}
+        ratio = Fraction(int(left.subs(numbers)), int(right.subs(numbers)))
+        exact = each.value(found.numbers)
+        assert each.kind == "finite" or (ratio > 10**6) == (each.kind == "unbounded")
+        assert each.kind != "0" or ratio < Fraction(1, 10**6)
+        assert exact is None or abs(ratio / exact - 1) < Fraction(1, 1_000)
+    assert limit(E - H, L, H) is None  # below 0, which no total is
+    assert limit(E - H, L, C) is None
+
+
+def test_the_crossover_of_one_size() -> None:
+    # 12LE² + 13LE = 3LEH + …: of 12E² against 3EH + 2E the second has more from H = (12E - 2)/3 on
+    crossover = solved(12 * L * E**2 - 3 * L * E * H - 2 * L * E, H)
+    assert crossover is not None
+    assert (text(crossover.shown), crossover.above) == ("(12E - 2)/3", -1)
+    told = compared("llama-2-7b", "llama-2-70b", "-q", "kv-cache")["crossover_formulas"]
+    # 32·L_1 against 8·L_2
+    assert told["L_1"] == {"formula": "L_2*G_2/G_1", "above": "left"}
+    assert told["G_2"] == {"formula": "L_1*G_1/L_2", "above": "right"}
+    said = run("llama-2-7b", "llama-2-70b", "-q", "kv-cache", "--crossover", "L").stdout
+    assert "llama-2-7b has more where L_1 is above L_2·G_2/G_1, and llama-2-70b where it is below\n" in said
+    assert "  L_1 is 32 here; with all else as it is, llama-2-7b has more from 21 on; both the same at 20; " in said
+    assert "llama-2-70b has more where L_2 is above L_1·G_1/G_2, and llama-2-7b where it is below\n" in said
+    assert "G_1 is above" not in said
+    assert "B alone decides nothing: the whole difference is a multiple of it\n" in run(
+        "llama-2-7b", "llama-2-70b", "-q", "kv-cache", "--crossover", "B"
+    ).stdout  # fmt: skip
+    found: Comparison = sf.compare("llama-2-7b", "llama-2-70b", "kv-cache")
+    assert {str(size): text(each.shown) for size, each in found.crossover("G").items()} == {
+        "G_1": "L_2·G_2/L_1", "G_2": "L_1·G_1/L_2",
+    }  # fmt: skip
+    with pytest.raises(SizeError, match="V is not in what llama-2-7b and llama-2-70b differ by"):
+        found.crossover("V")
+    assert SYMBOLS["B"] not in found.crossovers
+    # a block of 12E² + 13E, and one norm of E
+    assert "gpt2 (h) has more for all sizes\n" in run("gpt2", "llama", "--part", "1:h", "--part", "2:norm").stdout
