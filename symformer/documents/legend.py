@@ -53,7 +53,7 @@ def legend(blocks: Sequence[Block]) -> list[Block]:
     rows: list[Sequence[Line]] = [[[Math(row.shown)], row.means] for row in ROWS if row.word in said]
     heads = any(word.startswith("softmax") for word in said)
     blocks = [Paragraph([*BASIS, *([HEADS] if heads else [])])]
-    return [*blocks, Table([["Where it says"], ["it means"]], rows, "lw", caption=CAPTION)] if rows else blocks
+    return [*blocks, Table([["Where it says"], ["It means"]], rows, "lw", caption=CAPTION)] if rows else blocks
 
 
 def _said(lines: Sequence[Assignment]) -> Iterator[str]:
