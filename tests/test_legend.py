@@ -55,7 +55,7 @@ def test_every_explanation_stands_somewhere() -> None:
         ("mamba2", "rms_group(x)", "rotate(x, θ)"),
         ("gemma2", "cap(x)", "route_k(x)"),
         ("llama", "σ(x)", "β"),  # which SiLU is made of
-        ("vit", "[a; b]", "[a, b]"),
+        ("vit", "[c; d]", "[c, d]"),
     ],
 )
 def test_what_does_not_stand_there_is_not_explained(name: str, there: str, absent: str) -> None:

@@ -110,7 +110,7 @@ class Row:
 
 
 _EXPERT = Name("e")
-_X, _N, _T, _A, _B, _W = map(Name, "xntabw")
+_X, _N, _T, _A, _B, _C, _D, _W = map(Name, "xntabcdw")
 _ALPHA, _THETA, _SCORES = Name("α"), Name("θ"), Name("r")
 
 
@@ -154,8 +154,8 @@ ROWS = (
             "shape; a class may store the rows that make them in another order"
         ],
     ),
-    Row("side by side", Listed((_A, _B)), ["right of one: put together along the last axis"]),
-    Row("rows", Listed((_A, _B), rows=True), ["put together along the sequence"]),
+    Row("side by side", Listed((_C, _D)), ["right of one: put together along the last axis"]),
+    Row("rows", Listed((_C, _D), rows=True), ["put together along the sequence"]),
     Row("⊙", Pointwise((_A, _B)), ["the product, element by element"]),
     Row("mean", _word("mean"), ["the mean over the last axis"]),
     Row("std", _word("std"), ["the standard deviation over the last axis"]),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
 import pytest
 import torch
 
@@ -19,6 +17,9 @@ def test_torch_on_a_gpu() -> None:
 
 
 def test_jax() -> None:
+    import jax
+    import jax.numpy as jnp
+
     compiled = sf.model("component:mlp").params.compile()
     found = compiled(E=jnp.array([3, 4]), H=jnp.array([[5], [6]]))
     assert isinstance(found, jax.Array)
