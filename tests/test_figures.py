@@ -457,7 +457,6 @@ KINDS = {
     ("kind", "extension"), [*((kind, "svg") for kind in KINDS), ("flops", "pdf"), ("memory", "png")]
 )
 def test_plots_are_the_same_bytes_twice(kind: str, extension: str, folder: Path) -> None:
-    pytest.importorskip("matplotlib")
     for name in ("a", "b"):
         result = plot(*KINDS[kind], "-o", f"{name}.{extension}")
         assert result.exit_code == 0, result.output

@@ -220,7 +220,6 @@ RUN = ["--set", f"B={10**15}", "--set", f"S={10**15}"]
     ids=" ".join,
 )
 def test_a_folder_of_an_odd_name_in_every_output(arguments: list[str], odd: str) -> None:
-    pytest.importorskip("matplotlib") if "--kind" in arguments else None
     result = CliRunner().invoke(cli, [*arguments, odd], prog_name="symformer")
     assert result.exit_code == 0, result.output
     if arguments[0] == "show":
