@@ -620,6 +620,19 @@ def paragraphs(made_: Document) -> list[str]:
     return [words(block.line) for block in made_.blocks if isinstance(block, Paragraph)]
 
 
+def test_a_bracket_goes_over_several_lines() -> None:
+    """What DeepSeek-V3's parts come to, put in: no line has room for what a layer has, L times."""
+    spelt = spell(derivation("deepseek-v3"), "tex")
+    put_in = spelt[spelt.index("&= V E + L(E A") : spelt.index(r"by \eqref{eq:deepseek-v3.params.embed_tokens}")]
+    rows = [row.strip() for row in put_in.split(r"\\")]
+    assert rows[0].endswith(r"A R_{\mathrm{kv}} D_{\mathrm{v}}")
+    assert rows[1].startswith(r"&\quad {} + E R_{\mathrm{q}}")
+    assert r"R_{\mathrm{kv}}) + L_{\mathrm{dense}} (3 E H)" in rows[1]
+    assert put_in.count("(") == put_in.count(")") == 3
+    in_typst = spell(derivation("deepseek-v3"), "typ")
+    assert r"V E + L \( E A" in in_typst
+
+
 def test_tables_are_numbered_as_they_stand() -> None:
     made_ = derivation("gpt2", "params", "train-memory")
     tables = [block for block in made_.blocks if isinstance(block, Table)]

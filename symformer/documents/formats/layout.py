@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import floor
 
 from ...language.notation.text import text
-from ...language.notation.tree import Minus, Sum, Tree, sizes_of, terms_tree, tree
+from ...language.notation.tree import Minus, Product, Stretch, Sum, Tree, sizes_of, terms_tree, tree
 from ...language.symbols import letter
 from ..blocks import (
     Block,
@@ -172,14 +172,42 @@ class Page:
             return [shown]
         pieces: list[list[Tree]] = [[]]
         width = 0
-        for term in shown.terms:
-            length = breadth(term) + 3
-            if pieces[-1] and width + length > room:
-                pieces.append([])
-                width = 0
-            pieces[-1].append(term)
-            width += length
+        for told in shown.terms:
+            for term in self._stretched(told, room, room - width):
+                length = breadth(term) + 3
+                if pieces[-1] and width + length > room:
+                    pieces.append([])
+                    width = 0
+                pieces[-1].append(term)
+                width += length
         return [terms_tree(piece) for piece in pieces]
+
+    def _stretched(self, term: Tree, room: int, left: int) -> list[Tree]:
+        """A term in parts that each fit a line, where it ends with a sum in brackets that fits none; the first fits
+        what is left of the line before it, if that is half a line.
+        """
+        product = term.operand if isinstance(term, Minus) else term
+        inside = product.factors[-1] if isinstance(product, Product) else None
+        if breadth(term) <= self.longest or not isinstance(product, Product) or not isinstance(inside, Sum):
+            return [term]
+        before = product.factors[:-1]
+        parts: list[list[Tree]] = [[]]
+        width = sum(map(breadth, before)) + 5 + (room - left if 2 * left > room else 0)
+        for each in inside.terms:
+            length = breadth(each) + 3
+            if parts[-1] and width + length > room:
+                parts.append([])
+                width = 0
+            parts[-1].append(each)
+            width += length
+        first: Tree = Stretch(before, tuple(parts[0]), opens=True, closes=len(parts) == 1)
+        found = [Minus(first) if isinstance(term, Minus) else first]
+        for place, part in enumerate(parts[1:], 2):
+            sign, shown = _carried(terms_tree(part))
+            terms = shown.terms if isinstance(shown, Sum) else (shown,)
+            stretch = Stretch((), terms, opens=False, closes=place == len(parts))
+            found.append(Minus(stretch) if sign == "-" else stretch)
+        return found
 
 
 A4 = Page()

@@ -23,6 +23,7 @@ from .tree import (
     Product,
     Root,
     Size,
+    Stretch,
     Sum,
     Times,
     Total,
@@ -93,6 +94,11 @@ class Emitter(ABC):
                 return self.indexed(self._within(table, _ATOM), self.emit(index))
             case Pointwise(factors):
                 return self.pointwise([self._within(factor, _PRODUCT) for factor in factors])
+            case Stretch(before, terms, opens, closes):
+                inside = self.sum([self._signed(term) for term in terms])
+                first = self.product([self._within(each, _PRODUCT) for each in before], before) if before else ""
+                begun = first + self.bracket("(", inside) if opens else first
+                return begun + inside + (self.bracket(")", inside) if closes else "")
         raise TypeError(f"not a display tree: {shown!r}")
 
     def _signed(self, term: Tree) -> tuple[str, str]:
@@ -187,6 +193,10 @@ class Emitter(ABC):
 
     def brackets(self, text: str) -> str:
         return f"({text})"
+
+    def bracket(self, side: str, text: str) -> str:
+        """One side of a pair of brackets whose other side stands in another line; ``text`` is what is next to it."""
+        return side
 
 
 POINTWISE, PRODUCT = _POINTWISE, _PRODUCT

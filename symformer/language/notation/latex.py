@@ -121,6 +121,9 @@ class LatexEmitter(Emitter):
     def brackets(self, text: str) -> str:
         return rf"\left({text}\right)" if r"\frac" in text else f"({text})"
 
+    def bracket(self, side: str, text: str) -> str:
+        return (r"\Bigl" if side == "(" else r"\Bigr") + side if r"\frac" in text else side
+
 
 _LATEX = LatexEmitter()
 

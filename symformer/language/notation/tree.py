@@ -175,6 +175,18 @@ class Pointwise(Tree):
     factors: tuple[Tree, ...]
 
 
+@dataclass(frozen=True)
+class Stretch(Tree):
+    """Some terms of a sum in brackets that no line has room for: the first behind the factors before the bracket, and
+    the last with its end.
+    """
+
+    before: tuple[Tree, ...]
+    terms: tuple[Tree, ...]
+    opens: bool
+    closes: bool
+
+
 _CALLS = {ceiling: "ceil", floor: "floor", Max: "max", Min: "min"}
 _FUNCTIONS = {name: function for function, name in _CALLS.items()}
 
@@ -333,6 +345,8 @@ def sizes_of(shown: Tree) -> set[Symbol]:
             return sizes_of(index)
         case Listed(inside) | Pointwise(inside):
             return set().union(*map(sizes_of, inside))
+        case Stretch(before, inside):
+            return set().union(*map(sizes_of, (*before, *inside)))
         case Minus(operand) | Power(operand, _) | Transposed(operand) | Root(operand):
             return sizes_of(operand)
         case Fraction(one, other) | Total(one, other) | Indexed(one, other):

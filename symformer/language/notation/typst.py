@@ -78,6 +78,9 @@ class TypstEmitter(Emitter):
     def brackets(self, text: str) -> str:
         return f"lr(({text}))" if "frac(" in text else f"({text})"
 
+    def bracket(self, side: str, text: str) -> str:
+        return rf" lr(\{side}, size: #200%) " if "frac(" in text else rf" \{side} "
+
 
 def _quoted(word: str) -> str:
     word = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in word)
