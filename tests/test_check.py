@@ -6,7 +6,6 @@ import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -171,34 +170,6 @@ def test_what_the_literature_prints(name: str) -> None:
         assert each in said
     if case.difference:
         assert (found.difference - parse(case.difference)).expand() == 0
-
-
-# The printed formulas that are read in tests/test_reading.py, each against what it is of. What is to be said of it is
-# what the paper says that it leaves out, or what reports/published.md works out by hand.
-PRINTED, CHECKED = (
-    {row["id"]: row for row in json.loads((Path(__file__).parent / name).read_text("utf-8"))}
-    for name in ("printed.json", "checked.json")
-)
-
-
-@pytest.mark.parametrize("name", CHECKED)
-def test_what_papers_print_gets_the_verdict_that_they_ask_for(name: str) -> None:
-    row = CHECKED[name]
-    found = sf.check(
-        PRINTED[name]["latex"],
-        row["target"],
-        row["quantity"],
-        part=row.get("part"),
-        where=row.get("where"),
-        paper=row.get("paper"),
-        **row.get("options", {}),
-    )
-    assert found.verdict == row["verdict"], found
-    assert_conventions_add_up(found)
-    said = [each.name for each in found.conventions]
-    for each in row.get("conventions", ()):
-        assert any(each in name for name in said), said
-    assert len(said) <= len(row.get("conventions", ())), said
 
 
 # Right formulas, row by row, by hand; each is then made wrong in one row.

@@ -190,6 +190,12 @@ def _multiplied(parts: Sequence[Piece]) -> list[_Group]:
         [
             ("attention's products of tokens with tokens are left out", core, _OUT),
             ("attention is counted at a mean context of S/2 tokens", core, Rational(-1, 2)),
+            # Twice the others and once the core, halved: of causal attention alone, before multiply-adds of all of it.
+            (
+                "attention's products of tokens with tokens alone are counted, at a mean context of S/2 tokens",
+                [*others, *others, *core] if others else [],
+                Rational(-1, 2),
+            ),
             ("attention's products of tokens with tokens alone are counted", others, _OUT),
         ],
         [("the logits are left out", logits, _OUT)],
