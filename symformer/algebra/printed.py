@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..architectures import composed
-from ..language.errors import DerivationError, UnknownNameError
+from ..language.errors import DerivationError
 from ..language.notation.text import code
 from ..models.model import Model
 from ..papers import paper
@@ -53,6 +53,15 @@ class PrintedFormula:
         if self.paper and (number := paper(self.paper).arxiv):
             return f"https://arxiv.org/abs/{number}"
         return self.link
+
+    @property
+    def says(self) -> str:
+        """The verdict on file, in words, and its reason."""
+        if not self.target:
+            return f"not asked: {self.without}"
+        under = f" under a convention: {'; '.join(self.conventions)}" if self.conventions else ""
+        said = f"equal{under}" if self.verdict == "convention" else self.verdict
+        return f"{said}: {self.because}" if self.because and not self.conventions else said
 
     @property
     def asked(self) -> Model:
@@ -115,11 +124,3 @@ def printed() -> tuple[PrintedFormula, ...]:
     loaded: list[dict[str, Any]] = json.loads(place.read_text("utf-8"))
     found = [PrintedFormula(**{**facts, "conventions": tuple(facts.get("conventions", ()))}) for facts in loaded]
     return tuple(sorted(found, key=lambda entry: (entry.year, entry.whose.lower())))
-
-
-def printed_formula(name: str) -> PrintedFormula:
-    """The printed formula of that id; raises UnknownNameError."""
-    found = {entry.id: entry for entry in printed()}
-    if name not in found:
-        raise UnknownNameError("published formula", name, found)
-    return found[name]

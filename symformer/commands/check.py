@@ -67,11 +67,12 @@ def command(
     if as_json:
         put_json(found.to_json())
     else:
-        _show(found)
+        show(found)
     return DIFFERS if found.verdict == "differs" else 0
 
 
-def _show(found: Check) -> None:
+def show(found: Check) -> None:
+    """What came of it, line by line."""
     from ..language.notation.text import number
 
     for line in found.lines(spell):

@@ -57,6 +57,13 @@ def id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]
     return continued(incomplete)
 
 
+def published(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of published formulas."""
+    from ..algebra.printed import printed
+
+    return [entry.id for entry in printed() if entry.id.startswith(incomplete)]
+
+
 def part(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Parts of the target, and operations in them."""
     from ..answers.targets import resolve

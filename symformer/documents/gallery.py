@@ -7,12 +7,8 @@ from functools import cache
 
 from sympy import Expr, Integer, Symbol
 
-from ..algebra.published import published
 from ..architectures import architecture, names, presets_of
-from ..language.arithmetic import parse
-from ..language.notation.latex import latex
-from ..language.symbols import RANK as rank_of
-from ..language.symbols import B, C, N_dp, N_new, N_pp, N_tp, P, R, S, S_enc, letter
+from ..language.symbols import B, C, N_dp, N_new, N_pp, N_tp, P, R, S, S_enc
 from ..models.model import Model
 from .blocks import Document
 from .census import pages as census
@@ -21,6 +17,7 @@ from .figures.architecture import drawn
 from .figures.emit import emit
 from .formats import render
 from .formats.pdf import picture
+from .published_formulas import page as published_formulas
 from .published_numbers import page as published_numbers
 
 # The catalogue as pages: in words, and by the first head that a model type has.
@@ -100,7 +97,7 @@ def pages(version: str) -> dict[str, bytes]:
         "torch model; each page says what its other formulas were held against.\n"
     )
     also = [
-        "[Published formulas](published.md), and how far each is from the one derived here.",
+        "[Published formulas](published.md), each as it is printed beside the one derived here.",
         "[Published numbers](published-numbers.md), and what each counts.",
         "A census of the model types of transformers, each read off its own code: "
         + ", ".join(f"[{words}]({name}.md)" for name, (words, _) in CENSUS.items())
@@ -109,7 +106,7 @@ def pages(version: str) -> dict[str, bytes]:
         f"[A model with adapters]({OF_ADAPTED}.md): what {ADAPTED} with updates of low rank stores, trains and needs.",
     ]
     made["README.md"] = "\n\n".join(["\n".join([title, *index(".", names())]), *also, ""]).encode()
-    made["published.md"] = _published().encode()
+    made["published.md"] = published_formulas().encode()
     made["published-numbers.md"] = published_numbers().encode()
     for name, (words, heads) in CENSUS.items():
         made |= {file: text.encode() for file, text in census(name, words, heads).items()}
@@ -155,33 +152,6 @@ def example(name: str) -> Model:
         return model.set(RUN)
     half, eighth = Integer(min(1024, rows // 2)), Integer(min(128, rows // 8))  # as far as its positions reach
     return model.set({**RUN, S: half, C: half, N_new: eighth})
-
-
-def _published() -> str:
-    shown = [side for entry in published() for side in (entry.theirs, entry.difference, parse(entry.scale))]
-    letters: set[Symbol] = set().union(*(side.free_symbols for side in shown))
-    rows = [
-        "# Published formulas",
-        "",
-        "Each is set against the formula derived here, in the same letters and under the paper's own assumptions.",
-        "",
-        "| Symbol | Meaning |",
-        "| --- | --- |",
-        *(f"| {_math(size)} | {letter(size).meaning} |" for size in sorted(letters, key=rank_of.__getitem__)),
-        "",
-        "| Paper | Where | About | Published | Ours less theirs | Because |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for entry in published():
-        about = f"{entry.about}, times $`{latex(parse(entry.scale))}`$" if entry.scale != "1" else entry.about
-        source = f"{entry.source.byline} *{entry.source.title}.* {entry.source.year}"
-        cells = [source, entry.where, about, _math(entry.theirs), _math(entry.difference), entry.because or "the same"]
-        rows.append("| " + " | ".join(cells) + " |")
-    return "\n".join([*rows, ""])
-
-
-def _math(expr: Expr) -> str:
-    return f"$`{latex(expr)}`$"
 
 
 def index(folder: str, shown: Iterable[str] = WHOLE) -> list[str]:

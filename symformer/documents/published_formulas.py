@@ -1,0 +1,163 @@
+"""The page of published formulas: each as it is printed beside ours, with the verdict and what it rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from sympy import Add, Expr, Symbol
+
+from ..algebra.check import Check
+from ..algebra.printed import PrintedFormula, printed
+from ..algebra.published import published
+from ..architectures import names, presets
+from ..components.base import spell_option
+from ..language.arithmetic import parse
+from ..language.notation.latex import latex
+from ..language.notation.text import text
+from ..language.reading.names import name_symbol
+from ..language.symbols import RANK, letter
+
+# The sections in their order: a verdict, its heading, and what stands under it.
+SECTIONS: Mapping[str, tuple[str, str]] = {
+    "differs": (
+        "Differs",
+        "The formula counts something else than it is held to, by the difference, ours less theirs.",
+    ),
+    "convention": (
+        "Equal under a convention",
+        "The formula is ours with something counted otherwise than here: the fewest things that make it so.",
+    ),
+    "equal": ("Equal", "The formula is ours, term by term."),
+    "": ("Not asked", "Nothing here answers for the formula, for the reason given."),
+}
+REWRITTEN = "Under the assumptions of each paper"
+MOST = 14  # terms of a difference, beyond which a row would be too long to read
+LONG = 40  # letters of what a name stands for
+
+
+def page() -> str:
+    """The page in Markdown."""
+    by_verdict: dict[str, list[PrintedFormula]] = {verdict: [] for verdict in SECTIONS}
+    for entry in printed():
+        by_verdict[entry.verdict].append(entry)
+    counts = Counter({heading: len(by_verdict[verdict]) for verdict, (heading, _) in SECTIONS.items()})
+    rewritten = [side for entry in published() for side in (entry.theirs, entry.difference, parse(entry.scale))]
+    checks = [found for entry in printed() if (found := entry.check)]
+    shown = [*rewritten, *(side for each in checks for side in (each.formula.written, each.difference))]
+    letters: set[Symbol] = set().union(*(side.free_symbols for side in shown))
+    lines = [
+        "# Published formulas",
+        "",
+        f"{len(printed())} formulas as papers, books and code print them, letter for letter, each held to the one "
+        "derived here by `symformer check`. Under *with* stand its letters in ours, and under *held to* what is asked. "
+        "`symformer papers ID` shows all of one.",
+        "",
+        *_table(
+            ("Verdict", "Formulas"), [(f"[{each}](#{_anchor(each)})", str(count)) for each, count in counts.items()]
+        ),
+    ]
+    for verdict, (heading, said) in SECTIONS.items():
+        lines += ["", f"## {heading}", "", said, "", *_section(verdict, by_verdict[verdict])]
+    lines += [
+        "",
+        f"## {REWRITTEN}",
+        "",
+        "Each is set against the formula derived here, in the same letters and under the paper's own assumptions.",
+        "",
+        *_rewritten(),
+        "",
+        "## Letters",
+        "",
+        *_table(
+            ("Symbol", "Meaning"),
+            [(_math(size), letter(size).meaning) for size in sorted(letters, key=RANK.__getitem__)],
+        ),
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _section(verdict: str, entries: Iterable[PrintedFormula]) -> list[str]:
+    first = ("ID", "Where", "Printed")
+    rows: list[tuple[str, ...]] = []
+    for entry in entries:
+        own, found = (f"`{entry.id}`", _where(entry), f"$`{_printed(entry.latex)}`$"), entry.check
+        if found is None:
+            rows.append((*own, _plain(entry.without)))
+            continue
+        ours = (_with(entry, found), _target(entry, found), _math(found.formula.written))
+        if verdict == "differs":
+            rows.append((*own, *ours, _difference(entry, found.difference), _plain(entry.because)))
+        elif verdict == "convention":
+            rows.append((*own, *ours, "<br>".join(_plain(each) for each in entry.conventions), _plain(entry.because)))
+        else:
+            rows.append((*own, *ours, _plain(entry.because)))
+    head = {
+        "differs": ("With", "Held to", "Ours", "Ours less theirs", "Because"),
+        "convention": ("With", "Held to", "Ours", "Conventions", "Note"),
+        "equal": ("With", "Held to", "Ours", "Note"),
+        "": ("Because",),
+    }[verdict]
+    return _table((*first, *head), rows)
+
+
+def _where(entry: PrintedFormula) -> str:
+    whose = f"[{_plain(entry.whose)}]({entry.url})" if entry.url else _plain(entry.whose)
+    return f"{whose}, {_plain(entry.where)}"
+
+
+def _printed(source: str) -> str:
+    """LaTeX for a cell of a table, where a bar would end it."""
+    return source.replace("|", "\\vert ")
+
+
+def _with(entry: PrintedFormula, found: Check) -> str:
+    """What their letters are in ours, where they are not the same; what is long is left to the note."""
+    used = [each for each in found.named if name_symbol(each.name) in found.reading.expr.free_symbols]
+    said = [f"{each.name} = {text(each.expr)}" for each in used if each.name != str(each.expr)]
+    read = [f"read as {entry.read}"] if entry.read else []
+    return _plain(", ".join([*read, *(each for each in said if len(each) <= LONG)]))
+
+
+def _target(entry: PrintedFormula, found: Check) -> str:
+    """The target, linked to its derivation, with the quantity, the part, and the options and sizes it is asked with."""
+    own = presets().get(entry.target, {}).get("architecture", entry.target)
+    name = f"[{entry.target}]({own}.md)" if own in names() else f"`{entry.target}`"
+    part = f" of `{entry.part}`" if entry.part else ""
+    asked = [f"{key} = {spell_option(value)}" for key, value in {**entry.model, **entry.options}.items()]
+    sizes = [f"{key} = {text(parse(str(value)))}" for key, value in entry.sets.items()]
+    given = f"; {_plain(', '.join([*asked, *sizes]))}" if asked or sizes else ""
+    return f"{name}, {found.formula.measure.title}{part}{given}"
+
+
+def _difference(entry: PrintedFormula, difference: Expr) -> str:
+    terms = len(Add.make_args(difference))
+    return _math(difference) if terms <= MOST else f"{terms} terms: `symformer papers {entry.id}`"
+
+
+def _rewritten() -> list[str]:
+    rows = []
+    for entry in published():
+        about = f"{entry.about}, times {_math(parse(entry.scale))}" if entry.scale != "1" else entry.about
+        source = f"[{entry.source.short}](https://arxiv.org/abs/{entry.source.arxiv})"
+        difference = _math(entry.difference)
+        rows.append((source, entry.where, about, _math(entry.theirs), difference, entry.because or "the same"))
+    return _table(("Paper", "Where", "About", "Published", "Ours less theirs", "Because"), rows)
+
+
+def _math(expr: Expr) -> str:
+    return f"$`{latex(expr)}`$"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+def _anchor(heading: str) -> str:
+    return heading.lower().replace(",", "").replace(" ", "-")
+
+
+def _plain(said: str) -> str:
+    for mark in "\\|*_<>[]`":
+        said = said.replace(mark, f"\\{mark}")
+    return said
