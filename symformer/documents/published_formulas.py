@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from sympy import Add, Expr, Symbol
 
@@ -17,6 +17,7 @@ from ..language.notation.latex import latex
 from ..language.notation.text import text
 from ..language.reading.names import name_symbol
 from ..language.symbols import RANK, letter
+from .pages import anchor, plain, table
 
 # The sections in their order: a verdict, its heading, and what stands under it.
 SECTIONS: Mapping[str, tuple[str, str]] = {
@@ -53,9 +54,7 @@ def page() -> str:
         "derived here by `symformer check`. Under *with* stand its letters in ours, and under *held to* what is asked. "
         "`symformer papers ID` shows all of one.",
         "",
-        *_table(
-            ("Verdict", "Formulas"), [(f"[{each}](#{_anchor(each)})", str(count)) for each, count in counts.items()]
-        ),
+        *table(("Verdict", "Formulas"), [(f"[{each}](#{anchor(each)})", str(count)) for each, count in counts.items()]),
     ]
     for verdict, (heading, said) in SECTIONS.items():
         lines += ["", f"## {heading}", "", said, "", *_section(verdict, by_verdict[verdict])]
@@ -69,7 +68,7 @@ def page() -> str:
         "",
         "## Letters",
         "",
-        *_table(
+        *table(
             ("Symbol", "Meaning"),
             [(_math(size), letter(size).meaning) for size in sorted(letters, key=RANK.__getitem__)],
         ),
@@ -83,27 +82,27 @@ def _section(verdict: str, entries: Iterable[PrintedFormula]) -> list[str]:
     for entry in entries:
         own, found = (f"`{entry.id}`", _where(entry), f"$`{_printed(entry.latex)}`$"), entry.check
         if found is None:
-            rows.append((*own, _plain(entry.without)))
+            rows.append((*own, plain(entry.without)))
             continue
         ours = (_with(entry, found), _target(entry, found), _math(found.formula.written))
         if verdict == "differs":
-            rows.append((*own, *ours, _difference(entry, found.difference), _plain(entry.because)))
+            rows.append((*own, *ours, _difference(entry, found.difference), plain(entry.because)))
         elif verdict == "convention":
-            rows.append((*own, *ours, "<br>".join(_plain(each) for each in entry.conventions), _plain(entry.because)))
+            rows.append((*own, *ours, "<br>".join(plain(each) for each in entry.conventions), plain(entry.because)))
         else:
-            rows.append((*own, *ours, _plain(entry.because)))
+            rows.append((*own, *ours, plain(entry.because)))
     head = {
         "differs": ("With", "Held to", "Ours", "Ours less theirs", "Because"),
         "convention": ("With", "Held to", "Ours", "Conventions", "Note"),
         "equal": ("With", "Held to", "Ours", "Note"),
         "": ("Because",),
     }[verdict]
-    return _table((*first, *head), rows)
+    return table((*first, *head), rows)
 
 
 def _where(entry: PrintedFormula) -> str:
-    whose = f"[{_plain(entry.whose)}]({entry.url})" if entry.url else _plain(entry.whose)
-    return f"{whose}, {_plain(entry.where)}"
+    whose = f"[{plain(entry.whose)}]({entry.url})" if entry.url else plain(entry.whose)
+    return f"{whose}, {plain(entry.where)}"
 
 
 def _printed(source: str) -> str:
@@ -116,7 +115,7 @@ def _with(entry: PrintedFormula, found: Check) -> str:
     used = [each for each in found.named if name_symbol(each.name) in found.reading.expr.free_symbols]
     said = [f"{each.name} = {text(each.expr)}" for each in used if each.name != str(each.expr)]
     read = [f"read as {entry.read}"] if entry.read else []
-    return _plain(", ".join([*read, *(each for each in said if len(each) <= LONG)]))
+    return plain(", ".join([*read, *(each for each in said if len(each) <= LONG)]))
 
 
 def _target(entry: PrintedFormula, found: Check) -> str:
@@ -126,7 +125,7 @@ def _target(entry: PrintedFormula, found: Check) -> str:
     part = f" of `{entry.part}`" if entry.part else ""
     asked = [f"{key} = {spell_option(value)}" for key, value in {**entry.model, **entry.options}.items()]
     sizes = [f"{key} = {text(parse(str(value)))}" for key, value in entry.sets.items()]
-    given = f"; {_plain(', '.join([*asked, *sizes]))}" if asked or sizes else ""
+    given = f"; {plain(', '.join([*asked, *sizes]))}" if asked or sizes else ""
     return f"{name}, {found.formula.measure.title}{part}{given}"
 
 
@@ -142,22 +141,8 @@ def _rewritten() -> list[str]:
         source = f"[{entry.source.short}](https://arxiv.org/abs/{entry.source.arxiv})"
         difference = _math(entry.difference)
         rows.append((source, entry.where, about, _math(entry.theirs), difference, entry.because or "the same"))
-    return _table(("Paper", "Where", "About", "Published", "Ours less theirs", "Because"), rows)
+    return table(("Paper", "Where", "About", "Published", "Ours less theirs", "Because"), rows)
 
 
 def _math(expr: Expr) -> str:
     return f"$`{latex(expr)}`$"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
-
-
-def _anchor(heading: str) -> str:
-    return heading.lower().replace(",", "").replace(" ", "-")
-
-
-def _plain(said: str) -> str:
-    for mark in "\\|*_<>[]`":
-        said = said.replace(mark, f"\\{mark}")
-    return said

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from ..algebra.explain import Explanation
 from ..algebra.numbers import PublishedNumber, numbers
 from ..architectures import names, presets
 from ..language.notation.latex import latex
 from ..language.notation.text import number
+from .pages import anchor, plain, table
 
 # The sections in their order: a verdict, its heading, and what stands under it.
 SECTIONS: Mapping[str, tuple[str, str]] = {
@@ -42,20 +43,18 @@ def page() -> str:
         f"{len(entries)} numbers that papers, model cards and tools print, each asked of `symformer explain`. A letter "
         "stands for what it does in the [derivation](README.md) of its target.",
         "",
-        *_table(
-            ("Verdict", "Numbers"), [(f"[{each}](#{_anchor(each)})", str(count)) for each, count in counts.items()]
-        ),
+        *table(("Verdict", "Numbers"), [(f"[{each}](#{anchor(each)})", str(count)) for each, count in counts.items()]),
         "",
-        f"Of {len(amiss)} something is amiss: [corrections](#{_anchor(CORRECTIONS)}).",
+        f"Of {len(amiss)} something is amiss: [corrections](#{anchor(CORRECTIONS)}).",
         "",
         f"## {CORRECTIONS}",
         "",
         "Where a number says something else than what it counts, or counts nothing that is known, with the arithmetic.",
         "",
-        *_table(
+        *table(
             ("Whose", "Printed", "Said to count", "What is amiss", "Arithmetic"),
             [
-                (_plain(each.whose), _plain(each.printed), each.counts, _plain(each.correction), _arithmetic(each))
+                (plain(each.whose), plain(each.printed), each.counts, plain(each.correction), _arithmetic(each))
                 for each in amiss
             ],
         ),
@@ -67,22 +66,22 @@ def page() -> str:
 
 def _section(verdict: str, entries: Iterable[PublishedNumber]) -> list[str]:
     first = ("Whose", "Printed", "Said to count")
-    cells = [((_plain(each.whose), _plain(each.printed), each.counts), each) for each in entries]
+    cells = [((plain(each.whose), plain(each.printed), each.counts), each) for each in entries]
     if not verdict:
-        return _table((*first, "Because"), [(*own, _plain(each.without)) for own, each in cells])
+        return table((*first, "Because"), [(*own, plain(each.without)) for own, each in cells])
     if verdict == "exact":
-        return _table((*first, "Ours"), [(*own, _target(each)) for own, each in cells])
+        return table((*first, "Ours"), [(*own, _target(each)) for own, each in cells])
     if verdict != "convention":
-        return _table(
+        return table(
             (*first, "Ours", "Arithmetic", "Note"),
-            [(*own, _target(each), _arithmetic(each), _plain(each.note)) for own, each in cells],
+            [(*own, _target(each), _arithmetic(each), plain(each.note)) for own, each in cells],
         )
     rows = []
     for own, each in cells:
         found = each.explanation
         change = "" if found is None or found.change is None else f"$`{latex(found.change)}`$"
-        rows.append((*own, _target(each), _arithmetic(each), change, _plain(each.note)))
-    return _table((*first, "Ours", "Arithmetic", "Difference", "Note"), rows)
+        rows.append((*own, _target(each), _arithmetic(each), change, plain(each.note)))
+    return table((*first, "Ours", "Arithmetic", "Difference", "Note"), rows)
 
 
 def _target(entry: PublishedNumber) -> str:
@@ -92,12 +91,12 @@ def _target(entry: PublishedNumber) -> str:
         return ""
     own = presets().get(entry.target, {}).get("architecture", entry.target)
     name = f"[{entry.target}]({own}.md)" if own in names() else f"`{entry.target}`"
-    return name + _plain(found.whose.removeprefix(entry.target))
+    return name + plain(found.whose.removeprefix(entry.target))
 
 
 def _arithmetic(entry: PublishedNumber) -> str:
     found = entry.explanation
-    return _plain(_said(found)) if found is not None else ""
+    return plain(_said(found)) if found is not None else ""
 
 
 def _said(found: Explanation) -> str:
@@ -114,17 +113,3 @@ def _said(found: Explanation) -> str:
     return f"{number(found.plain.value)} are counted here" + (
         f"; nearest is {number(counted.value)}{nearest}" if nearest else ""
     )
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
-
-
-def _anchor(heading: str) -> str:
-    return heading.lower().replace(",", "").replace(" ", "-")
-
-
-def _plain(text: str) -> str:
-    for mark in "\\|*_<>[]`":
-        text = text.replace(mark, f"\\{mark}")
-    return text

@@ -1,0 +1,22 @@
+"""What the pages of published formulas and numbers are made of: tables, anchors, and plain text in a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A table in Markdown, line by line."""
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+def anchor(heading: str) -> str:
+    """What a link to a heading of the same page ends in."""
+    return heading.lower().replace(",", "").replace(" ", "-")
+
+
+def plain(text: str) -> str:
+    """Text for a cell, with every mark that means something in Markdown or would end the cell escaped."""
+    for mark in "\\|*_<>[]`":
+        text = text.replace(mark, f"\\{mark}")
+    return text
