@@ -16,8 +16,21 @@ import symformer as sf
 from symformer.algebra.compare import Comparison
 from symformer.algebra.crossover import Allowed, Solution, Span, always, crossings, solve, spans
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Code, Document, Equation, Heading, Line, Math, Paragraph, Ref, Strong, Table
+from symformer.documents.blocks import (
+    Code,
+    Document,
+    Equation,
+    Heading,
+    Line,
+    Math,
+    Paragraph,
+    Picture,
+    Ref,
+    Strong,
+    Table,
+)
 from symformer.documents.comparison import document
+from symformer.documents.figures.shapes import Words
 from symformer.documents.formats import FORMATS, render
 from symformer.language.errors import SizeError
 from symformer.language.notation.text import text
@@ -408,3 +421,23 @@ def test_json_tells_the_crossover() -> None:
     assert json.loads(result.stdout)["crossover"]["L_1"] == {
         "left": [[21, None]], "equal": [[20, 20]], "right": [[1, 19]],
     }  # fmt: skip
+
+
+def test_two_models_stand_in_a_figure() -> None:
+    """Both, where each is whole and counted as it is; of a total that was divided no box has a share."""
+    two = document([sf.compare("gpt2", "llama-2-7b")], "1.2.3")
+    (drawn,) = [block for block in two.blocks if isinstance(block, Picture)]
+    assert str(drawn.caption[0]).startswith("GPT-2 and Llama side by side")
+    marked = {
+        each.line[1].text
+        for each in drawn.draw(280.0, 400.0).shapes
+        if isinstance(each, Words) and each.line[0] == "≠ " and isinstance(each.line[1], Strong)
+    }
+    # Vaswani et al. 2017, section 3.3, and Shazeer 2020, section 2; both have a table of tokens, V rows of E
+    assert {"Feed-forward network", "Layer normalisation", "RMS normalisation"} <= marked
+    assert "Token embedding" not in marked
+    for other in (
+        sf.compare("gpt2", "llama-2-7b", "bert-base-uncased"),
+        sf.compare("llama-2-7b", "llama-2-70b", quantity="kv-cache", per="B*C"),
+    ):
+        assert not any(isinstance(block, Picture) for block in document([other], "1.2.3").blocks)

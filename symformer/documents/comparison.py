@@ -41,6 +41,7 @@ from .blocks import (
 )
 from .checks import short_check
 from .derivation import conditions
+from .figures.inset import beside
 from .parts import about_part
 from .sentences import capital, listed, maybe, sentence
 from .sides import Side, sides_of
@@ -118,7 +119,13 @@ class _Chapter:
             rest += both
         holds = self._conditions()
         letters = self._letters([*result, *counted, *about, *holds, *rest])
-        return [*result, *about, *counted, *letters, *holds, *rest]
+        alone = self.found.per == 1 and not self.found.ties
+        of_whole = all(
+            each.id == f"{model.id}.{self.measure.name}"
+            for model, each in zip(self.found.models, self.found.formulas, strict=True)
+        )
+        drawn = beside(self.found.models, self.found.formulas) if alone and of_whole else []
+        return [*result, *about, *counted, *letters, *drawn, *holds, *rest]
 
     def _both(self) -> list[Block]:
         """How two differ: the difference, the ratio, and which has more where."""

@@ -10,7 +10,7 @@ from ...language.notation.text import text
 from ..blocks import Line, Math
 from .figure import Box, Figure, Frame, Graph, Node, Plus
 
-MARKED = "≠ and a dashed border: not in the other one, or with another formula there."
+MARKED = "≠: not in the other one, or with another formula there."
 
 
 def compared(left: Figure, right: Figure) -> tuple[Figure, Figure]:
