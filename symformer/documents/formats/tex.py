@@ -93,7 +93,7 @@ class Latex(Language):
         return plain(id)
 
     def columns(self, align: str) -> str:
-        share = {2: 0.78, 3: 0.52, 4: 0.4}.get(len(align), 0.3)
+        share = 0.78 if len(align) == 2 else 0.4 if len(align) < 5 else 0.3
         return align.replace("w", rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}")
 
 
