@@ -33,7 +33,7 @@ from .letters import wide
 
 FEW = 12  # rows of a table that stand on one page whatever stands before
 WRAPPED = 40  # of a cell that wraps
-BRIEF = 6  # lines of an equation that stands on one page with its table
+BRIEF = 4  # lines of an equation that stands on one page with its table
 BOXED = 4  # characters that a box around an equation takes from its lines
 TAIL = 10  # lines that the last page has at least
 LINE = 96  # characters of prose in one
