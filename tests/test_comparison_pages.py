@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pypdfium2
@@ -49,8 +50,16 @@ PAIRS = [
     ("gpt2", "gpt2-xl", "train-memory"),
     ("gpt2", "llama", "params"),
 ]
-MADE = {pair: sf.compare(sf.model(pair[0]), sf.model(pair[1]), pair[2]) for pair in PAIRS}
-PAGES = {pair: document([found], "0") for pair, found in MADE.items()}
+
+
+@cache
+def compared(one: str, other: str, quantity: str) -> Comparison:
+    return sf.compare(sf.model(one), sf.model(other), quantity)
+
+
+@cache
+def page(one: str, other: str, quantity: str) -> Document:
+    return document([compared(one, other, quantity)], "0")
 
 
 def run(*arguments: str) -> Result:
@@ -93,7 +102,7 @@ def relations(found: Comparison) -> dict[Symbol, Expr]:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
 def test_the_difference_and_the_right_are_the_left(pair: tuple[str, str, str]) -> None:
-    found, made = MADE[pair], PAGES[pair]
+    found, made = compared(*pair), page(*pair)
     left, right = (side.expr for side in found.totals)
     chain = equation(made, ".difference").chain
     assert chain.steps
@@ -108,7 +117,7 @@ def test_the_difference_and_the_right_are_the_left(pair: tuple[str, str, str]) -
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
 def test_the_ratio_times_the_right_is_the_left(pair: tuple[str, str, str]) -> None:
-    found, made = MADE[pair], PAGES[pair]
+    found, made = compared(*pair), page(*pair)
     if found.difference == 0:
         assert "The ratio" not in paragraphs(made)
         assert "Both come to the same for all sizes." in paragraphs(made)
@@ -128,7 +137,7 @@ def test_the_ratio_times_the_right_is_the_left(pair: tuple[str, str, str]) -> No
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
 def test_rows_add_up_and_differ_by_what_is_said(pair: tuple[str, str, str]) -> None:
-    found, made = MADE[pair], PAGES[pair]
+    found, made = compared(*pair), page(*pair)
     tables = [block for block in made.blocks if isinstance(block, Table) and words(block.head[0]) == "Part"]
     amounts = [block for block in tables if words(block.head[-1]) == "Difference"]
     assert len(amounts) == (found.difference_value is not None and len(found.rows) > 2)
@@ -147,11 +156,11 @@ def test_rows_add_up_and_differ_by_what_is_said(pair: tuple[str, str, str]) -> N
 
 def test_what_is_published_leads() -> None:
     # Radford et al. 2019 as transformers counts it, and Touvron et al. 2023: 6,738,415,616 less 124,439,808
-    said = paragraphs(PAGES["gpt2", "llama-2-7b", "params"])
+    said = paragraphs(page("gpt2", "llama-2-7b", "params"))
     assert "gpt2 (1) comes to 124,439,808 elements, llama-2-7b (2) to 6,738,415,616" in said
     assert "the second has 6,613,975,808 more" in said
     # 2·2·L·G·D bytes a token in bf16: 4·32·32·128 and 4·80·8·128
-    said = paragraphs(PAGES["llama-2-7b", "llama-2-70b", "kv-cache"])
+    said = paragraphs(page("llama-2-7b", "llama-2-70b", "kv-cache"))
     assert "llama-2-7b (1) comes to 524,288BC and llama-2-70b (2) comes to 327,680BC bytes" in said
     assert "With these sizes llama-2-7b (1) has more, whatever B or C is." in said
     assert "under dtype=fp32 against transformers.LlamaForCausalLM" in said  # whose cache is of such elements
@@ -171,17 +180,17 @@ def test_each_side_says_what_it_is() -> None:
 
 
 def test_where_one_has_more_is_worked_by_hand() -> None:
-    found = MADE["gpt2", "llama-2-7b", "params"].crossings
+    found = compared("gpt2", "llama-2-7b", "params").crossings
     named = {str(size): spans for size, spans in found.items()}
     # (6,738,415,616 - 768·(50,257 + 1,024 + 2)) / (768·(12·768 + 13)) = 945.14
     assert named["L_1"] == (Span(-1, 1, 945), Span(1, 946, None))
     assert named["H"] == (Span(-1, 1, None),)  # attention of Llama alone is more than all of GPT-2
-    cache = {str(size): spans for size, spans in MADE["llama-2-7b", "llama-2-70b", "kv-cache"].crossings.items()}
+    cache = {str(size): spans for size, spans in compared("llama-2-7b", "llama-2-70b", "kv-cache").crossings.items()}
     # 32·L_1 against 80·8 = 640; G_1·32 against 640, of what divides 32 heads: 16 is less and 32 is more
     assert cache["L_1"] == (Span(-1, 1, 19), Span(0, 20, 20), Span(1, 21, None))
     assert cache["G_1"] == (Span(-1, 1, 16), Span(1, 32, 32))
     # 8 heads of at most 4,095 tokens against 32 of all
-    window = MADE["mistral-7b-v0.1", "llama-2-7b", "kv-cache"].crossings
+    window = compared("mistral-7b-v0.1", "llama-2-7b", "kv-cache").crossings
     assert window[C] == (Span(-1, 1, None),)
 
 
@@ -203,7 +212,7 @@ def changed(found: Comparison, size: Symbol, number: int) -> int | None:
 def test_the_models_themselves_say_who_has_more(pair: tuple[str, str, str]) -> None:
     """At the ends of every span, and at random sizes in it; B and C are 1 where they have no number."""
     draw = random.Random(1)  # noqa: S311
-    found = MADE[pair]
+    found = compared(*pair)
     tried = 0
     for size, signs in found.crossings.items():
         if size == C:
@@ -231,8 +240,8 @@ def solutions(found: Comparison) -> Iterator[tuple[Solution, Expr]]:
 def test_solutions_part_the_signs(pair: tuple[str, str, str]) -> None:
     """At random sizes the difference is 0 at a solution, of the sign said right above it, of the other below."""
     draw = random.Random(2)  # noqa: S311
-    solved = list(solutions(MADE[pair]))
-    assert solved or MADE[pair].difference == 0 or "train" in pair[2]
+    solved = list(solutions(compared(*pair)))
+    assert solved or compared(*pair).difference == 0 or "train" in pair[2]
     for each, difference in solved:
         sizes = sorted({*difference.free_symbols, *value(each.shown).free_symbols} - {each.size}, key=str)
         assert each.size not in value(each.shown).free_symbols
@@ -372,7 +381,7 @@ def test_the_same_bytes_twice(extension: str, tmp_path: Path) -> None:
 
 
 def test_latex_makes_pages() -> None:
-    made = PAGES["deepseek-v3", "qwen3-235b-a22b", "params"]
+    made = page("deepseek-v3", "qwen3-235b-a22b", "params")
     assert render(made, "pdf", engine="latex").startswith(b"%PDF")
 
 
