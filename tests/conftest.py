@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["SYMFORMER_CACHE"] = ""  # nothing that an earlier run kept answers in a test
 os.environ["HF_HUB_CACHE"] = os.path.join(os.path.dirname(__file__), "no-cache")  # what somebody has answers nothing
 
 import symformer.witness  # noqa: F401 (it looks at the switch once, before a test takes that away)
+
+
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
+    """The tests of one file go to one worker: what they share is made once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log)

@@ -151,29 +151,22 @@ def test_numbers_are_put_in_exactly() -> None:
 
 
 @pytest.mark.parametrize("name", names())
-@pytest.mark.parametrize("extension", FORMATS)
-def test_every_architecture_in_every_language(name: str, extension: str) -> None:
-    if extension == "pdf" and name in WHOLE and name != COVER:
-        return  # which the gallery writes: its bytes are held elsewhere
-    spelt = render(made(name), extension)
-    assert len(spelt) > 2_000
-    if extension == "pdf":
-        assert name != COVER or spelt == render(made(name), extension), "the same bytes every time"
-        assert spelt.startswith(b"%PDF")
-    else:
-        told = spelt.decode()
-        assert "Not certified" not in told
-        assert "Schwartz" in told
-        assert "None" not in told
-        assert "object at" not in told
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_architecture_in_every_language(name: str, language: str) -> None:
+    told = spell(made(name), language)
+    assert len(told) > 2_000
+    assert "Not certified" not in told
+    assert "Schwartz" in told
+    assert "None" not in told
+    assert "object at" not in told
 
 
-@pytest.mark.parametrize("name", names())
-def test_every_parameter_count_is_certified(name: str) -> None:
-    for model in variants(architecture(name)):
-        told = spell(document(model, ["params"], "1.2.3"), "md")
-        assert "Not certified" not in told
-        assert "would have passed with probability at most" in told
+# The gallery writes the others of each family: their bytes are held elsewhere.
+@pytest.mark.parametrize("name", [COVER, *[name for name in names() if name not in WHOLE][::3]])
+def test_a_pdf_is_the_same_bytes_every_time(name: str) -> None:
+    first = render(made(name), "pdf")
+    assert first.startswith(b"%PDF")
+    assert name != COVER or first == render(made(name), "pdf")
 
 
 def test_other_conventions_than_torchs_are_told() -> None:

@@ -2,8 +2,8 @@
 
 The presets of one component have its formula and its documents, with other numbers in them. So each command runs for
 one target of a component, the last, which has numbers where any has; of the others the value is worked out, and where
-they are many, of each for some of the quantities. A derivation is long: of each target every few quantities have
-theirs, of its neighbours in the list the ones between; and so have trees.
+they are many, of each for some of the quantities. Each quantity of a target is printed in one way, of its neighbours in
+the list in the others.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def same() -> list[list[str]]:
 
 GROUPS = same()
 NEIGHBOURS = 3  # presets of one component whose value each quantity works out, of many; the next quantity takes others
-APART = 4  # of as many targets in a row, each quantity is derived of one, and its tree is printed of two
+WAYS = (["derive", "-o", "-", "--as", "md"], ["show"], ["tree"], ["show"], ["show"])  # a derivation is long
 
 
 def test_the_sweep_goes_over_all_that_is_listed() -> None:
@@ -58,20 +58,19 @@ def test_answered_or_refused_in_a_sentence(place: int, group: list[str]) -> None
         asked = group[-1]
         formula = formula_of(resolve(asked)[0], quantity)
         given = sizes(formula) if formula else []
-        ways = 1 + (turn % 2 == 0) + (turn % APART == 0)
-        for command in (["show"], ["tree"], ["derive", "-o", "-", "--as", "md"])[:ways]:
-            arguments = [command[0], asked, "-q", quantity, *given, *command[1:]]
-            result = CliRunner().invoke(cli, arguments, prog_name="symformer")
-            said = " ".join(arguments)
-            if result.exit_code == 2:
-                problems += [f"{said}: {problem}" for problem in refusal(result.stdout, result.stderr)]
-            elif result.exit_code:
-                problems.append(f"{said}: {result.stderr}")
-            else:
-                answered += 1
-                assert formula is not None, said
-                found = document(result.stdout) if command[0] == "derive" else shown(result.stdout, formula)
-                problems += [f"{said}: {problem}" for problem in found]
+        command, *more = WAYS[turn % len(WAYS)]
+        arguments = [command, asked, "-q", quantity, *given, *more]
+        result = CliRunner().invoke(cli, arguments, prog_name="symformer")
+        said = " ".join(arguments)
+        if result.exit_code == 2:
+            problems += [f"{said}: {problem}" for problem in refusal(result.stdout, result.stderr)]
+        elif result.exit_code:
+            problems.append(f"{said}: {result.stderr}")
+        else:
+            answered += 1
+            assert formula is not None, said
+            found = document(result.stdout) if command == "derive" else shown(result.stdout, formula)
+            problems += [f"{said}: {problem}" for problem in found]
         apart = max(1, len(group) // NEIGHBOURS)
         for preset in group[turn % apart : -1 : apart]:
             model, _ = resolve(preset)
