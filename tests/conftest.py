@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import pytest
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["SYMFORMER_CACHE"] = ""  # nothing that an earlier run kept answers in a test
 os.environ["HF_HUB_CACHE"] = os.path.join(os.path.dirname(__file__), "no-cache")  # what somebody has answers nothing
 
 import symformer.witness  # noqa: F401 (it looks at the switch once, before a test takes that away)
+from symformer.architectures import kept
+
+Rewrite = Callable[[type, Any], None]
+
+
+@pytest.fixture
+def rewrite(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rewrite]:
+    """Gives parts another ``forward`` until the test ends, in whole models too."""
+
+    def given(part: type, forward: Any) -> None:
+        monkeypatch.setattr(part, "forward", forward)
+        kept.cache_clear()
+
+    yield given
+    monkeypatch.undo()
+    kept.cache_clear()
 
 
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:

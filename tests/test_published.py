@@ -10,6 +10,8 @@ from click.testing import CliRunner
 from symformer.algebra.published import Published, published
 from symformer.commands.cli import cli
 
+from .conftest import Rewrite
+
 ENTRIES = published()
 
 
@@ -34,11 +36,11 @@ def test_those_that_are_exact() -> None:
     } < exact
 
 
-def test_a_difference_on_file_that_is_not_so_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_on_file_that_is_not_so_is_found(rewrite: Rewrite) -> None:
     from symformer import SymformerError
     from symformer.components.layer_norm import LayerNorm
 
-    monkeypatch.setattr(LayerNorm, "forward", lambda self, ops, x: ops.norm("", x, "layer", bias=False))
+    rewrite(LayerNorm, lambda self, ops, x: ops.norm("", x, "layer", bias=False))
     with pytest.raises(SymformerError, match="is on file as 13"):
         published()
 

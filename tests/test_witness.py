@@ -29,6 +29,8 @@ from symformer.witness.certify import checks, counted_by, verify_many
 from symformer.witness.measure import Stored, build, stored_rows
 from symformer.witness.rows import compare_rows
 
+from .conftest import Rewrite
+
 VARIANTS = [variant for name in names() for variant in variants(architecture(name))]
 
 
@@ -145,10 +147,10 @@ def test_a_way_that_torch_does_not_count_is_refused() -> None:
         verify("gpt2", quantity="train-memory", way={"optimizer": "adam-8bit"})
 
 
-def test_a_certificate_is_bound_to_its_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_certificate_is_bound_to_its_formula(rewrite: Rewrite) -> None:
     model = architecture("gpt2")
     assert certificate_for(model, model.params) is not None
-    monkeypatch.setattr(SelfAttention, "forward", _without_output_bias(SelfAttention.forward))
+    rewrite(SelfAttention, _without_output_bias(SelfAttention.forward))
     changed = architecture("gpt2")
     assert certificate_for(changed, changed.params) is None
 
@@ -180,31 +182,31 @@ def _hidden_for_width(forward: Any) -> Any:
     return broken
 
 
-def test_a_dropped_bias_names_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SelfAttention, "forward", _without_output_bias(SelfAttention.forward))
+def test_a_dropped_bias_names_its_row(rewrite: Rewrite) -> None:
+    rewrite(SelfAttention, _without_output_bias(SelfAttention.forward))
     verdict = verify(architecture("gpt2"))
     assert not verdict.exact
     assert {row.path for row in verdict.mismatches} == {"h.0.attn.c_proj.bias", "h.1.attn.c_proj.bias"}
 
 
-def test_groups_for_heads_names_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SelfAttention, "forward", _groups_in_the_output)
+def test_groups_for_heads_names_its_row(rewrite: Rewrite) -> None:
+    rewrite(SelfAttention, _groups_in_the_output)
     verdict = verify(architecture("llama-2-70b"))
     assert {row.path for row in verdict.mismatches} == {"layers.*.self_attn.o_proj.weight"}
     assert "GD" in verdict.mismatches[0].ours
 
 
-def test_hidden_for_width_names_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MLP, "forward", _hidden_for_width(MLP.forward))
+def test_hidden_for_width_names_its_row(rewrite: Rewrite) -> None:
+    rewrite(MLP, _hidden_for_width(MLP.forward))
     verdict = verify(architecture("gpt2"))
     assert {row.path for row in verdict.mismatches} == {"h.*.mlp.c_fc.weight"}
     assert "H × H" in verdict.mismatches[0].ours
 
 
 @pytest.mark.parametrize("quantity", ["flops", "train-flops", "decode-flops", "kv-cache"])
-def test_a_cost_that_is_wrong_names_its_rows(quantity: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cost_that_is_wrong_names_its_rows(quantity: str, rewrite: Rewrite) -> None:
     """Heads that each keep keys of their own, in a model that groups them."""
-    monkeypatch.setattr(SelfAttention, "forward", _without_groups(SelfAttention.forward))
+    rewrite(SelfAttention, _without_groups(SelfAttention.forward))
     verdict = verify("llama", quantity=quantity)
     assert not verdict.exact
     wrong = {row.path.partition(" (")[0] for row in verdict.mismatches}

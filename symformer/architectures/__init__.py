@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +95,8 @@ def architecture(name: str, /, **options: Any) -> Model:
     base = architecture_class(facts["architecture"] if facts else name)
     chosen = base.options_from({**(facts.get("options", {}) if facts else {}), **options})
     sizes = {symbol(size): number for size, number in facts["sizes"].items()} if facts else {}
-    own = base(**base.options_from(facts.get("options", {}) if facts else {})).chosen
-    return _stated(_model(name, base(**chosen), sizes), own)
+    own = _component(base, base.options_from(facts.get("options", {}) if facts else {})).chosen
+    return _stated(_model(name, _component(base, chosen), sizes), own)
 
 
 def from_config(path: str, /, **options: Any) -> Model:
@@ -116,7 +116,7 @@ def of_config(path: str, found: Opened, /, **options: Any) -> Model:
         read, numbers = base.fields.read(config)
     except ConfigError as error:
         raise type(error)(f"{path}: {error}") from None
-    component, own = (base(**base.options_from(each)) for each in ({**read, **options}, read))
+    component, own = (_component(base, base.options_from(each)) for each in ({**read, **options}, read))
     assumed = [
         rests,
         "" if config.get("architectures") else f"no 'architectures': read as {base.fields.class_for(own)}",
@@ -140,6 +140,17 @@ def composed(target: str, /, **options: Any) -> Model:
             part = components.component(named.name, **options)
             return Model(target=target, component=part, relations=dict(part.relations), read_numbers=composed)
     raise TargetError(named.refusal)
+
+
+def _component(base: type[Architecture], options: Mapping[str, Any]) -> Architecture:
+    """The class with these options: one object, whose ledger is written once for all that have them."""
+    return kept(base, tuple(options.items()))
+
+
+@lru_cache(maxsize=256, typed=True)
+def kept(base: type[Architecture], options: tuple[tuple[str, Any], ...]) -> Architecture:
+    """The components that were made last. What changes how a part writes its ledger clears them."""
+    return base(**dict(options))
 
 
 def _model(target: str, component: Architecture, sizes: Numbers) -> Model:
