@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import floor
 
 from ...language.notation.text import text
@@ -61,9 +61,17 @@ class Page:
     broad: float = 450.0  # points that it may then take
     high: float = 660.0
     largest: float = 1.2
+    # The equation that was laid out last, and its lines: a template asks for them many times before it asks for others.
+    _latest: dict[str, tuple[Equation, list[Row]]] = field(default_factory=dict, repr=False, compare=False)
 
     def rows(self, equation: Equation) -> list[Row]:
         """Each line after the labels; the reason of a long one stands behind its last piece."""
+        known = self._latest.get("")
+        if known is None or known[0] is not equation:
+            self._latest[""] = known = (equation, self._broken(equation))
+        return known[1]
+
+    def _broken(self, equation: Equation) -> list[Row]:
         reasons = [*equation.reasons, *[()] * len(equation.chain.steps)]
         steps = list(zip(equation.chain.steps, reasons, strict=False))
         found: list[Row] = []
