@@ -110,12 +110,16 @@ class Page:
         return len(self.rows(equation)) <= BRIEF
 
     def columns(self, table: Table) -> str:
-        """The alignment, where the longest cells do not fit side by side with the widest of them wrapped."""
-        longest = _longest(table)
-        widest = max(range(len(longest)), key=longest.__getitem__, default=0)
-        if "w" in table.align or sum(longest) <= self.widest:
-            return table.align
-        return table.align[:widest] + "w" + table.align[widest + 1 :]
+        """The alignment; where the longest cells do not fit side by side, as few of the widest wrap as will do."""
+        longest, align = _longest(table), table.align
+        if "w" in align:
+            return align
+        for place in sorted(range(len(longest)), key=longest.__getitem__, reverse=True):
+            taken = sum(min(n, WRAPPED) if kind == "w" else n for kind, n in zip(align, longest, strict=True))
+            if taken <= self.widest or (align != table.align and longest[place] <= self.widest // 2):
+                break
+            align = align[:place] + "w" + align[place + 1 :]
+        return align
 
     def wide(self, table: Table) -> bool:
         """Whether its longest cells, side by side, need a smaller type."""

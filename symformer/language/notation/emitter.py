@@ -34,6 +34,26 @@ from .tree import (
 
 _SUM, _POINTWISE, _PRODUCT, _POWER, _ATOM = range(5)
 
+LONG, WIDE = 80, 8  # letters of a name that stand in one line below another; of a letter that may be told by its number
+
+
+def fitting(name: str) -> str:
+    """A name as it fits below a letter: without the middle of one that no line holds. In prose it stands whole.
+
+    >>> len(fitting("x" * 80)), len(fitting("x" * 300)), fitting("模" * 80)
+    (80, 79, '模模模模…模模模模')
+    """
+    if _taken(name) <= LONG:
+        return name
+    half = (LONG - 1) // 2
+    first = next(count for count in range(len(name)) if _taken(name[: count + 1]) > half)
+    last = next(count for count in range(len(name)) if _taken(name[-count - 1 :]) > half)
+    return f"{name[:first]}…{name[-last:]}"
+
+
+def _taken(name: str) -> int:
+    return sum(1 if ord(each) < 0x250 else WIDE for each in name)
+
 
 class Emitter(ABC):
     """Prints a display tree in one language; subclasses say how each node is spelt, never when brackets are needed."""
@@ -48,7 +68,7 @@ class Emitter(ABC):
             case Size(symbol):
                 return self.size(symbol)
             case Label(letter, name, _):
-                return self.label(letter, name)
+                return self.label(letter, fitting(name))
             case Sum(terms):
                 return self.sum([self._signed(term) for term in terms])
             case Minus(operand):
@@ -72,10 +92,10 @@ class Emitter(ABC):
             case Call(function, arguments):
                 return self.call(function, [self.emit(argument) for argument in arguments])
             case Name(letter, below, None):
-                return self.name(letter, below)
+                return self.name(letter, fitting(below))
             case Name(letter, below, index):
                 which = self.emit(index) if index else ""
-                return self.numbered(letter, f"{self.word(below)},{which}" if below else which)
+                return self.numbered(letter, f"{self.word(fitting(below))},{which}" if below else which)
             case Word(word):
                 return self.word(word)
             case Transposed(operand):
