@@ -43,7 +43,13 @@ _ROLES = {  # what the inputs of an operation are called, where the field has a 
 }
 _THROUGH = (Kind.ROTATE, Kind.DROPOUT, Kind.NORM, Kind.ACTIVATION, Kind.CONVOLUTION, Kind.JOIN)  # what keeps a role
 _FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # for what has none
-_TABLES = {"tokens": "t", "positions": "i", "segments": "s", "distances": "d"}  # what a table is read at
+_TABLES = {
+    "tokens": "t",
+    "positions": "i",
+    "segments": "s",
+    "distances": "d",
+    "classes": "y",
+}  # what a table is read at
 _NORMS = {  # by what a norm is called: whether the mean is taken off, and what is divided by
     **dict.fromkeys(("layer", "layer_cast"), (True, "std")),
     **dict.fromkeys(("rms", "rms_uncast", "rms_late", "rms_offset"), (False, "rms")),

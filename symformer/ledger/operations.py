@@ -269,12 +269,15 @@ class Operations:
         )
         return stored
 
-    def learned(self, name: str, *shape: Expr) -> Tensor:
-        """A weight of this shape, read as it stands: a class token, or positions that are no table."""
+    def learned(self, name: str, *shape: Expr, fixed: bool = False) -> Tensor:
+        """A weight of this shape, read as it stands: a class token, or positions that are no table; ``fixed`` ones are
+        never trained.
+        """
         weight = self._store(name, "", shape)
-        trained = self._trained(Kind.PARAMETER, weight.path)
+        trained = not fixed and self._trained(Kind.PARAMETER, weight.path)
         x = Tensor(weight.path, shape, None, ONE if trained else ZERO)
-        entry = Entry(Kind.PARAMETER, weight.path, (), x, weights=(weight,), frozen=not trained, module=True)
+        facts = {"weights": (weight,), "frozen": not trained, "fixed": fixed, "module": True}
+        entry = Entry(Kind.PARAMETER, weight.path, (), x, **facts)
         self._scopes[-1].items.append(entry)
         return x
 

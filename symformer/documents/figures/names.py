@@ -29,6 +29,7 @@ TABLES = {
     "positions": "Position embedding",
     "segments": "Segment embedding",
     "distances": "Distance embedding",
+    "classes": "Class embedding",
 }
 FUNCTIONS = {"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"}
 ROLES = {
