@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-
 from ..ledger.facts import ONE, Tensor
 from ..ledger.operations import Operations
 from .base import Component

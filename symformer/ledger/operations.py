@@ -276,7 +276,7 @@ class Operations:
         weight = self._store(name, "", shape)
         trained = not fixed and self._trained(Kind.PARAMETER, weight.path)
         x = Tensor(weight.path, shape, None, ONE if trained else ZERO)
-        facts = {"weights": (weight,), "frozen": not trained, "fixed": fixed, "module": True}
+        facts: dict[str, Any] = {"weights": (weight,), "frozen": not trained, "fixed": fixed, "module": True}
         entry = Entry(Kind.PARAMETER, weight.path, (), x, **facts)
         self._scopes[-1].items.append(entry)
         return x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -13,13 +14,13 @@ from ...formulas.formula import Formula
 from ...language.errors import OptionError, SizeError, SymformerError
 from ...language.printed import PERCENT, Printed
 from ...language.symbols import B, C, P, S, symbol
-from ...ledger.facts import ATTENDING
+from ...ledger.facts import ATTENDING, Kind
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from ...quantities.generation import SIZES
 from ...quantities.quantity import PLACEMENT
 from . import parameters
-from .switches import Switch, found, less, reckoned, rows_of
+from .switches import Row, Switch, found, less, reckoned, rows_of
 
 STORED = ("params", "active-params", "trainable-params")  # whose unit is elements, and whose rows are weights
 OPERATIONS = ("flops", "train-flops", "prefill-flops", "decode-flops", "generation-flops")
@@ -80,6 +81,9 @@ def ways(model: Model, number: Printed, quantity: str | None, given: Mapping[str
                 yield replace(way, counts=f"{way.counts} at {said}", scale=Fraction(size), unit="bytes")
     else:
         yield from _stored(model, number.active)
+        if number.unit == "" and number.text[-1] in "GT":  # parameters are printed in B; FLOPs without their name, so
+            with suppress(SymformerError):
+                yield from _operations(model, number, "flops")
 
 
 def _held(number: Printed, unit: str, quantity: str) -> None:
@@ -228,14 +232,21 @@ def _products(formula: Formula, number: Printed) -> list[Switch]:
     """What is left out of a count of FLOPs, and multiply-adds that are counted once."""
     rows = rows_of(formula)
     core = found(row for row in rows if row.entry.kind in ATTENDING)
+    each = found(row for row in rows if row.entry.kind is Kind.LINEAR and _of_whole(row))
     said, factor = "each multiply-add counted once, as MACs", HALF
     if number.unit == "MACs":
         said, factor = "each multiply-add counted twice, as FLOPs", Fraction(2)
     return [
         *less("attention", "the attention core, scores and mix, left out", core),
+        *less("modulation", "what a layer computes once for all tokens (adaLN) left out", each),
         *less("logits", "the head left out", found(row for row in rows if row.entry.logits)),
         Switch(MACS, said, scale=factor),
     ]
+
+
+def _of_whole(row: Row) -> bool:
+    """Whether what a layer reads there is one vector for a whole sequence or image."""
+    return "*" in row.line.path and len(row.entry.inputs[0].shape) == 2
 
 
 def _differing(formula: Formula, other: Formula) -> tuple[str, ...]:

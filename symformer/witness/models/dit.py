@@ -8,7 +8,7 @@ from diffusers import DiTTransformer2DModel
 from torch import Tensor, nn
 
 
-class DiT(DiTTransformer2DModel):
+class DiT(DiTTransformer2DModel):  # type: ignore[misc]
     """Diffusers' model: what its first block makes of a timestep and a class is made once, and all blocks read it."""
 
     def __init__(self, **sizes: Any) -> None:
