@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -81,9 +80,6 @@ def ways(model: Model, number: Printed, quantity: str | None, given: Mapping[str
                 yield replace(way, counts=f"{way.counts} at {said}", scale=Fraction(size), unit="bytes")
     else:
         yield from _stored(model, number.active)
-        if number.unit == "" and number.text[-1] in "GT":  # parameters are printed in B; FLOPs without their name, so
-            with suppress(SymformerError):
-                yield from _operations(model, number, "flops")
 
 
 def _held(number: Printed, unit: str, quantity: str) -> None:
@@ -232,21 +228,21 @@ def _products(formula: Formula, number: Printed) -> list[Switch]:
     """What is left out of a count of FLOPs, and multiply-adds that are counted once."""
     rows = rows_of(formula)
     core = found(row for row in rows if row.entry.kind in ATTENDING)
-    each = found(row for row in rows if row.entry.kind is Kind.LINEAR and _of_whole(row))
+    rest = found(row for row in rows if not _of_each(row))
     said, factor = "each multiply-add counted once, as MACs", HALF
     if number.unit == "MACs":
         said, factor = "each multiply-add counted twice, as FLOPs", Fraction(2)
     return [
         *less("attention", "the attention core, scores and mix, left out", core),
-        *less("modulation", "what a layer computes once for all tokens (adaLN) left out", each),
         *less("logits", "the head left out", found(row for row in rows if row.entry.logits)),
+        *less("attention logits", "all but each token's products with the matrices of the layers left out", rest),
         Switch(MACS, said, scale=factor),
     ]
 
 
-def _of_whole(row: Row) -> bool:
-    """Whether what a layer reads there is one vector for a whole sequence or image."""
-    return "*" in row.line.path and len(row.entry.inputs[0].shape) == 2
+def _of_each(row: Row) -> bool:
+    """Whether it is the product of each token with a matrix of a layer, and not of one vector for all tokens."""
+    return row.entry.kind is Kind.LINEAR and "*" in row.line.path and len(row.entry.inputs[0].shape) > 2
 
 
 def _differing(formula: Formula, other: Formula) -> tuple[str, ...]:
