@@ -103,6 +103,7 @@ class DiT(Architecture):
             x = ops.add("pos_embed.sum", x, places)
             c = ops.call("emb", Conditioning(), timesteps, labels)
             x = ops.repeat(BLOCKS, L, self.block, x, c)
+        y = ops.call("norm_out", PLAIN_NORM, x)
         shift, scale = modulation(ops, "silu", "proj_out_1", c, 2)
-        x = modulated(ops, "norm_out", ops.call("norm_out", PLAIN_NORM, x), shift, scale)
+        x = modulated(ops, "norm_out", y, shift, scale)
         return ops.linear("proj_out_2", x, Z_patch**2 * N_out).view((B, N_out, Z, Z))

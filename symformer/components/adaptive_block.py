@@ -42,8 +42,9 @@ class AdaptiveBlock(Component):
 
     def forward(self, ops: Operations, x: Tensor, *given: Tensor) -> Tensor:
         (c,) = (ops.call("norm1.emb", self.conditioning, *given),) if self.conditioning else given
+        y = ops.call("norm1.norm", PLAIN_NORM, x)
         shift, scale, gate, low, high, last = modulation(ops, "norm1.silu", "norm1.linear", c, 6)
-        y = modulated(ops, "norm1", ops.call("norm1.norm", PLAIN_NORM, x), shift, scale)
+        y = modulated(ops, "norm1", y, shift, scale)
         y = ops.multiply("attn_gate", ops.call("attn1", self.attention, y), gate)
         x = ops.add("attn_residual", x, y)
         y = modulated(ops, "norm3", ops.call("norm3", PLAIN_NORM, x), low, high)

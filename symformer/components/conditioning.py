@@ -34,13 +34,12 @@ class Conditioning(Component):
 
     def forward(self, ops: Operations, timesteps: Tensor, labels: Tensor, stored: str = "") -> Tensor:
         """``stored`` is the path of one whose weights this one uses again; "" where it stores its own."""
-        waves = ops.positions("time_proj", timesteps.shape[0], FREQUENCIES, "sinusoidal")
-        x, width = waves.view((timesteps.shape[0], FREQUENCIES)), self.width
         up, down, table = "timestep_embedder.linear_1", "timestep_embedder.linear_2", "class_embedder.embedding_table"
 
         def of(name: str, *parts: str) -> dict[str, Weight]:
             return {part: ops.weight(f"{stored}.{name}.{part}") for part in parts if stored}
 
+        x, width = ops.waves("time_proj", timesteps, FREQUENCIES), self.width
         x = ops.linear(up, x, width, shared=of(up, "weight", "bias"))
         x = ops.activation("timestep_embedder.act", x, "silu")
         x = ops.linear(down, x, width, shared=of(down, "weight", "bias"))

@@ -327,6 +327,10 @@ class Operations:
         tables = Integer(2 if function in ROTARY else 1)
         return self._write(Kind.POSITIONS, name, (), (tables, length, width), function=function, module=True)
 
+    def waves(self, name: str, x: Tensor, width: Expr) -> Tensor:
+        """x[…] -> y[…, width]: sines and cosines of each number, at rates that are fixed."""
+        return self._write(Kind.POSITIONS, name, (x,), (*x.shape, width), function="waves", module=True)
+
     def slopes(self, name: str, heads: Expr, length: Expr) -> Tensor:
         """A fixed table [1, heads, 1, length] to add to scores: of each head a line over the keys."""
         return self._write(Kind.POSITIONS, name, (), (ONE, heads, ONE, length), function="slopes")

@@ -45,6 +45,8 @@ def operation(entry: Entry) -> str:
         return TABLES.get(entry.function, "Embedding")
     if entry.kind in (Kind.PARAMETER, Kind.OBSERVED):
         return ""
+    if entry.kind is Kind.POSITIONS and entry.inputs:
+        return "Sines and cosines"
     if entry.kind is Kind.POSITIONS:
         return "Fixed positions"
     if entry.kind is Kind.NORM:
