@@ -41,8 +41,8 @@ class AdaptiveBlock(Component):
         return f"x[B,S,E], {given} -> y[B,S,E]"
 
     def forward(self, ops: Operations, x: Tensor, *given: Tensor) -> Tensor:
-        (c,) = (ops.call("norm1.emb", self.conditioning, *given),) if self.conditioning else given
         y = ops.call("norm1.norm", PLAIN_NORM, x)
+        c = ops.call("norm1.emb", self.conditioning, *given) if self.conditioning else given[0]
         shift, scale, gate, low, high, last = modulation(ops, "norm1.silu", "norm1.linear", c, 6)
         y = modulated(ops, "norm1", y, shift, scale)
         y = ops.multiply("attn_gate", ops.call("attn1", self.attention, y), gate)

@@ -42,7 +42,7 @@ _ROLES = {  # what the inputs of an operation are called, where the field has a 
     Kind.COMBINE: ("", "w"),
 }
 _THROUGH = (Kind.ROTATE, Kind.DROPOUT, Kind.NORM, Kind.ACTIVATION, Kind.CONVOLUTION, Kind.JOIN)  # what keeps a role
-_FREE = ("h", "r", "f", "s", "l", "o", "p", "a")  # for what has none
+_FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # for what has none
 _TABLES = {
     "tokens": "t",
     "positions": "i",
