@@ -16,8 +16,8 @@ PLAIN_NORM = LayerNorm(scale=False, bias=False)
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveBlock(Component):
-    """A pre-norm block whose scales, shifts and gates are made of a vector c (adaLN-Zero), Peebles and Xie 2023
-    [peebles2023], section 3.2.
+    """A pre-norm block whose scales, shifts and gates are made of a vector that it reads too (adaLN-Zero), Peebles and
+    Xie 2023 [peebles2023], section 3.2.
 
     A SiLU and a matrix give six vectors of E elements, once for all tokens: x + g·f(norm(x)·(1 + s) + b) for attention,
     then for the feed-forward network. The norms store nothing.

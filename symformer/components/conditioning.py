@@ -25,7 +25,7 @@ class Conditioning(Component):
     E**2 + E*N_class + 259*E
     """
 
-    title = "Conditioning on a timestep and a class"
+    title = "Conditioning vector"
     role = "embeddings"
     shapes = "timesteps[B], labels[B] -> c[B,E]"
 
