@@ -214,16 +214,28 @@ def test_a_config_that_is_refused(fields: dict[str, Any], sentence: str, tmp_pat
         ("inference-memory", {}, "this attention is not causal, so no cache"),
         ("activations", {}, "transformers does not have this model"),
         ("activations", {"implementation": "megatron"}, "and those have no gates"),
+        ("communication", {"data": "zero3"}, "of a table that is not trained is not stated"),
         ("params", {"pipeline": "first"}, "every layer reads emb.sum beside what the one before it gives"),
         ("params", {"context": "on"}, "a convolution reads places beside its own"),
         ("params", {"expert": "on"}, "DiT has no experts"),
-        ("communication", {"data": "zero3"}, "of a table that is not trained is not stated"),
     ],
 )
 def test_what_it_does_not_answer(quantity: str, conventions: dict[str, str], sentence: str) -> None:
     with pytest.raises(SymformerError) as caught:
         architecture("dit").formula(quantity, **conventions)
     assert sentence in str(caught.value)
+
+
+def test_what_runs_twice_has_no_adapter() -> None:
+    """The first block's embedder, before the output: an update beside it would run there too."""
+    each = architecture("dit", embedders="each")
+    with pytest.raises(SymformerError, match="linear_1 reads some rows of a matrix, or all, that is stored elsewhere"):
+        each.formula("train-flops", train="lora")
+    with pytest.raises(SymformerError, match="lora=linear_1: transformer_blocks"):
+        architecture("dit", embedders="each", lora="linear_1").formula("params")
+    # of 4 matrices of attention, two of the network, one for scales: R(2·4 + 5 + 5 + 7)E in each block
+    beside = architecture("dit", lora="to_q,to_k,to_v,0,proj,2,linear")
+    assert beside.formula("trainable-params").value(L=2, E=24, R=3) == 2 * 3 * (8 + 5 + 5 + 7) * 24
 
 
 def test_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
