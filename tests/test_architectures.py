@@ -158,6 +158,9 @@ TOTALS = [
     ("clip-vit-large-patch14", {}, 427_616_770 - (16 * 16 + 1)),
     ("clip-vit-large-patch14-336", {}, 427_944_770 - (24 * 24 + 1)),
     ("bart-large", {}, 406_287_360 + 2 * 2 * 1_024),
+    # by hand: the patches 17*1152, 256*1152 of sines, a timestep 257*1152 + 1153*1152, 1001*1152 of classes; a block
+    # 18*1152² + 15*1152; at the end 2*1152² + 2*1152 and 32*1153
+    ("dit-xl-2", {}, 28 * (18 * 1152**2 + 15 * 1152) + (17 + 256 + 257 + 1153 + 1001 + 2 * 1153) * 1152 + 32 * 1153),
     ("whisper-tiny", {}, 37_760_640),  # keras-hub, as are the next four; 1500*384 of them are sines
     ("whisper-base", {}, 72_593_920),
     ("whisper-small", {}, 241_734_912),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from diffusers.models.embeddings import CombinedTimestepLabelEmbeddings
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -43,6 +44,7 @@ from symformer.witness.models.palm import ParallelLayer
 from symformer.witness.watching import CORRECTED
 
 from .oracle import distinct
+from .test_components import adaptive
 
 B, S, S_ENC = 2, 11, 13
 LLAMA = LlamaConfig(
@@ -175,6 +177,10 @@ CASES = [
          lambda module, x: module(torch.zeros(B, S, dtype=torch.long), attention_mask=_mask()).pooler_output),
     Case("image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6},
          lambda: CLIPVisionModel(IMAGE), lambda module, x: module(torch.zeros(B, 5, 20, 20)).pooler_output),
+    Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, adaptive,
+         lambda module, x: module(torch.zeros(B, S, 12), timestep=torch.zeros(B, 12), class_labels=None)),
+    Case("conditioning", {"E": 12, "N_class": 13}, lambda: CombinedTimestepLabelEmbeddings(13, 12),
+         lambda module, x: module(torch.zeros(B), torch.zeros(B, dtype=torch.long), torch.float32)),
     Case("parallel-block", {"E": 24, "H": 7, "A": 4, "G": 1, "D": 6},
          lambda: ParallelLayer(24, 7, heads=4, head_width=6, scales=True), partial={"G": "G", "D": "D"}),
 ]  # fmt: skip

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from diffusers.models.attention import BasicTransformerBlock
+from diffusers.models.embeddings import CombinedTimestepLabelEmbeddings
 from torch import nn
 from transformers import (
     BertConfig,
@@ -186,6 +188,10 @@ CASES = [
     Case("image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6}, 23_692,
          lambda: CLIPVisionModel(IMAGE)),
     # one norm 2*24 = 48, attention 4*24*24 + 4*24 = 2400, gated MLP 504
+    # 6*12*12 + 6*12 for scales, shifts and gates, 4*12*12 + 4*12, and 2*12*7 + 12 + 7
+    Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, 1747, lambda: adaptive()),  # noqa: PLW0108
+    # 256*5 + 5, 5*5 + 5, and 13 + 1 rows of 5
+    Case("conditioning", {"E": 5, "N_class": 13}, 1385, lambda: CombinedTimestepLabelEmbeddings(13, 5)),
     Case("parallel-block", {"E": 24, "H": 7, "A": 4}, 2952, lambda: _parallel()),  # noqa: PLW0108
 ]  # fmt: skip
 
@@ -201,6 +207,21 @@ def _tied(head: nn.Module) -> nn.Module:
     head.predictions.decoder.bias = head.predictions.bias
     head.predictions.decoder.weight = None
     return head
+
+
+class Given(nn.Module):
+    """In the place of what embeds a timestep and a class: the vector that it is given."""
+
+    def forward(self, c: torch.Tensor, *others: object, **how: object) -> torch.Tensor:
+        return c
+
+
+def adaptive() -> nn.Module:
+    """A block of DiT whose vector comes from outside."""
+    how = {"norm_type": "ada_norm_zero", "num_embeds_ada_norm": 1, "norm_elementwise_affine": False}
+    block = BasicTransformerBlock(12, 3, 4, activation_fn="gelu", attention_bias=True, ff_inner_dim=7, **how)
+    block.norm1.emb = Given()
+    return block
 
 
 def _relative(attention: nn.Module) -> nn.Module:

@@ -117,6 +117,10 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
     "position ids": ("clip-vit-base-patch16", "149,620,934", "convention", 149_620_934, "counted as parameters"),
     # 1,500 rows of sines, 384 wide: 576,000
     "sines left out": ("whisper-tiny.en", "37,184,256", "convention", 37_184_256, "fixed sines"),
+    # diffusers: in each of 27 blocks more 1,001·1,152 + 256·1,152 + 1,152² + 2·1,152, and the 256·1,152 sines a buffer
+    "DiT as diffusers stores it": ("dit-xl-2", "749,826,464", "convention", 749_826_464, "embedders=each"),
+    # the 256 rows of sines, 768 wide: 130,512,416 − 196,608
+    "DiT without sines": ("dit-b-2", "130,315,808", "convention", 130_315_808, "the fixed sines of the positions left"),
     # 30,522·768 + 514·768 + 2·768 + 12(12·768² + 13·768) + 768² + 768; the paper's 110M has two digits
     "BERT-base is 110M": ("bert-base-uncased", "110M", "rounded", 109_482_240, "rounded to 2 digits"),
 }
@@ -154,6 +158,16 @@ RUNS: dict[str, tuple[str, str, dict[str, int], str | None, str, int, str]] = {
     ),
     # torchvision prints 17.56 for 17,563,828,224 multiply-adds
     "torchvision's GFLOPS": ("vit-base-patch16-224", "17.56 GFLOPS", {}, None, "convention", 17_563_828_224, "as MACs"),
+    # DiT issue 67, "119 or 228 GFLOPs?": 28 blocks of 12·1,152² products for each of 256 tokens, 6·1,152² for all and
+    # 2·256²·1,152 of attention are 118,602,989,568; patches, timestep and the end 18,432,000
+    "DiT-XL/2's 119 GFLOPs": ("dit-xl-2", "119 GFLOPs", {}, None, "convention", 118_621_421_568, "as MACs"),
+    "with a digit more": ("dit-xl-2", "118.6G", {}, None, "convention", 118_621_421_568, "counted once, as MACs"),
+    # 2 · 256 · 28 · 12·1,152²
+    "and its 228": ("dit-xl-2", "228 GFLOPs", {}, None, "convention", 228_304_355_328, "all but each token's products"),
+    "both": ("dit-xl-2", "237,242,843,136 FLOPs", {}, None, "exact", 237_242_843_136, "exactly"),
+    "at 512 by 512": ("dit-xl-2-512", "525 Gflops", {}, None, "convention", 524_538_298_368, "as MACs"),
+    # DiT issue 47, by thop: 29,043,671,040 without 28 · 2 · 64² · 1,152
+    "thop's 28.8": ("dit-xl-4", "28.8 GMACs", {}, None, "convention", 28_779_429_888, "the attention core, scores and"),
     # 2·8·128·80 elements of two bytes
     "a token's cache": ("llama-3-70b", "327,680 bytes", {"C": 1}, "kv-cache", "exact", 327_680, "the key/value cache"),
     "of one byte": ("llama-3-70b", "160 KiB", {"C": 1}, "kv-cache", "convention", 163_840, "dtype="),

@@ -39,7 +39,7 @@ SIZES = {
     **{"P_enc": 36, "P_rel": 33, "N_mel": 39},
     **{"L_ssm": 51, "L_attn": 53, "L_mlp": 55, "M_shared": 58, "K_conv": 24, "C_chunk": 38},
     **{"H_ssm": 96, "A_ssm": 60, "G_ssm": 30, "D_ssm": 35, "N_state": 43, "R_dt": 47},
-    **{"B_vis": 50, "L_vis": 52, "E_vis": 120, "H_vis": 68, "A_vis": 40, "E_proj": 57},
+    **{"B_vis": 50, "L_vis": 52, "E_vis": 120, "H_vis": 68, "A_vis": 40, "E_proj": 57, "N_out": 61},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 ONE = dict.fromkeys(("N_tp", "N_cp", "N_ep", "N_dp"), 1)
@@ -56,7 +56,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {"bert": {"head": "mlm", "tied": Fals
 # Larger patches are fewer tokens; more heads of width E/A are narrower, and so is what a fixed number of them stores,
 # and the angles that they share.
 FEWER: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("vit", "clip"), ("Z_patch",)),
+    **dict.fromkeys(("vit", "clip", "dit"), ("Z_patch",)),
     **dict.fromkeys(("modernbert", "falcon", "stablelm", "olmoe"), ("A",)),
 }
 SCANS = ("mamba", "mamba2", "nemotron-h")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import Any, Literal
 from sympy import Expr
 
 from ..architectures import composed, presets
-from ..language.errors import ArithmeticTextError
+from ..language.errors import ArithmeticTextError, SymformerError
 from ..language.notation.cards import Card, Cell, Shown, Table
 from ..language.notation.text import code, number
 from ..language.notation.tree import tree
@@ -29,6 +30,7 @@ FEWEST = 2  # digits of a number that says what is counted otherwise
 HANDFUL = 5  # different counts that one number can stand for while it says anything
 CHANCE = Fraction(1, 20)  # hits by chance, from which on several things counted otherwise explain nothing
 NEAR = Fraction(1, 10)  # of a number to either side, among which chance is reckoned
+OPERATIONS = ("G", "T")  # suffixes by which FLOPs are printed without their name; parameters have a B
 BINARY = "powers of 1,024 printed as powers of 1,000"
 
 
@@ -192,6 +194,16 @@ def explain(
     if isinstance(number, float):
         raise ArithmeticTextError(f"{number} is a float, which says nothing of its digits; give the number as text")
     asked = number if isinstance(number, Printed) else printed(str(number))
+    counted = _explained(model, asked, quantity, conventions)
+    if counted.verdict == "unexplained" and quantity is None and not asked.unit and asked.text.endswith(OPERATIONS):
+        with suppress(SymformerError):  # of which there are none where nobody said how many tokens
+            other = _explained(model, replace(asked, unit="FLOPs"), None, conventions)
+            return counted if other.verdict == "unexplained" else other
+    return counted
+
+
+def _explained(model: Model, asked: Printed, quantity: str | None, conventions: Mapping[str, str]) -> Explanation:
+    """The same of what a number is read as."""
     supply = ways(model, asked, quantity, conventions)
     found: list[Way] = []
     for way in supply:  # one after another: what else there is, nobody may ask for

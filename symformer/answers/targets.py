@@ -166,6 +166,8 @@ def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], 
     from ..catalogue import matching
     from ..catalogue.record import opened
 
+    if "model_type" not in config:  # of diffusers, whose classes are not read off their code
+        raise unread
     if options:
         raise UnknownNameError("option", next(iter(options)), ())
     find = _found(path, config, matching.find(config))

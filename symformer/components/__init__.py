@@ -9,9 +9,11 @@ from ..language.registry import Registry
 from .base import Component as Component
 
 if TYPE_CHECKING:  # each is imported when it is first asked for, by __getattr__
+    from .adaptive_block import AdaptiveBlock as AdaptiveBlock
     from .alibi import ALiBi as ALiBi
     from .bottleneck_adapter import BottleneckAdapter as BottleneckAdapter
     from .chunked_scan import ChunkedScan as ChunkedScan
+    from .conditioning import Conditioning as Conditioning
     from .cross_attention import CrossAttention as CrossAttention
     from .decoder_block import DecoderBlock as DecoderBlock
     from .distance_embedding import DistanceEmbedding as DistanceEmbedding

@@ -34,6 +34,11 @@ def reader(
             case [str(named)] if model_type not in TYPES.read_text("utf-8").split():
                 if found := next((name for name in files if named in classes(name)), ""):
                     return found, f"model_type {shown(model_type)} is not known here, and the class {named} decides"
+    match config:
+        case {"_class_name": str(), "architectures": [str(named)]} if model_type is None:
+            if found := next((name for name in files if named in classes(name)), ""):
+                return found, ""
+            raise ConfigError(f"{path} is of the class {named} of diffusers, which no architecture here reads")
     if model_type is None:
         known = sorted(each for name in files for each in types(name))
         raise ConfigError(f"{path} has no 'model_type', which says whose sizes these are; known: {listed(known)}")

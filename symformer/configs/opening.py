@@ -16,6 +16,7 @@ from .reading import read_config
 
 _TYPE = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)  # what is called so, and no path
 NEEDED = tuple(name for size in (V, E, L) for name in letter(size).config)  # none of these is ever a switch
+OF_ALL_SORTS = {"ada_norm_zero": "DiTTransformer2DModel", "ada_norm_single": "PixArtTransformer2DModel"}  # by norms
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,18 @@ def _sound(target: str, config: dict[str, Any]) -> dict[str, Any]:
         _hold(config)
     except ConfigError as error:
         raise ConfigError(f"{target}: {error}") from None
+    return _named(config)
+
+
+def _named(config: dict[str, Any]) -> dict[str, Any]:
+    """A config of diffusers, which names its class in a field of its own, as one that names it like all others.
+
+    What one class was for all sorts of models is another class for each; diffusers reads its configs as theirs too.
+    """
+    match config:
+        case {"_class_name": str(name)} if name.isidentifier() and not {"model_type", "architectures"} & config.keys():
+            named = OF_ALL_SORTS.get(str(config.get("norm_type")), name) if name == "Transformer2DModel" else name
+            return {**config, "architectures": [named]}
     return config
 
 

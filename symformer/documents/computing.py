@@ -43,7 +43,13 @@ _ROLES = {  # what the inputs of an operation are called, where the field has a 
 }
 _THROUGH = (Kind.ROTATE, Kind.DROPOUT, Kind.NORM, Kind.ACTIVATION, Kind.CONVOLUTION, Kind.JOIN)  # what keeps a role
 _FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # for what has none
-_TABLES = {"tokens": "t", "positions": "i", "segments": "s", "distances": "d"}  # what a table is read at
+_TABLES = {
+    "tokens": "t",
+    "positions": "i",
+    "segments": "s",
+    "distances": "d",
+    "classes": "c",
+}  # what a table is read at
 _NORMS = {  # by what a norm is called: whether the mean is taken off, and what is divided by
     **dict.fromkeys(("layer", "layer_cast"), (True, "std")),
     **dict.fromkeys(("rms", "rms_uncast", "rms_late", "rms_offset"), (False, "rms")),
@@ -339,13 +345,15 @@ class _Computing:
             return _TABLES[table]
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
-        if x is next((root_of(each) for each in read_by(self.scope)), None):
+        first = next((root_of(each) for each in read_by(self.scope)), None)
+        if x is first:
             return "x"
         sums = (each for each in entries_of(self.scope) if each.kind is Kind.ADD)
         if any(root_of(view) is x and len(view.shape) == 4 for each in sums for view in each.inputs):
             return "β"  # added to scores
         taken = {name.letter for name in self.named.values()}
-        return "x" if "x" not in taken else "m"
+        other = first is None or first.shape[:1] == (2,) or _looked_up(first, self.scope)  # whose letter is its own
+        return "x" if other and "x" not in taken else "m"
 
     def _part(self, scope: Scope) -> Tree:
         read = read_by(scope)
@@ -373,12 +381,14 @@ class _Computing:
             index = self._shown(entry.inputs[0])
             row = Sum((index, tree(entry.skipped))) if entry.skipped != 0 else index
             return Indexed(self._weight(entry, "W"), row)
-        if kind is Kind.POSITIONS:
+        if kind is Kind.POSITIONS and not entry.inputs:
             return Name("θ" if entry.function in ROTARY else "β" if entry.function == "slopes" else "p")
         first, *rest = [self._shown(x) for x in entry.inputs]
         match kind:
             case Kind.DROPOUT:
                 return first
+            case Kind.POSITIONS:
+                return Applied("waves", (first,))
             case Kind.LINEAR | Kind.EXPERTS:
                 return _capped(entry, self._affine(entry, Product((first, Transposed(self._weight(entry, "W"))))))
             case Kind.SCORES:

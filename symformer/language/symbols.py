@@ -116,8 +116,9 @@ _TABLE = (
     Letter("D_v", "width of one head's values", "elements", ("v_head_dim",), growth=0),
     Letter("Z", "side of the image", "pixels", ("image_size",), growth=0),
     Letter("Z_patch", "side of a patch", "pixels", ("patch_size",), growth=0),
-    Letter("N_class", "classes of a classifier", "classes", ("num_labels",)),
+    Letter("N_class", "classes", "classes", ("num_labels",)),
     Letter("N_chan", "channels of the image", "channels", ("num_channels",), growth=0),
+    Letter("N_out", "channels of what is given back", "channels", growth=0),
     Letter("R", "rank of a low-rank update", "elements", growth=0, run=True),
     Letter("H_adapter", "hidden width of an adapter", "elements", growth=0, run=True),
     Letter("W", "bytes of one element", "bytes", growth=0, run=True),
@@ -147,7 +148,7 @@ L_ssm, L_attn, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_mlp"))
 H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))
 N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
-Z, Z_patch, N_chan, N_class = (SYMBOLS[name] for name in ("Z", "Z_patch", "N_chan", "N_class"))
+Z, Z_patch, N_chan, N_out, N_class = (SYMBOLS[name] for name in ("Z", "Z_patch", "N_chan", "N_out", "N_class"))
 N_group, N_mel = SYMBOLS["N_group"], SYMBOLS["N_mel"]
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
 M_shared = SYMBOLS["M_shared"]

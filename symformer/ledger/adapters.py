@@ -86,6 +86,7 @@ class _AdaptedOperations(Operations):
     def __init__(self, part: Part, adapters: Sequence[Adapter]) -> None:
         super().__init__(part, lambda kind, path: self._within)
         self.names: set[str] = set()  # that linear layers have
+        self._linear: set[str] = set()  # their paths
         self._adapters = adapters
         self._adapted: dict[str, str] = {}  # modules with an adapter -> the linear layer that it stands beside
         self._scanning: set[str] = set()  # modules that carry a state from token to token
@@ -100,8 +101,10 @@ class _AdaptedOperations(Operations):
         path = self._path(name)
         if not facts.get("logits"):
             self.names.add(path.rpartition(".")[2])
+        again = self._linear & {weight.path.rpartition(".")[0] for weight in facts.get("shared", {}).values()}
+        self._linear.add(path)
         for adapter in self._adapters:
-            if not adapter.wanted(path):
+            if not any(map(adapter.wanted, (path, *again))):
                 continue
             if facts.get("logits"):
                 raise OptionError(f"{adapter}: {path} makes the logits, and an adapter of a head is not stated")

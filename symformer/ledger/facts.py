@@ -20,7 +20,7 @@ Mask = Literal["none", "causal"]
 # of distances are divided with those of tokens that they are added to.
 Scale = Literal["scores", "queries", "none", "number", "distances"]
 Factor = Literal["", "root", "over root"]  # what a tensor is multiplied by: a number, or by way of its width
-Table = Literal["tokens", "positions", "segments", "distances"]  # what the rows of a stored table stand for
+Table = Literal["tokens", "positions", "segments", "distances", "classes"]  # what the rows of a stored table stand for
 Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" is any, but for the first layer
 ROTARY = ("rotary", "rotary_single")  # tables to rotate by, in the model's own precision or in single
 INDEXED = "indexed"  # of a position that is another one in each sequence: a copy, and no view

@@ -269,12 +269,15 @@ class Operations:
         )
         return stored
 
-    def learned(self, name: str, *shape: Expr) -> Tensor:
-        """A weight of this shape, read as it stands: a class token, or positions that are no table."""
+    def learned(self, name: str, *shape: Expr, fixed: bool = False) -> Tensor:
+        """A weight of this shape, read as it stands: a class token, or positions that are no table; ``fixed`` ones are
+        never trained.
+        """
         weight = self._store(name, "", shape)
-        trained = self._trained(Kind.PARAMETER, weight.path)
+        trained = not fixed and self._trained(Kind.PARAMETER, weight.path)
         x = Tensor(weight.path, shape, None, ONE if trained else ZERO)
-        entry = Entry(Kind.PARAMETER, weight.path, (), x, weights=(weight,), frozen=not trained, module=True)
+        facts: dict[str, Any] = {"weights": (weight,), "frozen": not trained, "fixed": fixed, "module": True}
+        entry = Entry(Kind.PARAMETER, weight.path, (), x, **facts)
         self._scopes[-1].items.append(entry)
         return x
 
@@ -323,6 +326,10 @@ class Operations:
         """A fixed table: [1, length, width] to add, or [2, length, width], cosines and sines, to rotate by."""
         tables = Integer(2 if function in ROTARY else 1)
         return self._write(Kind.POSITIONS, name, (), (tables, length, width), function=function, module=True)
+
+    def waves(self, name: str, x: Tensor, width: Expr) -> Tensor:
+        """x[…] -> y[…, width]: sines and cosines of each number, at rates that are fixed."""
+        return self._write(Kind.POSITIONS, name, (x,), (*x.shape, width), function="waves", module=True)
 
     def slopes(self, name: str, heads: Expr, length: Expr) -> Tensor:
         """A fixed table [1, heads, 1, length] to add to scores: of each head a line over the keys."""

@@ -451,6 +451,11 @@ def _stage(root: Scope, which: str) -> Scope:
     at = stacks[0]
     before, stack, after = root.items[:at], cast(Scope, root.items[at]), root.items[at + 1 :]
     given, inner, last = cast(tuple[Tensor, Tensor, Tensor], stack.loop)
+    if made := next((each for each in stack.handed if each.grad != 0), None):
+        raise RuleError(
+            f"{root.part.title}: every layer reads {made.name} beside what the one before it gives; stages are known "
+            "for layers that read one another alone"
+        )
     send = Entry(Kind.MOVE, "send", (last,), Tensor("send", last.shape, last, last.grad), function="send")
     if which == "first":
         return replace(root, items=[*before, stack, send])

@@ -56,6 +56,7 @@ EACH: Mapping[Kind, Count] = {
 BIAS = Count(1, "a sum")
 SCALE = Count(1, "of a norm, a product")
 ROOT = Count(1, "of a score, or of a query, a product by one over the root of a head's width")
+LIFTED = Count(1, "of what is multiplied with 1 more than a tensor, a sum for each element of that")
 MASK = Count(1, "of a score, a sum, where masked pairs are computed at all")
 
 
@@ -64,7 +65,7 @@ def stated() -> list[tuple[str, Count]]:
     rows = [(f"norm {name}", count) for name, count in NORMS.items()]
     rows += [(f"activation {name}", count) for name, count in ACTIVATIONS.items()]
     rows += [(kind.value, count) for kind, count in EACH.items()]
-    return [*rows, ("bias", BIAS), ("scale", SCALE), ("scale of scores", ROOT), ("mask", MASK)]
+    return [*rows, ("bias", BIAS), ("scale", SCALE), ("scale of scores", ROOT), ("lifted", LIFTED), ("mask", MASK)]
 
 
 def seen(entry: Entry) -> Expr:
@@ -145,6 +146,13 @@ def activation(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return _by(_row(ACTIVATIONS, entry))(entry, conventions)
 
 
+def multiply(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """A product for each element; and where that is with 1 more than a tensor, the sums that make it so."""
+    product = _by(EACH[Kind.MULTIPLY].flops)(entry, conventions)
+    lifted = entry.function == "lifted"
+    return (*product, _times(entry, " (lifted)", LIFTED.flops, entry.inputs[1].shape)) if lifted else product
+
+
 def rotate(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """What turns, which may be a part of each head: as much as there are angles for."""
     x, angles = entry.inputs
@@ -171,7 +179,8 @@ ELEMENTWISE: Mapping[Kind, Rule] = refusing(
         Kind.SCORES: scores,
         Kind.NORM: norm,
         Kind.ACTIVATION: activation,
-        **{kind: _by(count.flops) for kind, count in EACH.items()},  # add, multiply
+        **{kind: _by(count.flops) for kind, count in EACH.items()},  # add
+        Kind.MULTIPLY: multiply,
         Kind.SOFTMAX: softmax,
         Kind.ROTATE: rotate,
         Kind.SCAN: refused("no count of FLOPs is stated for what a scan does element by element"),

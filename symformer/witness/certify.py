@@ -20,7 +20,7 @@ from ..language.symbols import C, N_new, S
 from ..ledger.adapters import is_adapted
 from ..models.model import Model
 from ..quantities import quantities
-from .measure import build, class_path, stored_rows, versions
+from .measure import build, class_path, stored_rows, versions, witness_class
 from .oracles import ORACLES, Witness, gives_last, keeps_cache
 from .planning import Plan, Side, new_tokens, plan, sides_of
 from .rows import Mismatch, compare_parts, compare_rows
@@ -82,6 +82,7 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
     if not isinstance(component, Architecture):
         return []
     library = component.witness.library
+    witness_class(component)  # refused before anything is run
     found: list[tuple[str, Mapping[str, str]]] = [("params", {})]
     kinds = {entry.kind for _, entry in model.ledger}
     for name, oracle in ORACLES.items():

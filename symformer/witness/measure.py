@@ -33,7 +33,9 @@ def witness_class(component: Architecture) -> type[nn.Module]:
     try:
         found: type[nn.Module] = getattr(import_module(module), name)
     except ImportError as error:
-        raise WitnessError(f"{module} is not installed ({error}); {INSTALL}") from None
+        missing = (error.name or module).partition(".")[0]
+        how = INSTALL if missing in INSTALL else f"pip install {missing}"
+        raise WitnessError(f"{missing} is not installed, and {component.title} needs it ({error}); {how}") from None
     return found
 
 

@@ -29,7 +29,7 @@ from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import Kind
 from .calling import unpadded
 from .measure import our_path, recipe, starred, witness_class
-from .session import Run, Session, tensors_of, trainable
+from .session import Run, Session, silence, tensors_of, trainable
 from .watching import Keeper, Products
 
 Numbers = Mapping[Symbol, int]
@@ -119,7 +119,7 @@ class Witness(Session):
             inputs: dict[str, Tensor] = {}
             for axes in shape_line(component.shapes).inputs:
                 shape = [evaluate(dim, numbers, axes.name) for dim in axes.dims]
-                dtype = torch.long if len(shape) == 2 else next(model.parameters()).dtype
+                dtype = torch.long if len(shape) < 3 else next(model.parameters()).dtype
                 inputs[axes.name] = torch.zeros(shape, dtype=dtype, device=device)
             if component.witness.library != "transformers":
                 return model(*inputs.values())
@@ -331,7 +331,8 @@ class Witness(Session):
         if key not in self._states:
             model = Session(self._build).model(device)
             trainable(model)
-            parameters = list(model.to(torch.float32 if single else torch.bfloat16).parameters())
+            with silence():  # diffusers says that it is cast
+                parameters = list(model.to(torch.float32 if single else torch.bfloat16).parameters())
             trained = [parameter for parameter in parameters if parameter.requires_grad]
             masters = trained if single else [parameter.detach().to(torch.float32) for parameter in trained]
             for master in masters:

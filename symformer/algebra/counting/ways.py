@@ -13,13 +13,13 @@ from ...formulas.formula import Formula
 from ...language.errors import OptionError, SizeError, SymformerError
 from ...language.printed import PERCENT, Printed
 from ...language.symbols import B, C, P, S, symbol
-from ...ledger.facts import ATTENDING
+from ...ledger.facts import ATTENDING, Kind
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from ...quantities.generation import SIZES
 from ...quantities.quantity import PLACEMENT
 from . import parameters
-from .switches import Switch, found, less, reckoned, rows_of
+from .switches import Row, Switch, found, less, reckoned, rows_of
 
 STORED = ("params", "active-params", "trainable-params")  # whose unit is elements, and whose rows are weights
 OPERATIONS = ("flops", "train-flops", "prefill-flops", "decode-flops", "generation-flops")
@@ -228,14 +228,21 @@ def _products(formula: Formula, number: Printed) -> list[Switch]:
     """What is left out of a count of FLOPs, and multiply-adds that are counted once."""
     rows = rows_of(formula)
     core = found(row for row in rows if row.entry.kind in ATTENDING)
+    rest = found(row for row in rows if not _of_each(row))
     said, factor = "each multiply-add counted once, as MACs", HALF
     if number.unit == "MACs":
         said, factor = "each multiply-add counted twice, as FLOPs", Fraction(2)
     return [
         *less("attention", "the attention core, scores and mix, left out", core),
         *less("logits", "the head left out", found(row for row in rows if row.entry.logits)),
+        *less("attention logits", "all but each token's products with the matrices of the layers left out", rest),
         Switch(MACS, said, scale=factor),
     ]
+
+
+def _of_each(row: Row) -> bool:
+    """Whether it is the product of each token with a matrix of a layer, and not of one vector for all tokens."""
+    return row.entry.kind is Kind.LINEAR and "*" in row.line.path and len(row.entry.inputs[0].shape) > 2
 
 
 def _differing(formula: Formula, other: Formula) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ TABLES = {
     "positions": "Position embedding",
     "segments": "Segment embedding",
     "distances": "Distance embedding",
+    "classes": "Class embedding",
 }
 FUNCTIONS = {"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"}
 ROLES = {
@@ -44,6 +45,8 @@ def operation(entry: Entry) -> str:
         return TABLES.get(entry.function, "Embedding")
     if entry.kind in (Kind.PARAMETER, Kind.OBSERVED):
         return ""
+    if entry.kind is Kind.POSITIONS and entry.inputs:
+        return "Sines and cosines"
     if entry.kind is Kind.POSITIONS:
         return "Fixed positions"
     if entry.kind is Kind.NORM:
