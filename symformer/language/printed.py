@@ -74,12 +74,16 @@ class Printed:
         return "cut off" if within and self.digits > 1 else ""
 
     def digits_of(self, value: Fraction | int) -> str:
-        """To how many digits it stands for a number, in words."""
-        for step in (self.step, self.zeros):
-            if step and not (self.whole and step == self.step) and 0 <= (value - self.value) + step / 2 < 3 * step / 2:
-                count = len(str(int(self.value / step)))
-                return f"{count} digits" if count != 1 else "1 digit"
-        return f"{self.digits} digits"
+        """To how many digits it stands for a number, in words: rounded to them before cut off to them.
+
+        >>> printed("130M").digits_of(130_512_416), printed("130M").digits_of(130_412_416)
+        ('2 digits', '3 digits')
+        """
+        steps = [step for step in (self.step, self.zeros) if step and not (self.whole and step == self.step)]
+        rounded = [step for step in steps if -step / 2 <= value - self.value < step / 2]
+        cut = [step for step in steps if 0 <= value - self.value < step]
+        count = len(str(int(self.value / step))) if (step := next(iter((*rounded, *cut)), None)) else self.digits
+        return f"{count} digits" if count != 1 else "1 digit"
 
     @property
     def binary(self) -> Printed | None:
