@@ -12,7 +12,7 @@ from sympy import Expr, Symbol, expand
 
 from ..formulas.formula import Formula, Leading
 from ..language.errors import OptionError, SizeError
-from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.cards import Card, Cell, Name, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Label, Minus, Sum, Tree, tree
@@ -20,7 +20,9 @@ from ..language.sizes import Numbers
 from ..language.symbols import RANK, symbol
 from ..ledger.facts import ONE
 from ..models.model import Model
+from ..output.picture import Picture
 from ..quantities import quantity as find_quantity
+from .answer import Answer
 from .crossover import Allowed, Solution, Span, crossings, solved
 from .quotient import Limit, limits, quotient
 from .tie import Tie
@@ -44,7 +46,7 @@ Row = tuple[str, *tuple[Side, ...]]  # a role, and what it comes to in each mode
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown):
+class Comparison(Answer):
     """Two models or more, one quantity: each is set against the first.
 
     A letter with different numbers is two sizes: ``E_1`` is the first model's, ``E_2`` the second's. The difference is
@@ -330,6 +332,25 @@ class Comparison(Shown):
                 **{name: None if expr is None else code(expr) for name, expr in under.items()},
             },
         }
+
+    def table(self) -> dict[str, list[Any]]:
+        """The rows by role: what each comes to in each model, as a formula and as a number."""
+        columns: dict[str, list[Any]] = {"part": [role for role, *_ in self.rows]}
+        columns |= {name: [sides[place].expr for _, *sides in self.rows] for place, name in enumerate(self.names)}
+        return columns | {
+            f"{name} value": [sides[place].value for _, *sides in self.rows] for place, name in enumerate(self.names)
+        }
+
+    def plot(self, path: str | None = None, *, by: str = "") -> Picture:
+        """The rows side by side; with a size, each total against it, which is then the same in all, and where one
+        overtakes.
+        """
+        return self._put(path, by)
+
+    def _picture(self, by: str) -> Picture:
+        from .pictures.compared import drawn
+
+        return drawn(self, by)
 
     def __repr__(self) -> str:
         amounts = (code(side.expr) if side.value is None else f"{side.value:,}" for side in self.totals)

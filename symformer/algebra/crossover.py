@@ -56,6 +56,13 @@ class Span:
     first: int
     last: int | None
 
+    @property
+    def said(self) -> str:
+        """In words: ``from 946 on``, ``at 1 to 75``."""
+        if self.last is None:
+            return f"from {self.first:,} on"
+        return f"at {self.first:,}" + (f" to {self.last:,}" if self.last != self.first else "")
+
 
 @dataclass(frozen=True)
 class Solution:

@@ -15,11 +15,13 @@ from ..formulas.compiled import Compiled
 from ..formulas.compiling import compiled
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, SizeError, quoted
-from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.cards import Card, Cell, Name, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import tree
 from ..language.symbols import RANK, symbol
 from ..models.model import Model
+from ..output.picture import Picture
+from .answer import Answer
 from .best import Columns, First, Front, Kept, Objective
 from .filters import Filter
 from .grid import Axis, Grid, Piece
@@ -34,7 +36,7 @@ Told = Callable[[int], None]
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep(Shown):
+class Sweep(Answer):
     """Quantities of one model over rows of sizes. Nothing is reckoned before it is asked for.
 
     A row that breaks a condition of a formula is left out and counted; ``left_out`` says how many, and by which.
@@ -201,6 +203,11 @@ class Sweep(Shown):
             f"left out: {number:,}, for which it does not hold that {said}" for said, number in self.left_out.items()
         ]
         return found
+
+    def _picture(self, by: str) -> Picture:
+        from .pictures.swept import drawn
+
+        return drawn(self)
 
     def __repr__(self) -> str:
         return f"<{', '.join(self.quantities)} of {self.model.target} over {self.rows.count:,} configs>"

@@ -176,15 +176,7 @@ def _ranges(size: Symbol, pair: Comparison) -> Iterator[str]:
 
 def ranges(spans: Sequence[Span], sign: int) -> str:
     """Whole numbers in words: ``from 946 on``, ``at 1 to 75``."""
-    words = []
-    for each in spans:
-        if each.sign != sign:
-            continue
-        if each.last is None:
-            words.append(f"from {each.first:,} on")
-        else:
-            words.append(f"at {each.first:,}" + (f" to {each.last:,}" if each.last != each.first else ""))
-    return ", ".join(words)
+    return ", ".join(each.said for each in spans if each.sign == sign)
 
 
 def spelt(ratio: Fraction) -> str:
