@@ -13,6 +13,7 @@ from ..architectures import composed
 from ..language.errors import DerivationError
 from ..models.model import Model
 from .explain import Explanation, explain
+from .working import Working
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,7 @@ class PublishedNumber:
     without: str = ""  # why there is no target
     note: str = ""
     correction: str = ""  # what is amiss with the number, where something is
+    working: tuple[Working, ...] = ()  # the arithmetic of what is amiss, beside that of the explanation
     verdict: str = ""  # as it is on file
 
     @property
@@ -54,4 +56,7 @@ def numbers() -> tuple[PublishedNumber, ...]:
     """Every published number on file."""
     place = Path(__file__).parent.parent / "papers" / "numbers.json"
     loaded: list[dict[str, Any]] = json.loads(place.read_text("utf-8"))
-    return tuple(PublishedNumber(**facts) for facts in loaded)
+    return tuple(
+        PublishedNumber(**{**facts, "working": tuple(Working(**each) for each in facts.get("working", ()))})
+        for facts in loaded
+    )

@@ -15,6 +15,7 @@ from ..language.notation.text import code
 from ..models.model import Model
 from ..papers import paper
 from .check import Check, check
+from .working import Working
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,8 @@ class PrintedFormula:
     conventions: tuple[str, ...] = ()  # as on file
     difference: str = "0"  # ours less theirs, as on file
     because: str = ""
+    correction: str = ""  # what is amiss with the formula, where something is
+    working: tuple[Working, ...] = ()  # of that
     without: str = ""  # why there is no target
 
     @property
@@ -122,5 +125,14 @@ def printed() -> tuple[PrintedFormula, ...]:
     """Every printed formula on file: papers in the order of the years, then code and books."""
     place = Path(__file__).parent.parent / "papers" / "formulas.json"
     loaded: list[dict[str, Any]] = json.loads(place.read_text("utf-8"))
-    found = [PrintedFormula(**{**facts, "conventions": tuple(facts.get("conventions", ()))}) for facts in loaded]
+    found = [
+        PrintedFormula(
+            **{
+                **facts,
+                "conventions": tuple(facts.get("conventions", ())),
+                "working": tuple(Working(**each) for each in facts.get("working", ())),
+            }
+        )
+        for facts in loaded
+    ]
     return tuple(sorted(found, key=lambda entry: (entry.year, entry.whose.lower())))

@@ -52,7 +52,7 @@ def page() -> str:
         "",
         f"{len(printed())} formulas as papers, books and code print them, letter for letter, each held to the one "
         "derived here by `symformer check`. Under *with* stand its letters in ours, and under *held to* what is asked. "
-        "`symformer papers ID` shows all of one.",
+        "`symformer papers ID` shows all of one. What is amiss with some of them, [corrections](corrections.md) says.",
         "",
         *table(("Verdict", "Formulas"), [(f"[{each}](#{anchor(each)})", str(count)) for each, count in counts.items()]),
     ]
