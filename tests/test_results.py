@@ -214,7 +214,7 @@ def test_commands_draw(name: str, tmp_path: Path) -> None:
     ("line", "said"),
     [
         ("compare gpt2 gpt2-xl --crossover L --crossover E -o a.svg", "one size along its axis"),
-        ("compare gpt2 gpt2-xl --crossover L -o a.pdf", "of the terminal, or of a plot"),
+        ("compare gpt2 gpt2-xl --crossover L -o a.pdf", "of the terminal, and of plots"),
         ("compare gpt2 gpt2-xl -o a.svg --as md", "--as is of a document"),
         ("compare gpt2 -q flops --over params --by S", "name its file by -o"),
         ("solve gpt2 --total 7e9 --for L -o a.svg --json", "keep one of the two"),

@@ -24,6 +24,7 @@ from ..output.picture import Picture
 from ..quantities import quantity as find_quantity
 from .answer import Answer
 from .crossover import Allowed, Solution, Span, crossings, solved
+from .held import Held
 from .quotient import Limit, limits, quotient
 from .tie import Tie
 
@@ -185,13 +186,25 @@ class Comparison(Answer):
         """For each size alone, where which side has more while the others keep their numbers: among what the conditions
         of both formulas allow it to be.
         """
+        return crossings(self.difference, self.numbers, self._allowed)
+
+    @cached_property
+    def _allowed(self) -> dict[Symbol, Allowed]:
+        """What the conditions of both formulas say of each size."""
         allowed: dict[Symbol, Allowed] = {}
         for model, formula, own in zip(self._pair(self.models), self.formulas, self.own, strict=True):
             for size in formula.symbols:
                 name = own.get(size, size)
                 found = Allowed.of(size, formula.constraints, model.known)
                 allowed[name] = allowed.get(name, Allowed()) & found
-        return crossings(self.difference, self.numbers, allowed)
+        return allowed
+
+    @cached_property
+    def held(self) -> Held | None:
+        """Where which has more while the totals stay tied; None where nothing ties them, or the difference has a least
+        or a most in it.
+        """
+        return None if self.tie is None else Held.of(self.tie, self.difference, self.numbers, self._allowed)
 
     @cached_property
     def crossovers(self) -> Mapping[Symbol, Solution]:
@@ -330,6 +343,7 @@ class Comparison(Answer):
             "tied": {
                 **self.tie.to_json(),
                 **{name: None if expr is None else code(expr) for name, expr in under.items()},
+                **(self.held.to_json() if self.held is not None else {"crossover": None, "crossover_formulas": None}),
             },
         }
 

@@ -19,7 +19,7 @@ from ...output.chart import Chart, Series
 from ...output.picture import Picture
 from ...output.style import MOST, literal
 from ..crossover import Allowed, Span, over_common, spans
-from .axis import along, at, furthest, label, met, only
+from .axis import along, at, furthest, grouped, label, met, only
 
 if TYPE_CHECKING:
     from ..comparison import Comparison
@@ -92,7 +92,11 @@ def curves(found: Comparison, size: Symbol) -> Chart:
     xs = along(furthest([*here, *meets]), allowed)
     told = names(found)
     series = [Series(name, xs, [at(expr, size, x) for x in xs]) for name, expr in zip(told, exprs, strict=True)]
-    notes: list[str] = []
+    notes = [
+        f"{told[place - 1]} has ${latex(tree(tie.size))} = {grouped(tie.chosen)}$, next to as many {tie.measure.title}"
+        for place, tie in found.ties.items()
+        if tie.chosen is not None
+    ]
     for place, (between, other) in enumerate(zip(crossed, exprs[1:], strict=True), 1):
         difference = expand(exprs[0] - other)
         for (low, high), number in between.items():
