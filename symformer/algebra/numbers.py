@@ -22,6 +22,7 @@ class PublishedNumber:
 
     id: str  # "gpt_2_paper_small"
     whose: str  # who prints it, of what
+    source: str  # a key of papers.json or of sources.json
     printed: str  # as it is printed: "117M"
     counts: str  # what it is said to count
     target: str = ""  # empty where nothing here is asked
@@ -33,6 +34,30 @@ class PublishedNumber:
     correction: str = ""  # what is amiss with the number, where something is
     working: tuple[Working, ...] = ()  # the arithmetic of what is amiss, beside that of the explanation
     verdict: str = ""  # as it is on file
+
+    @property
+    def says(self) -> str:
+        """The verdict on file in words, and its reason."""
+        words = {"convention": "counted otherwise", "": "not asked"}.get(self.verdict, self.verdict)
+        because = self.correction or self.note or self.without
+        return f"{words}: {because}" if because else words
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``papers --json`` prints it: what is on file."""
+        return {
+            "id": self.id,
+            "source": self.source,
+            "whose": self.whose,
+            "printed": self.printed,
+            "counts": self.counts,
+            "target": self.target or None,
+            "quantity": self.quantity,
+            "options": dict(self.options),
+            "sets": dict(self.sets),
+            "verdict": self.verdict or "not asked",
+            "because": self.note or self.without,
+            "correction": self.correction,
+        }
 
     @property
     def model(self) -> Model:

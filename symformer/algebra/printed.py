@@ -27,6 +27,7 @@ class PrintedFormula:
     where: str  # the equation, table or file
     latex: str  # as it is printed
     paper: str = ""  # a key of papers.json; empty for what is none
+    source: str = ""  # a key of sources.json, for what is no paper of papers.json
     link: str = ""  # where to find what is no paper of papers.json
     read: str = ""  # what of it is read, where that is not all as it stands
     target: str = ""  # empty where nothing here is asked
@@ -95,13 +96,14 @@ class PrintedFormula:
         """As ``papers --json`` prints it: what is on file."""
         facts: dict[str, Any] = {
             "id": self.id,
-            "paper": self.paper,
+            "source": self.paper or self.source,
             "whose": self.whose,
             "where": self.where,
             "url": self.url,
             "formula": self.latex,
             "verdict": self.verdict or "not asked",
             "because": self.because or self.without,
+            "correction": self.correction,
         }
         if not self.target:
             return facts
