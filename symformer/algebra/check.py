@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -15,7 +15,7 @@ from ..formulas.formula import Formula
 from ..language.errors import OptionError, ReadingError, quoted
 from ..language.notation.cards import Card, Cell, Name, Table
 from ..language.notation.text import code, text
-from ..language.notation.tree import Label, Tree, tree
+from ..language.notation.tree import Label, Minus, Sum, Tree, tree
 from ..language.reading.equation import Reading, read
 from ..language.reading.names import name_symbol, one_name
 from ..language.sizes import Numbers, put_in
@@ -155,8 +155,14 @@ class Check(Answer):
         """Theirs, ours and the difference as equations, and the rows that explain it."""
         letter = self.formula.measure.letter
         sides = (("theirs", self.theirs), ("ours", self.formula.written))
-        equations = [((Label(letter, name, expr),), (tree(expr),)) for name, expr in sides]
-        cells: list[list[Cell]] = [[Name(each.path), each.said, tree(each.amount)] for each in self.rows]
+        labels = {name: Label(letter, name, expr) for name, expr in sides}
+        equations: list[tuple[Sequence[Tree], Sequence[Tree]]] = [
+            ((labels[name],), (tree(expr),)) for name, expr in sides
+        ]
+        if self.difference != 0:
+            equations.append(((Sum((labels["ours"], Minus(labels["theirs"]))),), (tree(self.difference),)))
+        rows = zip(*self.table().values(), strict=True)
+        cells: list[list[Cell]] = [[Name(path) if path else "", said, tree(amount)] for path, said, amount in rows]
         table = Table(("row", "in the printed formula", "difference"), cells, "lll") if cells else None
         return Card(f"{self.formula.measure.title} of {self.model.target}: {self.says}", equations, table)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARGIN = 0.115  # inches that a line below a plot takes
-ROOM = 70  # letters of such a line
+ROOM = 74  # letters of such a line
 _WORD = re.compile(r"(?:\\\$|\$(?:\\\$|[^$])*\$|[^\s$])+")  # with the mathematics in it
 
 
