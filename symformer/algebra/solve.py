@@ -324,8 +324,9 @@ class Solutions(Answer):
         every = self._reach.sizes[last].all
         line = self._line(last) if isinstance(every, range) else None
         if line is not None:
-            slope, rest = (_run(each, columns) for each in line)
-            below = _run(Program(Quotient(self._program.value.denominator), self._program.definitions), columns)
+            slope, rest = (numpy.atleast_1d(_run(each, columns)) for each in line)
+            under = Program(Quotient(self._program.value.denominator), self._program.definitions)
+            below = numpy.atleast_1d(_run(under, columns))  # of objects alone, one is no array once it is reckoned with
             big = [int(abs(each).max(initial=0)) if each.size else 0 for each in (slope, rest, below)]
             kind = numpy.int64 if max(big[0], big[1] + abs(limit) * max(big[2], 1)) < WIDE // 2 else object
             slope, rest, below = (each.astype(kind) for each in (slope, rest, below))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDE = 0.8  # of the room of a name, what its bars take
+ACROSS, LETTER, MOST = 2.35, 0.042, 1.8  # inches: of the axes, of a letter of a number, and of numbers at most
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,9 @@ class Bars(Picture):
             for y, width, word in zip(at, widths, self.written[name], strict=True):
                 side, shift = ("left", 2) if width >= 0 else ("right", -2)
                 axes.annotate(word, (width, y), (shift, 0), textcoords="offset points", va="center", ha=side, size=5.5)
-        room = 0.36 * (high - low or 1)
+        longest = max(len(word) for words in self.written.values() for word in words)
+        written = min(MOST, LETTER * longest + 0.1)
+        room = written / (ACROSS - written) * (high - low or 1)
         axes.set_xlim(low - room * (low < 0), high + room * (high > 0 or low == 0))
         axes.axvline(0, color="black", linewidth=0.5)
         axes.ticklabel_format(axis="x", scilimits=POWERS)

@@ -83,14 +83,18 @@ def plotted(draw: Callable[[Figure], None], extension: str, height: float = 2.4)
 
 def literal(text: str) -> str:
     """A name as it stands, by its beginning and its end where it is long."""
-    return escaped(text) if len(text) <= LONGEST else spelt_short(text)
+    shown = _plain(text)
+    return escaped(shown) if len(shown) <= LONGEST else spelt_short(shown)
 
 
 def escaped(text: str) -> str:
     """Words as they stand: nothing in them starts mathematics, and what the font has not is told by its number."""
-    text = "".join(each if each.isascii() and each.isprintable() else f"[U+{ord(each):04X}]" for each in text)
     # Computer Modern's text font lacks a few signs of ASCII, which its mathematics has
-    return "".join(_SIGNS.get(character, character) for character in text)
+    return "".join(_SIGNS.get(character, character) for character in _plain(text))
+
+
+def _plain(text: str) -> str:
+    return "".join(each if each.isascii() and each.isprintable() else f"[U+{ord(each):04X}]" for each in text)
 
 
 LONGEST = 34
