@@ -147,6 +147,15 @@ def test_a_sweep_is_a_line_a_map_or_a_front() -> None:
     assert len(kept) < len(every)
 
 
+def test_a_sweep_takes_a_file_as_the_command_does(tmp_path: Path) -> None:
+    path = tmp_path / "configs.csv"
+    path.write_text("E,L\n768,12\n1024,24\n")
+    found = sf.sweep("gpt2", str(path), given={"A": 16})
+    assert [int(each) for each in found.table()["params"]] == [124_439_808, 354_823_168]  # GPT-2 small and medium
+    with pytest.raises(SymformerError, match="is no file"):
+        sf.sweep("gpt2", str(tmp_path / "none.csv"))
+
+
 def test_elasticities_and_the_asymptote() -> None:
     found = sf.sensitivity("llama-2-7b")
     bars = found.plot()

@@ -27,6 +27,7 @@ from .filters import Filter
 from .grid import Axis, Grid, Piece
 from .posed import Given, Posed, Where
 from .reckoning import Rows, Work
+from .rows import File
 
 SHOWN = 20  # rows of a table that anyone would read
 LISTED = 10_000  # rows of one JSON document
@@ -256,9 +257,15 @@ class _Rows:
         return self.at(places) if len(places) else None
 
 
+def _rows(over: Mapping[str, object] | Rows | str) -> Rows:
+    if isinstance(over, str):
+        return File.open(over)
+    return Grid(tuple(Axis.of(name, values) for name, values in over.items())) if isinstance(over, Mapping) else over
+
+
 def sweep(
     target: Model | str,
-    over: Mapping[str, object] | Rows,
+    over: Mapping[str, object] | Rows | str,
     quantity: str | Sequence[str] = "params",
     *,
     given: Given = None,
@@ -269,7 +276,7 @@ def sweep(
     by: str | None = None,
     **conventions: str,
 ) -> Sweep:
-    """One or more quantities of a model over a grid of sizes, or over rows of them.
+    """One or more quantities of a model over a grid of sizes, or over rows of them, such as those of FILE.csv.
 
     Raises SizeError, OptionError, UnknownNameError before the first row.
 
@@ -277,7 +284,7 @@ def sweep(
     >>> [list(map(int, row)) for row in zip(*found.table().values())]
     [[768, 12, 768, 124243200], [768, 24, 768, 209297664], [1536, 12, 1536, 419535360], [1536, 24, 1536, 759513600]]
     """
-    rows = Grid(tuple(Axis.of(name, values) for name, values in over.items())) if isinstance(over, Mapping) else over
+    rows = _rows(over)
     if not rows.names:
         raise SizeError("a sweep goes over one size at least, such as E=512:8192:128")
     names = (quantity,) if isinstance(quantity, str) else tuple(dict.fromkeys(quantity))
