@@ -171,6 +171,8 @@ def solved(difference: Expr, size: Symbol) -> Solution | None:
     ('(12E - 2)/3', -1)
     """
     common = over_common(difference)
+    if len(Add.make_args(common)) > SHOWN:
+        return None
     above = _above(common, size)
     shown = _solution(common, size) if above else None
     return Solution(size, shown, above) if shown is not None and above else None

@@ -89,7 +89,7 @@ def _explained(found: Explanation) -> list[str]:
             lines += math(in_numbers(change, dict(way.numbers)), counted.steps())
         else:
             lines += math([], counted.steps())
-    elif found.verdict == "unexplained":
+    elif found.verdict == "unexplained" or (found.printed.whole and found.verdict == "rounded"):
         here, there = found.plain.value, found.printed.value
         more = "more" if there > here else "fewer"
         lines += ["", f"The printed number is {number(abs(there - here))} {more}." if there != here else ""]
