@@ -69,8 +69,8 @@ PLOTS = ("svg", "png")  # a PDF is the document
     "crossovers",
     multiple=True,
     metavar="NAME",
-    help="From which value of this size on which model has more, as a formula in the others and as numbers; with --same "
-    "both as the totals stay the same, and at the size that is chosen.",
+    help="From which value of this size on which model has more, as a formula in the others and as numbers; with "
+    "--same both as the totals stay the same, and at the size that is chosen.",
 )
 @click.option("--per", metavar="SIZES", help="Divide by sizes: kv-cache --per B*C is the bytes of one token.")
 @click.option(
