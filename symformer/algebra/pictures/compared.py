@@ -93,7 +93,8 @@ def curves(found: Comparison, size: Symbol) -> Chart:
     told = names(found)
     series = [Series(name, xs, [at(expr, size, x) for x in xs]) for name, expr in zip(told, exprs, strict=True)]
     notes = [
-        f"{told[place - 1]} has ${latex(tree(tie.size))} = {grouped(tie.chosen)}$, next to as many {tie.measure.title}"
+        f"{told[place - 1]} has ${latex(tree(tie.size))} = {grouped(tie.chosen)}$, "
+        f"with {'' if tie.exact == tie.chosen else 'nearly '}as many {tie.measure.title}"
         for place, tie in found.ties.items()
         if tie.chosen is not None
     ]
