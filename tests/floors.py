@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "symformer"
 # From the ground up. A module may import from floors below its own, never from its own floor or above.
 FLOORS = [
     ["language"],
+    ["output"],
     ["ledger"],
     ["formulas"],
     ["quantities"],
@@ -62,7 +63,7 @@ INNER: Mapping[str, list[list[str]]] = {
         ["certify"],
     ],
     "answers": [["notations", "summary", "targets"], ["citations", "conventions", "equations", "parts"]],
-    "documents": [["blocks"], ["sentences", "formats"], ["files", "subject"], ["derivation"], ["gallery"]],
+    "documents": [["blocks"], ["sentences", "formats"], ["subject"], ["derivation"], ["gallery"]],
     "commands": [["terminal", "completing"], ["arguments", "shell"], ["cli", "show", "derive", "verify", "trace"]],
 }
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from symformer.algebra.check import Check
 from symformer.commands.cli import cli
 from symformer.language.arithmetic import parse
 from symformer.language.errors import ReadingError, SymformerError, UnknownNameError
+from symformer.language.reading.equation import read
 
 SEED = 14_2021
 
@@ -371,3 +373,29 @@ def test_it_shows_itself() -> None:
     assert "ln\\_1" in (found._repr_latex_() or "")
     assert "differs" in (found._repr_markdown_() or "")
     assert repr(found) == "<gpt2.params: differs, ours less theirs L*E>"
+
+
+def test_a_letter_with_a_word_above_it_is_one_name() -> None:
+    """DeepSeek-V2's d_h^R is a size of its own: d_h below it is none that the formula has."""
+    found = sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", paper="deepseek2024")
+    assert [each.name for each in found.named] == ["d_c", "d_h^R", "l"]
+    assert not any("d_h =" in line for line in found.lines())
+    both = read("d_h^R n_h + d_h").names
+    assert both == ("d_h^R", "n_h", "d_h")
+    with pytest.raises(ReadingError, match="d_h is given, and the formula has no such name"):
+        sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", where={"d_h": "D"})
+
+
+def test_a_difference_in_memory_takes_no_time() -> None:
+    """Every two rows were once multiplied out together: 5 seconds of one core."""
+    began = time.process_time()
+    found = sf.check("20 N", "llama", "train-memory", recipe="bf16", implementation="none")
+    assert found.verdict == "differs"
+    assert time.process_time() - began < 2.5
+
+
+def test_two_rows_together_explain_a_difference() -> None:
+    """GPT-2 without its position table, PE, and without the bias of the output projection, LE."""
+    found = sf.check("V E + 12 L E^2 + 12 L E + 2 E", "gpt2")
+    assert {(each.path, each.said) for each in found.rows} >= {("wpe", "is left out")}
+    assert found.alternatives == "these together explain it:"

@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from symformer.commands.cli import cli
-from symformer.documents.files import write_all
 from symformer.documents.folder import file_names, made_of_each, stem
 from symformer.documents.order import Order
 from symformer.language.errors import DocumentError
+from symformer.output.files import write_all
 
 SMALL = {  # of GPT-2's names for its sizes, all different
     "model_type": "gpt2",

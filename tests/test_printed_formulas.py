@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner
 from sympy import expand
 
+from symformer.algebra.library import publications
+from symformer.algebra.numbers import numbers
 from symformer.algebra.printed import PrintedFormula, printed
 from symformer.commands.cli import cli
 from symformer.documents.published_formulas import page
@@ -31,7 +33,7 @@ ENTRIES = {entry.id: entry for entry in printed()}
 
 
 def test_every_formula_is_there_as_it_is_printed() -> None:
-    assert len(printed()) == len(ENTRIES) == 81
+    assert len(printed()) == len(ENTRIES) == 89
     assert ENTRIES.keys() == TOLD.keys() == PRINTED.keys()
     assert {name: entry.latex for name, entry in ENTRIES.items()} == {
         name: row["latex"] for name, row in PRINTED.items()
@@ -99,7 +101,8 @@ def test_the_page_has_each_as_it_is_printed() -> None:
 
 def test_command() -> None:
     told = {row["id"]: row for row in json.loads(CliRunner().invoke(cli, ["papers", "--json"]).stdout)}
-    assert ENTRIES.keys() < told.keys()
+    assert ENTRIES.keys() | {each.id for each in numbers()} == told.keys()
+    assert len(told) == len(ENTRIES) + len(numbers())  # no id is of two
     assert told["megatron_P"]["conventions"] == ["the final norm is left out"]
     assert told["chin_20"]["verdict"] == "not asked"
     assert "experiment" in told["chin_20"]["because"]
@@ -107,7 +110,34 @@ def test_command() -> None:
     assert one["difference"] == "-8*B*S**2*L*E" == one["check"]["difference"]
     assert "11sbh+5as^2b" in CliRunner().invoke(cli, ["papers", "kor_attn"]).stdout
     assert "not asked" in CliRunner().invoke(cli, ["papers", "llama_ffn"]).stdout
-    assert "3 FLOPs a score" in CliRunner().invoke(cli, ["papers", "hoffmann2022.forward"]).stdout
+    assert told["gpt_2_paper_small"]["correction"]
+    assert "3 FLOPs a score" in CliRunner().invoke(cli, ["papers", "chin_total"]).stdout
+
+
+def test_every_source_is_shown_with_its_formulas_and_its_numbers() -> None:
+    """The paper of Hoffmann et al. prints formulas in appendix F and numbers in its tables A4 and A9."""
+    listed = CliRunner().invoke(cli, ["papers"]).stdout
+    assert {each.source for each in numbers()} | {each.paper or each.source for each in printed()} == {*publications()}
+    for name, found in publications().items():
+        assert any(line.startswith(f"{name} ") for line in listed.splitlines()), name
+        shown = CliRunner().invoke(cli, ["papers", name])
+        assert shown.exit_code == 0
+        for each in found.entries:
+            assert each.id in shown.stdout
+    one = CliRunner().invoke(cli, ["papers", "hoffmann2022"]).stdout
+    assert "chin_total" in one
+    assert "1.10" in next(line for line in one.splitlines() if line.startswith("chinchilla_a4_305m"))
+    assert sum(len(each.entries) for each in publications().values()) == len(printed()) + len(numbers())
+
+
+def test_a_number_is_shown_with_what_it_counts() -> None:
+    said = CliRunner().invoke(cli, ["papers", "gpt_2_paper_small"]).stdout
+    assert "GPT-2 paper, table 2, small prints 117M, said to count parameters" in said
+    assert "124,439,808 − 7,510,272 = 116,929,536" in said
+    facts = json.loads(CliRunner().invoke(cli, ["papers", "gpt_2_paper_small", "--json"]).stdout)
+    assert facts["explanation"]["verdict"] == facts["verdict"] == "convention"
+    assert json.loads(CliRunner().invoke(cli, ["papers", "chinchilla_a4_305m", "--json"]).stdout)["explanation"] is None
+    assert "a ratio of two counts" in CliRunner().invoke(cli, ["papers", "chinchilla_a4_305m"]).stdout
 
 
 @pytest.mark.parametrize("name", ["kor_eq", "", "_%&#$<x>|`", "E" * 300, "模型", "../../etc/passwd"])
@@ -115,5 +145,5 @@ def test_an_unknown_id_is_refused_in_a_sentence(name: str) -> None:
     result = CliRunner().invoke(cli, ["papers", name])
     assert result.exit_code == 2
     assert result.stdout == ""
-    assert result.stderr.startswith("symformer: unknown published formula ")
+    assert result.stderr.startswith("symformer: unknown paper, published formula or number ")
     assert result.stderr.count("\n") == 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from symformer import __version__
-from symformer.documents.files import stale, write_all
 from symformer.documents.gallery import ADAPTED_QUANTITIES, COSTS, RANK_QUANTITIES, index, pages
+from symformer.output.files import stale, write_all
 from symformer.quantities import quantities
 
 ROOT = Path(__file__).parent.parent

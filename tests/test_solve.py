@@ -137,6 +137,15 @@ def test_without_ranges_nothing_is_left_out(seed: int) -> None:
     assert sizes(solve(sf.model("component:mlp"), total, for_=["E", "H"])) == expected
 
 
+def test_numbers_beyond_64_bits_with_one_size_open() -> None:
+    """GPT-2 at V = E = P = 10^14 = X: 12LX² + 13LX + 2X² + 2X, which is at most 10^31 up to L = 83."""
+    model = sf.architecture("gpt2").set({"A": 5, "E": 10**14, "V": 10**14, "P": 10**14})
+    layer, rest = 12 * 10**28 + 13 * 10**14, 2 * 10**28 + 2 * 10**14
+    most = sf.solve(model, at_most=str(10**31), for_="L").all
+    assert [dict(each.sizes) for each in most] == [{"L": (10**31 - rest) // layer}] == [{"L": 83}]
+    assert [dict(each.sizes) for each in sf.solve(model, str(7 * layer + rest), for_="L").all] == [{"L": 7}]
+
+
 def test_what_is_published() -> None:
     """Sizes from totals that others print: Llama 2 7B, 13B and 70B, GPT-2 and GPT-2 XL."""
     for target, total, layers in (

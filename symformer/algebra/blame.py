@@ -110,7 +110,10 @@ def _number(total: Expr, own: Symbol, difference: Expr) -> Expr | None:
     """The number that stands in the place of a size, if one does: more than 1."""
     if isinstance(total, Add):
         return None
-    found = expand((total - difference) * own / total)
+    rest = total - difference
+    if isinstance(rest, Add):  # of several terms, where one is left if a number stands there
+        return None
+    found = expand(rest * own / total)
     return found if found.is_Rational and found > 1 else None
 
 
@@ -143,10 +146,14 @@ def _of_two(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Blam
     totals: dict[Expr, list[_Candidate]] = {}
     for each in candidates:
         totals.setdefault(each.total, []).append(each)
-    some = list(totals)[:60]
-    for one, two in combinations(some, 2):
+    some = [(fingerprint(each), each) for each in list(totals)[:60]]
+    wanted = fingerprint(difference)
+    for (first, one), (second, two) in combinations(some, 2):
         for sign, other in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
-            if expand(sign * one + other * two - difference) == 0:
+            unlike = None not in (first, second, wanted) and (
+                (sign * (first or 0) + other * (second or 0) - (wanted or 0)) % PRIME != 0
+            )
+            if not unlike and expand(sign * one + other * two - difference) == 0:
                 for total, which in ((one, sign), (two, other)):
                     said = "is left out" if which > 0 else "is counted once too often"
                     for each in totals[total]:

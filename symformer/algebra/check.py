@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -13,15 +13,17 @@ from sympy import Expr, Integer, Pow, Rational, expand
 from ..architectures import composed, names, presets, presets_of
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, ReadingError, quoted
-from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.cards import Card, Cell, Name, Table
 from ..language.notation.text import code, text
-from ..language.notation.tree import Label, Tree, tree
+from ..language.notation.tree import Label, Minus, Sum, Tree, tree
 from ..language.reading.equation import Reading, read
 from ..language.reading.names import name_symbol, one_name
 from ..language.sizes import Numbers, put_in
 from ..language.symbols import RANK, letter, symbol
 from ..models.model import Model
+from ..output.picture import Picture
 from ..papers.letters import letters_of
+from .answer import Answer
 from .blame import Blame, explain, in_one
 from .naming import PARAMETERS, Named, naming, put_in_names
 from .pieces import is_zero
@@ -60,7 +62,7 @@ class Error:
 
 
 @dataclass(frozen=True, repr=False)
-class Check(Shown):
+class Check(Answer):
     """What came of holding a printed formula to ours."""
 
     model: Model
@@ -131,6 +133,19 @@ class Check(Shown):
             "options": {**self.formula.conventions, **self.model.component.chosen},
         }
 
+    def table(self) -> dict[str, list[Any]]:
+        """The conventions or the rows that explain the difference; none where there is none."""
+        found = [("", each.name, expand(-each.added)) for each in self.conventions]
+        found += [(each.path, each.said, each.amount) for each in self.rows]
+        names = ("row", "in the printed formula", "difference")
+        return {name: [each[place] for each in found] for place, name in enumerate(names)}
+
+    def _picture(self, by: str) -> Picture:
+        raise OptionError(
+            f"whether a formula is right has no picture; the difference has: plot {self.formula.measure.name} of "
+            f"{self.model.target} by sensitivity, or print the check"
+        )
+
     def __repr__(self) -> str:
         difference = "" if self.difference == 0 else f", ours less theirs {code(self.difference)}"
         return f"<{self.formula.id}: {self.says}{difference}>"
@@ -140,8 +155,14 @@ class Check(Shown):
         """Theirs, ours and the difference as equations, and the rows that explain it."""
         letter = self.formula.measure.letter
         sides = (("theirs", self.theirs), ("ours", self.formula.written))
-        equations = [((Label(letter, name, expr),), (tree(expr),)) for name, expr in sides]
-        cells: list[list[Cell]] = [[Name(each.path), each.said, tree(each.amount)] for each in self.rows]
+        labels = {name: Label(letter, name, expr) for name, expr in sides}
+        equations: list[tuple[Sequence[Tree], Sequence[Tree]]] = [
+            ((labels[name],), (tree(expr),)) for name, expr in sides
+        ]
+        if self.difference != 0:
+            equations.append(((Sum((labels["ours"], Minus(labels["theirs"]))),), (tree(self.difference),)))
+        rows = zip(*self.table().values(), strict=True)
+        cells: list[list[Cell]] = [[Name(path) if path else "", said, tree(amount)] for path, said, amount in rows]
         table = Table(("row", "in the printed formula", "difference"), cells, "lll") if cells else None
         return Card(f"{self.formula.measure.title} of {self.model.target}: {self.says}", equations, table)
 

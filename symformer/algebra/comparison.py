@@ -12,7 +12,7 @@ from sympy import Expr, Symbol, expand
 
 from ..formulas.formula import Formula, Leading
 from ..language.errors import OptionError, SizeError
-from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.cards import Card, Cell, Name, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Label, Minus, Sum, Tree, tree
@@ -20,8 +20,11 @@ from ..language.sizes import Numbers
 from ..language.symbols import RANK, symbol
 from ..ledger.facts import ONE
 from ..models.model import Model
+from ..output.picture import Picture
 from ..quantities import quantity as find_quantity
+from .answer import Answer
 from .crossover import Allowed, Solution, Span, crossings, solved
+from .held import Held
 from .quotient import Limit, limits, quotient
 from .tie import Tie
 
@@ -44,7 +47,7 @@ Row = tuple[str, *tuple[Side, ...]]  # a role, and what it comes to in each mode
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown):
+class Comparison(Answer):
     """Two models or more, one quantity: each is set against the first.
 
     A letter with different numbers is two sizes: ``E_1`` is the first model's, ``E_2`` the second's. The difference is
@@ -183,13 +186,25 @@ class Comparison(Shown):
         """For each size alone, where which side has more while the others keep their numbers: among what the conditions
         of both formulas allow it to be.
         """
+        return crossings(self.difference, self.numbers, self._allowed)
+
+    @cached_property
+    def _allowed(self) -> dict[Symbol, Allowed]:
+        """What the conditions of both formulas say of each size."""
         allowed: dict[Symbol, Allowed] = {}
         for model, formula, own in zip(self._pair(self.models), self.formulas, self.own, strict=True):
             for size in formula.symbols:
                 name = own.get(size, size)
                 found = Allowed.of(size, formula.constraints, model.known)
                 allowed[name] = allowed.get(name, Allowed()) & found
-        return crossings(self.difference, self.numbers, allowed)
+        return allowed
+
+    @cached_property
+    def held(self) -> Held | None:
+        """Where which has more while the totals stay tied; None where nothing ties them, or the difference has a least
+        or a most in it.
+        """
+        return None if self.tie is None else Held.of(self.tie, self.difference, self.numbers, self._allowed)
 
     @cached_property
     def crossovers(self) -> Mapping[Symbol, Solution]:
@@ -328,8 +343,28 @@ class Comparison(Shown):
             "tied": {
                 **self.tie.to_json(),
                 **{name: None if expr is None else code(expr) for name, expr in under.items()},
+                **(self.held.to_json() if self.held is not None else {"crossover": None, "crossover_formulas": None}),
             },
         }
+
+    def table(self) -> dict[str, list[Any]]:
+        """The rows by role: what each comes to in each model, as a formula and as a number."""
+        columns: dict[str, list[Any]] = {"part": [role for role, *_ in self.rows]}
+        columns |= {name: [sides[place].expr for _, *sides in self.rows] for place, name in enumerate(self.names)}
+        return columns | {
+            f"{name} value": [sides[place].value for _, *sides in self.rows] for place, name in enumerate(self.names)
+        }
+
+    def plot(self, path: str | None = None, *, by: str = "") -> Picture:
+        """The rows side by side; with a size, each total against it, which is then the same in all, and where one
+        overtakes.
+        """
+        return self._put(path, by)
+
+    def _picture(self, by: str) -> Picture:
+        from .pictures.compared import drawn
+
+        return drawn(self, by)
 
     def __repr__(self) -> str:
         amounts = (code(side.expr) if side.value is None else f"{side.value:,}" for side in self.totals)

@@ -56,6 +56,13 @@ class Span:
     first: int
     last: int | None
 
+    @property
+    def said(self) -> str:
+        """In words: ``from 946 on``, ``at 1 to 75``."""
+        if self.last is None:
+            return f"from {self.first:,} on"
+        return f"at {self.first:,}" + (f" to {self.last:,}" if self.last != self.first else "")
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -164,6 +171,8 @@ def solved(difference: Expr, size: Symbol) -> Solution | None:
     ('(12E - 2)/3', -1)
     """
     common = over_common(difference)
+    if len(Add.make_args(common)) > SHOWN:
+        return None
     above = _above(common, size)
     shown = _solution(common, size) if above else None
     return Solution(size, shown, above) if shown is not None and above else None

@@ -13,13 +13,15 @@ from typing import Any, Literal
 from sympy import Expr
 
 from ..architectures import composed, presets
-from ..language.errors import ArithmeticTextError, SymformerError
-from ..language.notation.cards import Card, Cell, Shown, Table
+from ..language.errors import ArithmeticTextError, OptionError, SymformerError
+from ..language.notation.cards import Card, Cell, Table
 from ..language.notation.text import code, number
 from ..language.notation.tree import tree
 from ..language.printed import Printed, printed
 from ..language.symbols import B, C, S, V
 from ..models.model import Model
+from ..output.picture import Picture
+from .answer import Answer
 from .counting.readings import Reading, plainly, readings, value_of
 from .counting.switches import reckoned
 from .counting.ways import Way, ways
@@ -35,7 +37,7 @@ BINARY = "powers of 1,024 printed as powers of 1,000"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Shown):
+class Explanation(Answer):
     """What a printed number counts of a model, or that nothing known does."""
 
     model: Model
@@ -164,6 +166,15 @@ class Explanation(Shown):
             "options": self.model.component.chosen,
             "symbols": {str(size): value for size, value in self.plain.way.numbers.items()},
         }  # fmt: skip
+
+    def table(self) -> dict[str, list[Any]]:
+        """The plain count and what is counted otherwise, each with what it comes to alone."""
+        plain: tuple[str, tuple[str, ...], int | Fraction] = ("as counted here", (), plainly(self.plain.value))
+        columns = zip(*(plain, *self.rows), strict=True)
+        return {name: list(column) for name, column in zip(("what", "rows", "value"), columns, strict=True)}
+
+    def _picture(self, by: str) -> Picture:
+        raise OptionError("what a number counts is a sentence and has no picture; print it, or take table()")
 
     def __repr__(self) -> str:
         return f"<{self.verdict}: {self.because}>"

@@ -13,20 +13,22 @@ from sympy import Expr, Symbol
 from ..architectures import composed
 from ..formulas.formula import Formula, Leading
 from ..language.errors import OptionError, SizeError, UnknownNameError
-from ..language.notation.cards import Card, Shown
+from ..language.notation.cards import Card
 from ..language.notation.text import code
 from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Label, Tree, tree, value
 from ..language.symbols import RANK
 from ..models.model import Model
+from ..output.picture import Picture
 from ..quantities import quantity as find_quantity
+from .answer import Answer
 from .quotient import Limit, limits, quotient
 from .roles import gathers
 from .tie import model_of
 
 
 @dataclass(frozen=True, repr=False)
-class Over(Shown):
+class Over(Answer):
     """A formula of a model over another one of it."""
 
     above: Formula
@@ -109,6 +111,26 @@ class Over(Shown):
             "ratio_value": exact if exact is None else int(exact) if exact.denominator == 1 else str(exact),
             "limits": {str(size): each.to_json() for size, each in self.limits.items()},
         }
+
+    def table(self) -> dict[str, list[Any]]:
+        """One row: the quotient, its leading terms, and its number."""
+        return {
+            "model": [self.model.target],
+            "ratio": [value(self.ratio)],
+            "leading": [value(self.leading)],
+            "value": [self.value],
+        }
+
+    def plot(self, path: str | None = None, *, by: str = "") -> Picture:
+        """The quotient against one size, and what it comes near to: against the only one without a number, else the
+        length, or the layers.
+        """
+        return self._put(path, by)
+
+    def _picture(self, by: str) -> Picture:
+        from .pictures.divided import drawn
+
+        return drawn([self], by)
 
     def __repr__(self) -> str:
         return code(self.ratio)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol, expand, fraction, together
 
@@ -78,6 +79,12 @@ def fingerprint(expr: Expr) -> int | None:
         if base is None or (base == 0 and expr.exp < 0):
             return None
         return pow(base, int(expr.exp), PRIME)
-    from hashlib import sha256  # a size, or a whole part: a number of its own
+    return _own_number(expr)
+
+
+@cache
+def _own_number(expr: Expr) -> int:
+    """A number for a size, or for a whole part."""
+    from hashlib import sha256
 
     return int.from_bytes(sha256(str(expr).encode()).digest()[:7], "big")

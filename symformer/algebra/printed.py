@@ -15,6 +15,7 @@ from ..language.notation.text import code
 from ..models.model import Model
 from ..papers import paper
 from .check import Check, check
+from .working import Working
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,7 @@ class PrintedFormula:
     where: str  # the equation, table or file
     latex: str  # as it is printed
     paper: str = ""  # a key of papers.json; empty for what is none
+    source: str = ""  # a key of sources.json, for what is no paper of papers.json
     link: str = ""  # where to find what is no paper of papers.json
     read: str = ""  # what of it is read, where that is not all as it stands
     target: str = ""  # empty where nothing here is asked
@@ -40,6 +42,8 @@ class PrintedFormula:
     conventions: tuple[str, ...] = ()  # as on file
     difference: str = "0"  # ours less theirs, as on file
     because: str = ""
+    correction: str = ""  # what is amiss with the formula, where something is
+    working: tuple[Working, ...] = ()  # of that
     without: str = ""  # why there is no target
 
     @property
@@ -92,13 +96,14 @@ class PrintedFormula:
         """As ``papers --json`` prints it: what is on file."""
         facts: dict[str, Any] = {
             "id": self.id,
-            "paper": self.paper,
+            "source": self.paper or self.source,
             "whose": self.whose,
             "where": self.where,
             "url": self.url,
             "formula": self.latex,
             "verdict": self.verdict or "not asked",
             "because": self.because or self.without,
+            "correction": self.correction,
         }
         if not self.target:
             return facts
@@ -122,5 +127,14 @@ def printed() -> tuple[PrintedFormula, ...]:
     """Every printed formula on file: papers in the order of the years, then code and books."""
     place = Path(__file__).parent.parent / "papers" / "formulas.json"
     loaded: list[dict[str, Any]] = json.loads(place.read_text("utf-8"))
-    found = [PrintedFormula(**{**facts, "conventions": tuple(facts.get("conventions", ()))}) for facts in loaded]
+    found = [
+        PrintedFormula(
+            **{
+                **facts,
+                "conventions": tuple(facts.get("conventions", ())),
+                "working": tuple(Working(**each) for each in facts.get("working", ())),
+            }
+        )
+        for facts in loaded
+    ]
     return tuple(sorted(found, key=lambda entry: (entry.year, entry.whose.lower())))

@@ -15,12 +15,14 @@ from sympy import Add, Expr, Max, Min, Poly, Rational, Symbol, ceiling, diff, ex
 from ..architectures import composed
 from ..formulas.formula import Formula, lowest
 from ..language.errors import SizeError, SymformerError
-from ..language.notation.cards import Card, Cell, Shown, Table
+from ..language.notation.cards import Card, Cell, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import Tree, tree
 from ..language.sizes import Numbers, put_in
 from ..language.symbols import letter, symbol
 from ..models.model import Model
+from ..output.picture import Picture
+from .answer import Answer
 
 LONG = 160  # characters of a formula that anyone would read
 BUILT = ("layers", "heads", "experts")  # units of what one adds one more of
@@ -135,7 +137,7 @@ def _leading(expr: Expr, size: Symbol) -> Expr | None:
 
 
 @dataclass(frozen=True, repr=False)
-class Sensitivity(Shown):
+class Sensitivity(Answer):
     """How one quantity of one model changes with each of its sizes."""
 
     model: Model
@@ -240,6 +242,30 @@ class Sensitivity(Shown):
             what = f"one more of the {letter(each.size).meaning} ({each.size})"
             found.append(f"{what}: {_number(cost)} {self.formula.measure.unit}{share}")
         return found + [f"one more {size} alone breaks a condition: {why}" for size, why in self.broken.items()]
+
+    def table(self) -> dict[str, list[Any]]:
+        """One row a size: formulas, and their numbers where all sizes have one."""
+        each = self.changes
+        return {
+            "size": [one.size for one in each],
+            "value": [one.value for one in each],
+            "derivative": [one.derivative for one in each],
+            "derivative value": [one.at(one.derivative) for one in each],
+            "elasticity": [one.elasticity for one in each],
+            "elasticity value": [one.at(one.elasticity) for one in each],
+            "one more": [one.one_more for one in each],
+            "one more value": [one.at(one.one_more) for one in each],
+            "in the end, alone": [one.asymptote for one in each],
+        }
+
+    def plot(self, path: str | None = None, *, by: str = "") -> Picture:
+        """The elasticities as bars; with a size, the quantity against it and what it comes near to."""
+        return self._put(path, by)
+
+    def _picture(self, by: str) -> Picture:
+        from .pictures.sensed import drawn
+
+        return drawn(self, by)
 
     def __repr__(self) -> str:
         return f"<{self.formula.id} by {', '.join(str(each.size) for each in self.changes)}>"

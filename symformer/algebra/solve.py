@@ -19,11 +19,13 @@ from ..formulas.program import Fraction as Quotient
 from ..formulas.program import Monomial, Polynomial, Program
 from ..language.amounts import amount
 from ..language.errors import OptionError, SizeError, quoted
-from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.cards import Card, Cell, Name, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import tree
 from ..language.symbols import RANK, letter, symbol
 from ..models.model import Model
+from ..output.picture import Picture
+from .answer import Answer
 from .grid import Axis, Grid, Piece
 from .posed import Given, Posed, Where
 from .reach import Open, Reach
@@ -127,7 +129,7 @@ class _Tried:
 
 
 @dataclass(frozen=True, repr=False)
-class Solutions(Shown):
+class Solutions(Answer):
     """The sizes that give a total, or that stay below a limit with as much of the first one as can be."""
 
     model: Model
@@ -322,8 +324,9 @@ class Solutions(Shown):
         every = self._reach.sizes[last].all
         line = self._line(last) if isinstance(every, range) else None
         if line is not None:
-            slope, rest = (_run(each, columns) for each in line)
-            below = _run(Program(Quotient(self._program.value.denominator), self._program.definitions), columns)
+            slope, rest = (numpy.atleast_1d(_run(each, columns)) for each in line)
+            under = Program(Quotient(self._program.value.denominator), self._program.definitions)
+            below = numpy.atleast_1d(_run(under, columns))  # of objects alone, one is no array once it is reckoned with
             big = [int(abs(each).max(initial=0)) if each.size else 0 for each in (slope, rest, below)]
             kind = numpy.int64 if max(big[0], big[1] + abs(limit) * max(big[2], 1)) < WIDE // 2 else object
             slope, rest, below = (each.astype(kind) for each in (slope, rest, below))
@@ -483,6 +486,19 @@ class Solutions(Shown):
             [*(f"{number:,}" for number in each.sizes.values()), f"{each.value:,}", _signed(each.difference)]
             for each in self.all[:SHOWN]
         ]
+
+    def table(self) -> dict[str, list[Any]]:
+        """Every solution, in order: its sizes, what they come to, and by how much that is off."""
+        found: dict[str, list[Any]] = {name: [each.sizes[name] for each in self.all] for name in self.columns}
+        found[self.formula.measure.name] = [each.value for each in self.all]
+        found["off by"] = [each.difference for each in self.all]
+        found["buildable"] = [each.buildable for each in self.all]
+        return found
+
+    def _picture(self, by: str) -> Picture:
+        from .pictures.solved import drawn
+
+        return drawn(self)
 
     def __repr__(self) -> str:
         return f"<{self.formula.id} of {self.wanted.said}: {self.verdict}>"

@@ -15,16 +15,19 @@ from ..formulas.compiled import Compiled
 from ..formulas.compiling import compiled
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, SizeError, quoted
-from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.cards import Card, Cell, Name, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import tree
 from ..language.symbols import RANK, symbol
 from ..models.model import Model
+from ..output.picture import Picture
+from .answer import Answer
 from .best import Columns, First, Front, Kept, Objective
 from .filters import Filter
 from .grid import Axis, Grid, Piece
 from .posed import Given, Posed, Where
 from .reckoning import Rows, Work
+from .rows import File
 
 SHOWN = 20  # rows of a table that anyone would read
 LISTED = 10_000  # rows of one JSON document
@@ -34,7 +37,7 @@ Told = Callable[[int], None]
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep(Shown):
+class Sweep(Answer):
     """Quantities of one model over rows of sizes. Nothing is reckoned before it is asked for.
 
     A row that breaks a condition of a formula is left out and counted; ``left_out`` says how many, and by which.
@@ -202,6 +205,11 @@ class Sweep(Shown):
         ]
         return found
 
+    def _picture(self, by: str) -> Picture:
+        from .pictures.swept import drawn
+
+        return drawn(self)
+
     def __repr__(self) -> str:
         return f"<{', '.join(self.quantities)} of {self.model.target} over {self.rows.count:,} configs>"
 
@@ -249,9 +257,15 @@ class _Rows:
         return self.at(places) if len(places) else None
 
 
+def _rows(over: Mapping[str, object] | Rows | str) -> Rows:
+    if isinstance(over, str):
+        return File.open(over)
+    return Grid(tuple(Axis.of(name, values) for name, values in over.items())) if isinstance(over, Mapping) else over
+
+
 def sweep(
     target: Model | str,
-    over: Mapping[str, object] | Rows,
+    over: Mapping[str, object] | Rows | str,
     quantity: str | Sequence[str] = "params",
     *,
     given: Given = None,
@@ -262,7 +276,7 @@ def sweep(
     by: str | None = None,
     **conventions: str,
 ) -> Sweep:
-    """One or more quantities of a model over a grid of sizes, or over rows of them.
+    """One or more quantities of a model over a grid of sizes, or over rows of them, such as those of FILE.csv.
 
     Raises SizeError, OptionError, UnknownNameError before the first row.
 
@@ -270,7 +284,7 @@ def sweep(
     >>> [list(map(int, row)) for row in zip(*found.table().values())]
     [[768, 12, 768, 124243200], [768, 24, 768, 209297664], [1536, 12, 1536, 419535360], [1536, 24, 1536, 759513600]]
     """
-    rows = Grid(tuple(Axis.of(name, values) for name, values in over.items())) if isinstance(over, Mapping) else over
+    rows = _rows(over)
     if not rows.names:
         raise SizeError("a sweep goes over one size at least, such as E=512:8192:128")
     names = (quantity,) if isinstance(quantity, str) else tuple(dict.fromkeys(quantity))

@@ -107,6 +107,8 @@ def overtakes(pair: Comparison, asked: Iterable[str], spell: Spell) -> Iterator[
     first, other = pair.names
     sign = always(pair.difference)
     names = [symbol(name) for name in dict.fromkeys(asked)]
+    if pair.tie is not None:
+        yield from _held(pair, pair.tie, names, spell)
     if sign is not None:
         said = f"{first if sign > 0 else other} has more" if sign else "both come to the same"
         yield f"{said} for all sizes"
@@ -120,6 +122,9 @@ def overtakes(pair: Comparison, asked: Iterable[str], spell: Spell) -> Iterator[
             yield from _ranges(size, pair)
         return
     for name in names:
+        if not pair.letters(name) & pair.difference.free_symbols:  # of another pair, or of the tie alone
+            yield f"{name} is not in what they differ by"
+            continue
         solved = pair.crossover(name)
         for size in sorted(pair.letters(name) & pair.difference.free_symbols, key=RANK.__getitem__):
             if size in solved:
@@ -131,16 +136,54 @@ def overtakes(pair: Comparison, asked: Iterable[str], spell: Spell) -> Iterator[
                 yield from _ranges(size, pair)
 
 
+def _held(pair: Comparison, tie: Tie, names: Sequence[Symbol], spell: Spell) -> Iterator[str]:
+    """The same with the totals held equal: the size of the tie follows the one that changes."""
+    first, other = pair.names
+    titled = f"with as many {tie.measure.title}, by {tie.size},"
+    if pair.held is None:
+        if names:
+            yield f"{titled} no closed form says which has more: the difference has a least or a most in it"
+        return
+    sign = pair.held.sign()
+    if sign is not None:
+        yield f"{titled} " + (f"{first if sign > 0 else other} has more" if sign else "both come to the same")
+        return
+    for name in names:
+        for size in [each for each in pair.held.sizes if each in pair.letters(name)]:
+            found, spans = pair.held.solution(size), pair.held.crossing(size)
+            if found is not None:
+                above, below = (first, other) if found.above > 0 else (other, first)
+                where = f"where {size} is above {spell(found.shown)}, and {below} where it is below"
+                yield f"{titled} {above} has more {where}"
+            elif size not in pair.held.common.free_symbols:
+                yield f"{titled} {size} decides nothing: the whole difference is a multiple of it"
+            else:
+                yield f"{titled} no one formula that could be read says at which {size} both come to the same"
+            if spans:
+                yield f"  {_which(pair, spans)}, with all other sizes as they are"
+            elif size in pair.held.common.free_symbols:
+                yield f"  at no whole {size} can be said: another size has no number, or no {tie.size} ties them"
+        if tie.size in pair.letters(name):
+            yield f"{tie.size} is what ties them, and follows the others"
+    if names:
+        yield f"with {tie.size} = {pair.numbers[tie.size]:,} held instead:" if tie.size in pair.numbers else "untied:"
+
+
 def check_asked(found: Comparison, asked: Iterable[str]) -> None:
     """Raise SizeError for a size that no pair differs by, before anything is printed."""
     for name in asked:
         size = symbol(name)
-        if not any(pair.letters(size) & pair.difference.free_symbols for pair in found.pairs):
-            differ = set().union(*(pair.difference.free_symbols for pair in found.pairs))
+        if not any(pair.letters(size) & _deciding(pair) for pair in found.pairs):
+            differ = set().union(*(_deciding(pair) for pair in found.pairs))
             backs = {own: base for names in found.own for base, own in names.items()}
             known = sorted({backs.get(each, each) for each in differ}, key=RANK.__getitem__)
             has = f"they differ by {listed(known)}" if known else "they differ by nothing"
             raise SizeError(f"{name} decides nothing between {' and '.join(found.names)}: {has}")
+
+
+def _deciding(pair: Comparison) -> set[Symbol]:
+    """The sizes that two differ by, and with their totals tied those by which they are."""
+    return {*pair.difference.free_symbols, *(pair.held.sizes if pair.held is not None else ())}
 
 
 def _telling(pair: Comparison) -> list[Solution]:
@@ -165,26 +208,23 @@ def _ranges(size: Symbol, pair: Comparison) -> Iterator[str]:
         return
     here = pair.numbers.get(size)
     said = "all else" if here is None else f"{size} is {here:,} here; with all else"
+    yield f"{said} as it is, {_which(pair, spans)}"
+
+
+def _which(pair: Comparison, spans: Sequence[Span]) -> str:
+    """Which of two has more at which whole numbers."""
     first, other = pair.names
     each = [
         f"{who} {ranges(spans, sign)}"
         for who, sign in ((f"{first} has more", 1), ("both the same", 0), (f"{other} has more", -1))
         if any(span.sign == sign for span in spans)
     ]
-    yield f"{said} as it is, {'; '.join(each)}"
+    return "; ".join(each)
 
 
 def ranges(spans: Sequence[Span], sign: int) -> str:
     """Whole numbers in words: ``from 946 on``, ``at 1 to 75``."""
-    words = []
-    for each in spans:
-        if each.sign != sign:
-            continue
-        if each.last is None:
-            words.append(f"from {each.first:,} on")
-        else:
-            words.append(f"at {each.first:,}" + (f" to {each.last:,}" if each.last != each.first else ""))
-    return ", ".join(words)
+    return ", ".join(each.said for each in spans if each.sign == sign)
 
 
 def spelt(ratio: Fraction) -> str:

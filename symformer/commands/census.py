@@ -48,7 +48,7 @@ def command(
     import os
     from pathlib import Path
 
-    from ..documents.files import check_folder
+    from ..output.files import check_folder
     from ..witness import torch_side
 
     filling = torch_side("filling")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..documents.formats import FORMATS
-from . import arguments, completing, writing
+from . import arguments, completing, drawing, writing
 from .shell import Command, version
 from .terminal import put_json, say, spell, table
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ..algebra.comparison import Comparison
     from ..answers.beside import Beside
     from ..documents.blocks import Document
+
+
+PLOTS = ("svg", "png")  # a PDF is the document
 
 
 @click.command("compare", cls=Command)
@@ -56,13 +59,18 @@ if TYPE_CHECKING:
     shell_complete=completing.quantity,
     help="Make this total of each other model that of the first, by its size named with --by.",
 )
-@click.option("--by", metavar="NAME", help="The size that --same chooses, such as L: as a formula and as a number.")
+@click.option(
+    "--by",
+    metavar="NAME",
+    help="The size that --same chooses, such as L: as a formula and as a number. Of --over, the axis of its plot.",
+)
 @click.option(
     "--crossover",
     "crossovers",
     multiple=True,
     metavar="NAME",
-    help="From which value of this size on which model has more: as a formula in the others, and as numbers.",
+    help="From which value of this size on which model has more, as a formula in the others and as numbers; with "
+    "--same both as the totals stay the same, and at the size that is chosen.",
 )
 @click.option("--per", metavar="SIZES", help="Divide by sizes: kv-cache --per B*C is the bytes of one token.")
 @click.option(
@@ -76,7 +84,8 @@ if TYPE_CHECKING:
     "-o",
     metavar="FILE",
     shell_complete=completing.file,
-    help=f"Write a document: FILE.{', .'.join(FORMATS)}; - for standard output.",
+    help=f"Write a document: FILE.{', .'.join(FORMATS)}; - for standard output. Or draw it: FILE.svg or .png, as bars, "
+    "or with --crossover NAME against that size.",
 )
 @writing.as_format
 @writing.engine
@@ -118,7 +127,9 @@ def command(
     _check(targets, asked, over, per, same, by, crossovers, output, form, flavour, as_json)
     beside = Beside.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
     if over is not None:
-        _over(beside, output, form, engine, flavour, as_json)
+        _over(beside, by, output, form, engine, flavour, as_json)
+    elif output is not None and drawing.is_plot(output, PLOTS):
+        _draw(beside, same, by, crossovers, per, output)
     elif output is not None:
         _write(beside, same, by, per, output, form, engine, flavour)
     else:
@@ -148,15 +159,22 @@ def _check(
         raise click.UsageError(
             f"{targets[0]} is compared with nothing; name another model, or with --over another quantity of it"
         )
-    if bool(same) != bool(by):
+    drawn = drawing.is_plot(output, PLOTS)
+    if over is not None and by and not same and not drawn:
+        raise click.UsageError(f"--by {by} is the axis of a plot of --over; name its file by -o, such as -o over.svg")
+    if bool(same) != bool(by) and not (over is not None and by):
         raise click.UsageError(
             "--same names a total and --by the size that is chosen for it, as in --same params --by L; give both"
         )
     if output is not None:
         if as_json:
             raise click.UsageError("--json prints numbers and -o writes a document; keep one of the two")
-        if crossovers:
-            raise click.UsageError("--crossover is of the terminal; a document has every crossover without it")
+        if drawn:
+            _check_plot(str(output), asked, crossovers, form, flavour)
+        elif crossovers:
+            raise click.UsageError(
+                "--crossover is of the terminal, and of plots such as a.svg; a document has every crossover without it"
+            )
     elif form or flavour:
         raise click.UsageError(
             f"{'--as' if form else '--flavour'} is of a document; name its file by -o, or leave it out"
@@ -169,6 +187,32 @@ def _check(
         for name, given in (("--same", same), ("--crossover", crossovers), ("--per", per)):
             if given:
                 raise click.UsageError(f"--over divides two quantities of each model, and takes no {name}")
+
+
+def _check_plot(
+    output: str, asked: Sequence[str], crossovers: Sequence[str], form: str | None, flavour: str | None
+) -> None:
+    """Raise UsageError for what a plot has not, and DocumentError where its file cannot be written."""
+    from ..output.files import check_output
+
+    if form or flavour:
+        raise click.UsageError(f"{'--as' if form else '--flavour'} is of a document, and {output} is a plot")
+    if len(asked) > 1:
+        raise click.UsageError(f"{' and '.join(asked)} together are chapters of a document; a plot is of one")
+    if len(crossovers) > 1:
+        raise click.UsageError(f"a plot has one size along its axis, and here are {', '.join(crossovers)}; keep one")
+    check_output(output, "a plot", PLOTS)
+
+
+def _draw(
+    beside: Beside, same: str | None, by: str | None, crossovers: Sequence[str], per: str | None, output: str
+) -> None:
+    """The comparison as a plot: its rows as bars, or the totals against the size whose crossover is asked for."""
+    from ..algebra.compare import compare as set_side_by_side
+
+    (formulas,) = beside.formulas()
+    found = set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=True)
+    drawing.put(output, lambda: found.plot(by=crossovers[0] if crossovers else ""))
 
 
 def _show(
@@ -224,7 +268,13 @@ def _json(found: Comparison) -> dict[str, object]:
 
 
 def _over(
-    beside: Beside, output: str | None, form: str | None, engine: str, flavour: str | None, as_json: bool
+    beside: Beside,
+    by: str | None,
+    output: str | None,
+    form: str | None,
+    engine: str,
+    flavour: str | None,
+    as_json: bool,
 ) -> None:
     """One quantity over another, of each target: on a terminal, as JSON, or as a document."""
     from ..algebra.over import Over
@@ -236,6 +286,11 @@ def _over(
         if not formula.additive:
             raise OptionError(f"{formula.measure.name} is a ratio itself; divide two quantities that add up")
     found = [Over(*each) for each in zip(above, below, strict=True)]
+    if output is not None and drawing.is_plot(output, PLOTS):
+        from ..algebra.pictures.divided import drawn
+
+        drawing.put(output, lambda: drawn(found, by or ""))
+        return
     if output is not None:
         from ..documents.divided import document
 
@@ -282,9 +337,9 @@ def _put(
     make: Callable[[], Document], output: str, what: str, form: str | None, engine: str, flavour: str | None
 ) -> None:
     """A document in a file, once it is known that it can be written."""
-    from ..documents.files import check_output
     from ..documents.formats import render
+    from ..output.files import check_output
 
-    extension = check_output(output, what, chosen=form or "")
+    extension = check_output(output, what, FORMATS, form or "")
     writing.check_flavour(flavour, extension, output)
     writing.put(output, render(make(), extension, engine, flavour or "github"))  # type: ignore[arg-type]

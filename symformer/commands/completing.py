@@ -58,10 +58,12 @@ def id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]
 
 
 def published(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Ids of published formulas."""
-    from ..algebra.printed import printed
+    """Ids of sources, of published formulas and of published numbers."""
+    from ..algebra.library import publications
 
-    return [entry.id for entry in printed() if entry.id.startswith(incomplete)]
+    found = publications()
+    ids = [*found, *(each.id for one in found.values() for each in one.entries)]
+    return [each for each in ids if each.startswith(incomplete)]
 
 
 def part(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -85,10 +85,10 @@ def command(
     of them are written, or none.
     """
     from ..answers.targets import pairs
-    from ..documents.files import is_folder, write_all
     from ..documents.folder import made_of_each
     from ..documents.order import Order
     from ..language.errors import listed
+    from ..output.files import is_folder, write_all
 
     into = is_folder(output)
     if len(targets) > 1 and not into and not live:
@@ -132,8 +132,8 @@ def _kind(fragment: bool, macros: bool, live: bool, template: str | None, length
 
 def _extension(output: str, into: bool, form: str, kind: Kind) -> str:
     """How the files end. Raises UsageError and DocumentError where they cannot be written, before any work is done."""
-    from ..documents.files import check_new_folder, check_output
     from ..language.errors import DocumentError
+    from ..output.files import check_new_folder, check_output
 
     what = {"fragment": "a fragment", "macros": "a file of macros"}.get(kind, "")
     usual = "tex" if what else "html" if kind == "live" else FORMATS[0]
@@ -143,7 +143,7 @@ def _extension(output: str, into: bool, form: str, kind: Kind) -> str:
     elif what:
         extension = check_output(output, what, ("tex",), form or usual if output == "-" else form)
     else:
-        extension = check_output(output, formats=(*FORMATS, ARCHIVE), chosen=form)
+        extension = check_output(output, "a derivation", (*FORMATS, ARCHIVE), form)
     if what and extension != "tex":
         raise click.UsageError(f"{what} is written as .tex, and --as asks for {extension}; leave --as out")
     if kind == "live" and extension != "html":

@@ -20,8 +20,8 @@ def command(folder: str, check: bool) -> None:
     FOLDER gets a Markdown and a PDF file for each, pages with every class of the catalogue, and a README.md that links
     them all.
     """
-    from ..documents.files import check_folder, stale, write_all
     from ..documents.gallery import pages
+    from ..output.files import check_folder, stale, write_all
 
     check_folder(folder, to_write=not check)
     made = pages(version())

@@ -1,64 +1,93 @@
-"""``symformer papers``: published formulas against those derived here."""
+"""``symformer papers``: published formulas and numbers against those derived here."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from . import arguments, completing
 from .shell import Command
-from .terminal import put_json, say, spell, table
+from .terminal import put_json, say, table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..algebra.library import Publication
+    from ..algebra.numbers import PublishedNumber
     from ..algebra.printed import PrintedFormula
-    from ..algebra.published import Published
 
 
 @click.command("papers", cls=Command)
 @click.argument("name", metavar="[ID]", required=False, shell_complete=completing.published)
 @arguments.as_json
 def command(name: str | None, as_json: bool) -> None:
-    """Set published formulas against ours.
+    """Set published formulas and numbers against ours.
 
-    Each is listed with what comes of holding it to the formula derived here, or with why nothing here answers for it.
-    With its ID one alone is shown, as it is printed beside ours.
+    Alone it lists the papers, books, cards and code that are on file. With the ID of one: each formula and number that
+    it prints, with what comes of holding it to the one derived here, or with why nothing here answers for it. With the
+    ID of a formula or of a number: all of that.
 
     \b
     symformer papers
+    symformer papers korthikanti2022
     symformer papers kor_eq1
+    symformer papers gpt_2_paper_small
     """
-    from ..algebra.printed import printed
-    from ..algebra.published import published
-
-    if name is not None:
-        _one(name, as_json)
-        return
-    if as_json:
-        put_json([*(entry.to_json() for entry in printed()), *map(_facts, published())])
-        return
-    rows = [[entry.id, f"{entry.whose}, {entry.where}", _of(entry), entry.says] for entry in printed()]
-    table(["formula", "where", "held to", "verdict"], rows, "llll")
-    say()
-    say("Under the assumptions of each paper, in the letters used here:")
-    say()
-    rows = [[entry.id, entry.where, entry.about, spell(entry.difference), entry.because] for entry in published()]
-    table(["formula", "where", "about", "ours less theirs", "because"], rows, "lllll")
-
-
-def _one(name: str, as_json: bool) -> None:
-    from ..algebra.printed import printed
-    from ..algebra.published import published
+    from ..algebra.library import publications
     from ..language.errors import UnknownNameError
+
+    found = publications()
+    if name is None:
+        _all(found.values(), as_json)
+        return
+    if name in found:
+        _source(found[name], as_json)
+        return
+    formulas = {each.id: each for one in found.values() for each in one.formulas}
+    numbers = {each.id: each for one in found.values() for each in one.numbers}
+    if name in formulas:
+        _formula(formulas[name], as_json)
+    elif name in numbers:
+        _number(numbers[name], as_json)
+    else:
+        raise UnknownNameError("paper, published formula or number", name, [*found, *formulas, *numbers])
+
+
+def _all(found: Iterable[Publication], as_json: bool) -> None:
+    every = list(found)
+    if as_json:
+        put_json([each.to_json() for one in every for each in one.entries])
+        return
+    rows = [[one.id, one.title, *map(_count, (len(one.formulas), len(one.numbers), one.amiss))] for one in every]
+    sums = [str(sum(each)) for each in zip(*((len(x.formulas), len(x.numbers), x.amiss) for x in every), strict=True)]
+    table(["id", "who prints", "formulas", "numbers", "amiss"], [*rows, ["total", "", *sums]], "llrrr", total=True)
+    say()
+    say("symformer papers ID shows what one of them prints, and what that counts; amiss is what says something else.")
+
+
+def _count(number: int) -> str:
+    return str(number or "")
+
+
+def _source(found: Publication, as_json: bool) -> None:
+    if as_json:
+        put_json([each.to_json() for each in found.entries])
+        return
+    say(found.title)
+    if found.formulas:
+        say()
+        rows = [[each.id, each.where, _of(each), each.says] for each in found.formulas]
+        table(["formula", "where", "held to", "verdict"], rows, "llll")
+    if found.numbers:
+        say()
+        rows = [[each.id, each.whose, each.printed, each.counts, each.target, each.says] for each in found.numbers]
+        table(["number", "whose", "printed", "said to count", "held to", "verdict"], rows, "llllll")
+
+
+def _formula(entry: PrintedFormula, as_json: bool) -> None:
     from .check import show
 
-    entry = next((each for each in printed() if each.id == name), None)
-    if entry is None:
-        rewritten = {each.id: each for each in published()}
-        if name not in rewritten:
-            raise UnknownNameError("published formula", name, [*(each.id for each in printed()), *rewritten])
-        _rewritten(rewritten[name], as_json)
-        return
     found = entry.check
     if as_json:
         put_json({**entry.to_json(), "check": found.to_json() if found else None})
@@ -70,39 +99,30 @@ def _one(name: str, as_json: bool) -> None:
         say(f"read as     {entry.read}")
     if entry.because or entry.without:
         say(f"because     {entry.because or entry.without}" if found else f"not asked   {entry.without}")
+    if entry.correction:
+        say(f"amiss       {entry.correction}")
     if found is not None:
         say()
         show(found)
 
 
-def _rewritten(entry: Published, as_json: bool) -> None:
+def _number(entry: PublishedNumber, as_json: bool) -> None:
+    found = entry.explanation
     if as_json:
-        put_json(_facts(entry))
+        put_json({**entry.to_json(), "explanation": found.to_json() if found else None})
         return
-    say(f"{entry.source.short}, {entry.where}: {entry.about}")
+    say(f"{entry.whose} prints {entry.printed}, said to count {entry.counts}")
     say()
-    say(f"theirs      {spell(entry.theirs)}")
-    say(f"ours        {spell(entry.derived)}")
-    if entry.difference != 0:
-        say(f"difference  {spell(entry.difference)}, ours less theirs")
-        say(f"because     {entry.because}")
+    if found is None:
+        say(f"not asked   {entry.without}")
+    else:
+        say(found.because)
+    if entry.correction and entry.correction not in entry.without:
+        say(f"amiss       {entry.correction}")
+    if entry.note:
+        say(f"note        {entry.note}")
 
 
 def _of(entry: PrintedFormula) -> str:
     part = f" of {entry.part}" if entry.part else ""
     return f"{entry.target} {entry.quantity}{part}" if entry.target else ""
-
-
-def _facts(entry: Published) -> dict[str, Any]:
-    from ..language.notation.text import code
-
-    return {
-        "id": entry.id,
-        "paper": entry.paper,
-        "where": entry.where,
-        "about": entry.about,
-        "formula": entry.formula,
-        "ours": code(entry.derived),
-        "difference": code(entry.difference),
-        "because": entry.because,
-    }

@@ -60,8 +60,8 @@ def command(
 
     What a TARGET can be, `symformer --help` says.
     """
-    from ..documents.files import check_output, write
     from ..language.errors import OptionError
+    from ..output.files import check_output, write
 
     extension = check_output(output, "a figure", FORMATS, form or "")
     given = {"part": part, "device": device, "peak": peak, "bandwidth": bandwidth}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from . import arguments, completing
+from . import arguments, completing, drawing
 from .shell import Command
 from .terminal import put_json, say, table
 
@@ -31,6 +31,7 @@ NONE = 1  # the status where there is no solution
 @arguments.given
 @arguments.where
 @arguments.option
+@drawing.output
 @arguments.as_json
 def command(
     target: str,
@@ -42,6 +43,7 @@ def command(
     given: tuple[str, ...],
     where: tuple[str, ...],
     options: tuple[str, ...],
+    output: str | None,
     as_json: bool,
 ) -> int:
     """Find the sizes that give a total: every whole number that does.
@@ -57,6 +59,7 @@ def command(
     from ..algebra.solve import solve
     from ..algebra.sweep import SHOWN
 
+    drawing.check(output, as_json)
     posed = arguments.posed(target, [quantity], given, where, options)
     found = solve(
         posed.model,
@@ -69,6 +72,9 @@ def command(
         where=posed.where,
         **posed.conventions,
     )
+    if output is not None:
+        drawing.put(output, found.plot)
+        return 0 if found.all else NONE
     if as_json:
         put_json(found.to_json())
         return 0 if found.all else NONE

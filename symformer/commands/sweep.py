@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import arguments, completing
+from . import arguments, completing, drawing
 from .shell import Command
 from .terminal import progress, put_json, say, table, tell
 
@@ -41,7 +41,13 @@ FORMATS = ("csv", "parquet", "jsonl")
 @click.option("--top", type=int, metavar="N", help="Only the first N rows, by --by.")
 @click.option("--by", metavar="COLUMN", help="What --top goes by: the least of it first, or max:COLUMN the most.")
 @arguments.option
-@click.option("--output", "-o", metavar="FILE", shell_complete=completing.file, help=f"FILE.{', .'.join(FORMATS)}.")
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    shell_complete=completing.file,
+    help=f"Write the rows: FILE.{', .'.join(FORMATS)}; or draw them: {drawing.NAMES}.",
+)
 @arguments.as_json
 def command(
     target: str,
@@ -76,10 +82,13 @@ def command(
         raise click.UsageError(both)
     extension = ""
     if output is not None:
-        from ..documents.files import check_output
+        from ..output.files import check_output
 
-        extension = check_output(output, "a sweep", FORMATS)
+        extension = check_output(output, "a sweep", (*FORMATS, *drawing.FORMATS))
     found = _sweep(target, axes, file, quantities, given, where, filters, pareto, top, by, options)
+    if output is not None and extension in drawing.FORMATS:
+        drawing.put(output, found.plot)
+        return
     if output is not None:
         from ..documents.tables import write
 

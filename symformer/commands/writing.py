@@ -32,7 +32,7 @@ def check_flavour(flavour: str | None, extension: str, output: str) -> None:
 
 def put(output: str, content: bytes) -> None:
     """A file on the disk, or on standard output."""
-    from ..documents.files import write
+    from ..output.files import write
 
     if output == "-":
         put_bytes(content)

@@ -10,10 +10,10 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 from ..answers.provenance import provenance_json
 from ..answers.summary import show_json
 from ..formulas.formula import Formula
+from ..language.target import name_of
 from ..models.model import Model
 from .blocks import Document
 from .formats.bundled import FORMAT
-from .subject import name_of
 
 FIRST = (1980, 1, 1, 0, 0, 0)  # of what an archive can say of a file's time: the same bytes every time
 READABLE = 0o644 << 16

@@ -24,6 +24,7 @@ from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Label, Sum, ordered_terms, sizes_of, tree
 from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes, Numbers, evaluate
 from ..language.symbols import RANK, letter
+from ..language.target import name_of
 from ..models.model import Model
 from ..models.provenance import Place
 from ..papers import paper
@@ -51,7 +52,7 @@ from .figures.inset import illustration
 from .message import message
 from .parts import about_part, named, parts
 from .sentences import capital, listed, maybe, sentence
-from .subject import Subject, in_title, name_of, placed
+from .subject import Subject, in_title, placed
 
 
 def document(

@@ -12,13 +12,14 @@ from ..formulas.derivation import Chain
 from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Label, sizes_of, tree, value
 from ..language.symbols import RANK, letter
+from ..language.target import name_of
 from ..papers import paper
 from ..quantities import quantity as find_quantity
 from . import blocks
 from .blocks import Block, Code, Document, Equation, Heading, Line, Math, Paragraph, Piece, References, Table
 from .derivation import conditions
 from .sentences import capital, listed, maybe, sentence
-from .subject import Subject, name_of
+from .subject import Subject
 from .tied import bracketed, exactly, growing
 
 

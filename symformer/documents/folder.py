@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..language.errors import DocumentError, SymformerError
-from ..language.target import Kind, parse
-from .files import check_files
+from ..language.target import Kind, name_of, parse
+from ..output.files import check_files
 from .order import Order
-from .subject import name_of
 
 _KEPT = frozenset("._+-")  # beside letters and digits, as they stand in a file's name on any machine
 

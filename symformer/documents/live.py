@@ -7,13 +7,13 @@ from dataclasses import replace
 from itertools import product
 
 from ..language.errors import DocumentError
+from ..language.target import name_of
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from .blocks import Block, Document, Heading, References, numbered
 from .derivation import document
 from .formats.live import Live
 from .sheet import Sheet, sheet
-from .subject import name_of
 from .variants import FORMS, Variants
 
 MOST = 150_000  # bytes of a page

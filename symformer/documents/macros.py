@@ -11,11 +11,10 @@ from typing import Final
 
 from ..formulas.formula import Formula
 from ..language.errors import DocumentError
-from ..language.target import Kind, parse
+from ..language.target import Kind, name_of, parse
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from .formats.language import printable
-from .subject import name_of
 
 MARK: Final = "% symformer-macros "
 _WORDS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")

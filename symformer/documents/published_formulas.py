@@ -9,7 +9,6 @@ from sympy import Add, Expr, Symbol
 
 from ..algebra.check import Check
 from ..algebra.printed import PrintedFormula, printed
-from ..algebra.published import published
 from ..architectures import names, presets
 from ..components.base import spell_option
 from ..language.arithmetic import parse
@@ -32,7 +31,6 @@ SECTIONS: Mapping[str, tuple[str, str]] = {
     "equal": ("Equal", "The formula is ours, term by term."),
     "": ("Not asked", "Nothing here answers for the formula, for the reason given."),
 }
-REWRITTEN = "Under the assumptions of each paper"
 MOST = 14  # terms of a difference, beyond which a row would be too long to read
 LONG = 40  # letters of what a name stands for
 
@@ -43,28 +41,21 @@ def page() -> str:
     for entry in printed():
         by_verdict[entry.verdict].append(entry)
     counts = Counter({heading: len(by_verdict[verdict]) for verdict, (heading, _) in SECTIONS.items()})
-    rewritten = [side for entry in published() for side in (entry.theirs, entry.difference, parse(entry.scale))]
     checks = [found for entry in printed() if (found := entry.check)]
-    shown = [*rewritten, *(side for each in checks for side in (each.formula.written, each.difference))]
+    shown = [side for each in checks for side in (each.formula.written, each.difference)]
     letters: set[Symbol] = set().union(*(side.free_symbols for side in shown))
     lines = [
         "# Published formulas",
         "",
         f"{len(printed())} formulas as papers, books and code print them, letter for letter, each held to the one "
         "derived here by `symformer check`. Under *with* stand its letters in ours, and under *held to* what is asked. "
-        "`symformer papers ID` shows all of one.",
+        "`symformer papers ID` shows all of one. What is amiss with some of them, [corrections](corrections.md) says.",
         "",
         *table(("Verdict", "Formulas"), [(f"[{each}](#{anchor(each)})", str(count)) for each, count in counts.items()]),
     ]
     for verdict, (heading, said) in SECTIONS.items():
         lines += ["", f"## {heading}", "", said, "", *_section(verdict, by_verdict[verdict])]
     lines += [
-        "",
-        f"## {REWRITTEN}",
-        "",
-        "Each is set against the formula derived here, in the same letters and under the paper's own assumptions.",
-        "",
-        *_rewritten(),
         "",
         "## Letters",
         "",
@@ -132,16 +123,6 @@ def _target(entry: PrintedFormula, found: Check) -> str:
 def _difference(entry: PrintedFormula, difference: Expr) -> str:
     terms = len(Add.make_args(difference))
     return _math(difference) if terms <= MOST else f"{terms} terms: `symformer papers {entry.id}`"
-
-
-def _rewritten() -> list[str]:
-    rows = []
-    for entry in published():
-        about = f"{entry.about}, times {_math(parse(entry.scale))}" if entry.scale != "1" else entry.about
-        source = f"[{entry.source.short}](https://arxiv.org/abs/{entry.source.arxiv})"
-        difference = _math(entry.difference)
-        rows.append((source, entry.where, about, _math(entry.theirs), difference, entry.because or "the same"))
-    return table(("Paper", "Where", "About", "Published", "Ours less theirs", "Because"), rows)
 
 
 def _math(expr: Expr) -> str:

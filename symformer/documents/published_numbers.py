@@ -26,7 +26,6 @@ SECTIONS: Mapping[str, tuple[str, str]] = {
     "exact": ("Everything, exactly", "The number is the count here, to the unit."),
     "": ("Not asked", "No target here answers for the number, for the reason given."),
 }
-CORRECTIONS = "Corrections"
 
 
 def page() -> str:
@@ -45,19 +44,7 @@ def page() -> str:
         "",
         *table(("Verdict", "Numbers"), [(f"[{each}](#{anchor(each)})", str(count)) for each, count in counts.items()]),
         "",
-        f"Of {len(amiss)} something is amiss: [corrections](#{anchor(CORRECTIONS)}).",
-        "",
-        f"## {CORRECTIONS}",
-        "",
-        "Where a number says something else than what it counts, or counts nothing that is known, with the arithmetic.",
-        "",
-        *table(
-            ("Whose", "Printed", "Said to count", "What is amiss", "Arithmetic"),
-            [
-                (plain(each.whose), plain(each.printed), each.counts, plain(each.correction), _arithmetic(each))
-                for each in amiss
-            ],
-        ),
+        f"Of {len(amiss)} something is amiss: [corrections](corrections.md).",
     ]
     for verdict, (heading, said) in SECTIONS.items():
         lines += ["", f"## {heading}", "", said, "", *_section(verdict, by_verdict[verdict])]

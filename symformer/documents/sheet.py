@@ -21,12 +21,12 @@ from ..language.notation.text import text
 from ..language.notation.tree import tree
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
 from ..language.symbols import RANK, letter
+from ..language.target import name_of
 from ..models.provenance import Place
 from ..papers import pieces
 from ..quantities import quantity as find_quantity
 from .derivation import concerns, with_numbers
 from .message import purposes
-from .subject import name_of
 from .variants import Variants, key_of
 
 

@@ -12,11 +12,11 @@ from ..formulas.factored import factored
 from ..formulas.formula import Formula
 from ..language.notation.tree import Label, Tree, sizes_of, tree, value
 from ..language.symbols import RANK, numbered
+from ..language.target import name_of
 from ..ledger.facts import ONE
 from ..models.model import Model
 from .blocks import Code, Line, Math, Paragraph, Piece, formulas_in
 from .derivation import conditions
-from .subject import name_of
 
 _NAMED = 20  # characters of a name at the head of a column; a longer one goes by its number
 _SAID = 40  # and in a sentence

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from sympy import Expr, Integer, Symbol
 
@@ -13,28 +11,12 @@ from ..components.base import spell_option
 from ..formulas.formula import Formula
 from ..language.notation.text import text
 from ..language.symbols import RANK, letter
-from ..language.target import Kind, parse
+from ..language.target import name_of
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import PLACEMENT
 from .blocks import Code, Line, Math, Piece
 from .sentences import listed
-
-
-def name_of(target: str) -> str:
-    """A target's name without the folders of the machine it lies on; a config.json goes by the folder it lies in, and a
-    model on the Hub by its id.
-
-    >>> name_of("gpt2"), name_of("/home/ada/models/tiny/config.json"), name_of("./small.json")
-    ('gpt2', 'tiny/config.json', 'small.json')
-    >>> name_of("openai-community/gpt2"), name_of("../")
-    ('openai-community/gpt2', 'config.json')
-    """
-    if parse(target).kind is not Kind.CONFIG:
-        return target
-    path = PurePath(target, *(["config.json"] if os.path.isdir(target) else []))
-    beside = path.parent.name.strip(".") if path.name == "config.json" else ""
-    return "/".join(filter(None, (beside, path.name)))
 
 
 def in_title(model: Model, measures: str, formulas: Sequence[Formula]) -> str:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from ..algebra.sweep import Sweep, Told
 from ..language.errors import DocumentError
-from .files import replacing
+from ..output.files import replacing
 
 FORMATS = ("csv", "parquet", "jsonl")
 NARROW, WIDE = 38, 76  # digits that a decimal of Parquet has

@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import PurePath
 
 COMPONENT, HF = "component:", "hf:"
 CONFIG = ".json"
@@ -74,3 +75,19 @@ def parse(text: str) -> Target:
     if text in (os.curdir, os.pardir) or text.endswith(CONFIG) or any(separator in text for separator in _SEPARATORS):
         return Target(text, Kind.CONFIG, text)
     return Target(text, Kind.FACTORY if ":" in text else Kind.NAME, text)
+
+
+def name_of(target: str) -> str:
+    """A target's name without the folders of the machine it lies on; a config.json goes by the folder it lies in, and a
+    model on the Hub by its id.
+
+    >>> name_of("gpt2"), name_of("/home/ada/models/tiny/config.json"), name_of("./small.json")
+    ('gpt2', 'tiny/config.json', 'small.json')
+    >>> name_of("openai-community/gpt2"), name_of("../")
+    ('openai-community/gpt2', 'config.json')
+    """
+    if parse(target).kind is not Kind.CONFIG:
+        return target
+    path = PurePath(target, *(["config.json"] if os.path.isdir(target) else []))
+    beside = path.parent.name.strip(".") if path.name == "config.json" else ""
+    return "/".join(filter(None, (beside, path.name)))

@@ -18,13 +18,14 @@ from ...language.errors import DerivationError, OptionError, SizeError, UnknownN
 from ...language.notation.tree import Label
 from ...language.shapes import Shape, shape_line
 from ...language.sizes import evaluate, put_in
+from ...language.target import name_of
 from ...ledger.facts import ONE, Entry, Kind, Ledger, Mixture, Scope
 from ...ledger.placement import WHOLE, Placement, place
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from ..blocks import Code, Math, Piece
 from ..blocks import Line as Words
-from ..subject import name_of, placed
+from ..subject import placed
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .flow import Draft, Flow, summed
 from .names import operation, role

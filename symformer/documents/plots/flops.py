@@ -15,10 +15,10 @@ from ...language.notation.tree import Fraction as Quotient
 from ...language.notation.tree import tree
 from ...language.sizes import Numbers, evaluate
 from ...language.symbols import B, S
+from ...language.target import name_of
 from ...ledger.facts import ATTENDING, Kind
 from ...models.model import Model
-from ..subject import name_of
-from .style import INKS, MARKS, MOST, STROKES, grid, literal, plotted
+from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plotted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

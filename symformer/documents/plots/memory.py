@@ -11,9 +11,9 @@ from ...formulas.formula import Formula
 from ...language.errors import OptionError, SizeError, quoted
 from ...language.sizes import Numbers, evaluate
 from ...language.symbols import B
+from ...language.target import name_of
 from ...models.model import Model
-from ..subject import name_of
-from .style import INKS, MARKS, MOST, STROKES, grid, literal, plotted
+from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plotted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ...language.errors import OptionError, SizeError
+from ...language.target import name_of
 from ...models.model import Model
-from ..subject import name_of
+from ...output.style import INKS, MARKS, MOST, grid, literal, plotted
 from .memory import amount
-from .style import INKS, MARKS, MOST, grid, literal, plotted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

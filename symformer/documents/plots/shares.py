@@ -14,9 +14,9 @@ from ...formulas.formula import Formula
 from ...language.errors import OptionError
 from ...language.sizes import evaluate
 from ...language.symbols import E
+from ...language.target import name_of
 from ...models.model import Model
-from ..subject import name_of
-from .style import HATCHES, INKS, MARKS, grid, literal, plotted
+from ...output.style import HATCHES, INKS, MARKS, grid, literal, plotted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

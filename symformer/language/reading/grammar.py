@@ -193,11 +193,14 @@ class Parser(Arithmetic):
         return self.negative(value) if signs % 2 else value
 
     def _power(self) -> Value:
+        before = len(self.names)
         base = self._atom()
         if self._kind() not in ("^", "**"):
             return base
         operator = self._next()
         if isinstance(base.last, Name) and base.kind == "label" and (label := self._label()):
+            if len(self.names) > before:  # d_h of d_h^R is no name of its own
+                self.names.popitem()
             base = self._name(f"{base.last.text}^{label}")
             if self._kind() not in ("^", "**"):
                 return base

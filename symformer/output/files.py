@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..language.errors import DocumentError
-from .formats import FORMATS
 
 _SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _ENDS = tuple(filter(None, (os.sep, os.altsep)))  # what a path that names a folder may end with
 
 
-def check_output(
-    path: str, what: str = "a derivation", formats: Sequence[str] = FORMATS, chosen: str | None = None
-) -> str:
+def check_output(path: str, what: str, formats: Sequence[str], chosen: str | None = None) -> str:
     """The format that a file's name asks for, or the one chosen for standard output, which is ``-``.
 
     Raises DocumentError before any work is done where the file cannot be written.

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ...language.errors import DocumentError
+from ..language.errors import DocumentError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,11 +82,19 @@ def plotted(draw: Callable[[Figure], None], extension: str, height: float = 2.4)
 
 
 def literal(text: str) -> str:
+    """A name as it stands, by its beginning and its end where it is long."""
+    shown = _plain(text)
+    return escaped(shown) if len(shown) <= LONGEST else spelt_short(shown)
+
+
+def escaped(text: str) -> str:
     """Words as they stand: nothing in them starts mathematics, and what the font has not is told by its number."""
-    text = "".join(each if each.isascii() and each.isprintable() else f"[U+{ord(each):04X}]" for each in text)
     # Computer Modern's text font lacks a few signs of ASCII, which its mathematics has
-    spelt = "".join(_SIGNS.get(character, character) for character in text)
-    return spelt if len(text) <= LONGEST else spelt_short(text)
+    return "".join(_SIGNS.get(character, character) for character in _plain(text))
+
+
+def _plain(text: str) -> str:
+    return "".join(each if each.isascii() and each.isprintable() else f"[U+{ord(each):04X}]" for each in text)
 
 
 LONGEST = 34

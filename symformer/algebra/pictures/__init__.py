@@ -1,0 +1,1 @@
+"""Answers as pictures: what each draws, exactly, and where it has nothing to draw."""

@@ -1,0 +1,139 @@
+"""A comparison as a picture: its rows side by side, or each model against one size, with where one overtakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from sympy import Expr, Symbol, expand
+
+from ...language.errors import OptionError, SizeError, listed
+from ...language.notation.latex import latex
+from ...language.notation.text import text
+from ...language.notation.tree import tree
+from ...language.symbols import RANK, symbol
+from ...language.target import name_of
+from ...output.bars import Bars
+from ...output.chart import Chart, Series
+from ...output.picture import Picture
+from ...output.style import MOST, literal
+from ..crossover import Allowed, Span, over_common, spans
+from .axis import along, at, furthest, grouped, label, met, only
+
+if TYPE_CHECKING:
+    from ..comparison import Comparison
+
+FAR = 10**7  # beyond which no point is looked at
+
+
+def drawn(found: Comparison, by: str) -> Picture:
+    """The picture. Raises OptionError, SizeError."""
+    if len(found.models) > MOST:
+        raise OptionError(f"{len(found.models)} models are compared, and {MOST} are told apart in a plot")
+    return curves(found, symbol(by)) if by else rows(found)
+
+
+def names(found: Comparison) -> list[str]:
+    """What each is called, without the folders that it lies in."""
+    return [
+        literal(name.replace(model.target, name_of(model.target), 1))
+        for name, model in zip(found.names, found.models, strict=True)
+    ]
+
+
+def amount(found: Comparison) -> str:
+    """What is counted, in words."""
+    title = found.formulas[0].measure.title
+    return title if found.per == 1 else f"{title} over ${latex(tree(found.per))}$"
+
+
+def rows(found: Comparison) -> Bars:
+    """Each row of all models side by side, and the total."""
+    values = [[side.value for side in sides] for _, *sides in found.rows]
+    if any(each is None for row in values for each in row):
+        used = set().union(*(side.expr.free_symbols for side in found.totals))
+        free = sorted(used - found.numbers.keys(), key=RANK.__getitem__)
+        raise SizeError(
+            f"bars are of numbers, and there is none for {listed(free)}; give each one"
+            + (f", or draw against it: by={str(free[0])!r}, --crossover {free[0]}" if len(free) == 1 else "")
+        )
+    told = names(found)
+    columns = {name: [row[place] or 0 for row in values] for place, name in enumerate(told)}
+    return Bars(
+        amount(found),
+        [role for role, *_ in found.rows],
+        columns,
+        {name: [f"{number:,}" for number in numbers] for name, numbers in columns.items()},
+    )
+
+
+def curves(found: Comparison, size: Symbol) -> Chart:
+    """Each total against one size, which is the same in all, with all else as it is in each."""
+    letters = [own.get(size, size) for own in found.own]
+    exprs: list[Expr] = []
+    for side, numbers, own, model, formula in zip(
+        found.totals, found.sizes, letters, found.models, found.formulas, strict=True
+    ):
+        if size in formula.totals and own not in side.expr.free_symbols:
+            kinds = text(formula.relations[size])
+            raise SizeError(f"{size} is {kinds} in {formula.id}; draw against one of those")
+        exprs.append(only(side.expr.xreplace({own: size}), size, numbers, model.target))
+    if not any(size in each.free_symbols for each in exprs):
+        raise SizeError(f"{size} changes nothing of {' and '.join(found.names)}, so nothing runs along the axis")
+    allowed = Allowed()
+    for formula, model in zip(found.formulas, found.models, strict=True):
+        allowed &= Allowed.of(size, formula.constraints, model.known)
+    crossed = [turning(expand(exprs[0] - other), size, allowed) for other in exprs[1:]]
+    meets = [number for each in crossed for number in each.values() if number < FAR]
+    here = [numbers[own] for numbers, own in zip(found.sizes, letters, strict=True) if own in numbers]
+    if not here and not meets and size.name in ("S", "C"):
+        here = [1024]
+    xs = along(furthest([*here, *meets]), allowed)
+    told = names(found)
+    series = [Series(name, xs, [at(expr, size, x) for x in xs]) for name, expr in zip(told, exprs, strict=True)]
+    notes = [
+        f"{told[place - 1]} has ${latex(tree(tie.size))} = {grouped(tie.chosen)}$, "
+        f"with {'' if tie.exact == tie.chosen else 'nearly '}as many {tie.measure.title}"
+        for place, tie in found.ties.items()
+        if tie.chosen is not None
+    ]
+    for place, (between, other) in enumerate(zip(crossed, exprs[1:], strict=True), 1):
+        difference = expand(exprs[0] - other)
+        for (low, high), number in between.items():
+            if number <= xs[-1]:
+                x = met(difference, size, low, high) if low != high else number
+                series.append(Series("", [x], [at(other, size, x)], "mark"))
+        notes += said(difference, size, allowed, told[0], told[place], len(told) > 2)
+    return Chart(label(size), amount(found), series, (), notes)
+
+
+def turning(difference: Expr, size: Symbol, allowed: Allowed) -> dict[tuple[int, int], int]:
+    """Where a difference changes its sign: the last number before and the first one after, and where it is marked."""
+    found: dict[tuple[int, int], int] = {}
+    for before, after in pairwise(_spans(difference, size, allowed)):
+        assert before.last is not None  # noqa: S101  (another comes after it)
+        if after.sign == 0:
+            found[after.first, after.first] = after.first
+        elif before.sign:
+            found[before.last, after.first] = after.first
+    return found
+
+
+def said(difference: Expr, size: Symbol, allowed: Allowed, first: str, other: str, than: bool) -> Iterator[str]:
+    """Which of two has more at which whole numbers; of several, than which."""
+    every = _spans(difference, size, allowed)
+    told = {1: f"{first} has more", -1: f"{other} has more", 0: "both the same"}
+    if than:
+        told = {1: f"{told[1]} than {other}", -1: f"{told[-1]} than {first}", 0: f"{first} and {other} have the same"}
+    for sign, words in told.items():
+        if which := [each.said for each in every if each.sign == sign]:
+            alone = len(every) == 1
+            yield f"{words}" + (
+                f" at every ${latex(tree(size))}$" if alone else f": ${latex(tree(size))}$ " + ", ".join(which)
+            )
+
+
+def _spans(difference: Expr, size: Symbol, allowed: Allowed) -> tuple[Span, ...]:
+    common = over_common(difference)
+    return allowed.narrowed(spans(common, size))

@@ -1,0 +1,148 @@
+"""A sweep as a picture: the front among all rows, a quantity along one size, or over two."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ...language.errors import OptionError
+from ...language.notation.latex import latex
+from ...language.notation.tree import tree
+from ...language.symbols import SYMBOLS, symbol
+from ...language.target import name_of
+from ...output.chart import Chart, Series
+from ...output.heat import Heat
+from ...output.picture import Picture
+from ...output.style import MOST, escaped, literal
+from .axis import label
+
+if TYPE_CHECKING:
+    from ..sweep import Sweep
+
+DRAWN = 4_000  # points that tell anything in a column's width
+CELLS = 250_000  # of a heat map
+ALL = 10**7  # rows that are gone through for a picture
+
+
+def drawn(found: Sweep) -> Picture:
+    """The picture. Raises OptionError for rows that one picture does not tell."""
+    if found.rows.count > ALL:
+        raise OptionError(
+            f"a plot goes through {ALL:,} rows at most, and these are {found.rows.count:,}; give larger steps"
+        )
+    if found.pareto:
+        return front(found)
+    if found.top is not None:
+        raise OptionError("the first rows are a table, which a plot does not tell; leave top out, or ask for a front")
+    names = found.rows.names
+    if len(names) == 1:
+        return line(found)
+    if len(found.quantities) == 2:
+        return cloud(found)
+    if len(names) == 2 and len(found.quantities) == 1:
+        return heat(found)
+    raise OptionError(
+        f"a plot has two axes, and this sweep goes over {', '.join(names)} for {', '.join(found.quantities)}; go over "
+        "one or two sizes for one quantity, or ask for two quantities, or for a front of two"
+    )
+
+
+def front(found: Sweep) -> Chart:
+    """Every row by the two objectives, and those that no other beats."""
+    if len(found.pareto) != 2:
+        raise OptionError(f"a front of {len(found.pareto)} objectives has no picture on two axes; keep two of them")
+    first, second = (each.name for each in found.pareto)
+    every, count, step = _some(replace(found, pareto=()), (first, second))
+    kept = found.table()
+    xs, ys = (list(map(int, kept[name].tolist())) for name in (first, second))
+    series = [Series("all configs", *every, "faint"), Series("on the front", xs, ys, "steps")]
+    notes = [escaped(f"{len(xs):,} of {count:,} configs: {' and '.join(map(str, found.pareto))}"), *_drawn(count, step)]
+    return Chart(_column(found, first), _column(found, second), series, (), notes, from_zero=False, logarithmic=True)
+
+
+def cloud(found: Sweep) -> Chart:
+    """One quantity against the other, a point a row."""
+    first, second = found.quantities
+    every, count, step = _some(found, (first, second))
+    notes = [f"{count:,} configs of {literal(name_of(found.model.target))}", *_drawn(count, step)]
+    series = [Series("", *every, "points" if count <= 100 else "faint")]
+    return Chart(_column(found, first), _column(found, second), series, (), notes, from_zero=False, logarithmic=True)
+
+
+def line(found: Sweep) -> Chart:
+    """Each quantity against the one size."""
+    units = {each.measure.unit for each in found.formulas}
+    if len(units) > 1:
+        raise OptionError(f"{' and '.join(sorted(units))} have no axis in common; keep quantities of one unit")
+    if len(found.quantities) > MOST:
+        raise OptionError(
+            f"{len(found.quantities)} quantities are asked for, and {MOST} lines are told apart in a plot"
+        )
+    (name,) = found.rows.names
+    columns = found.table()
+    xs = list(map(int, columns[name].tolist()))
+    if not xs:
+        raise OptionError("no row stays, so there is nothing to plot")
+    step = -(-len(xs) // DRAWN)
+    order = sorted(range(len(xs)), key=xs.__getitem__)[::step]
+    several = len(found.quantities) > 1
+    series = [
+        Series(
+            escaped(each.measure.title) if several else "",
+            [xs[row] for row in order],
+            [int(columns[each.measure.name][row]) for row in order],
+        )
+        for each in found.formulas
+    ]
+    word = units.pop() if several else found.formulas[0].measure.title
+    notes = [f"{len(xs):,} configs of {literal(name_of(found.model.target))}", *_drawn(len(xs), step)]
+    return Chart(label(symbol(name)), word, series, (), notes)
+
+
+def heat(found: Sweep) -> Heat:
+    """The quantity at every pair of two sizes."""
+    if found.rows.count > CELLS:
+        raise OptionError(
+            f"{found.rows.count:,} configs are more than {CELLS:,} cells of a heat map; give larger steps"
+        )
+    first, second = found.rows.names
+    columns = found.table()
+    rows = zip(*(columns[name].tolist() for name in (first, second, found.quantities[0])), strict=True)
+    numbers = {(int(x), int(y)): int(value) for x, y, value in rows}
+    if not numbers:
+        raise OptionError("no row stays, so there is nothing to plot")
+    xs, ys = (sorted({pair[place] for pair in numbers}) for place in (0, 1))
+    blank = found.rows.count - len(numbers)
+    notes = [
+        f"{len(numbers):,} configs of {literal(name_of(found.model.target))}" + f"; {blank:,} left out" * bool(blank)
+    ]
+    title = found.formulas[0].measure.title
+    return Heat(label(symbol(first)), label(symbol(second)), title, xs, ys, numbers, notes)
+
+
+def _some(found: Sweep, names: tuple[str, str]) -> tuple[tuple[list[int], list[int]], int, int]:
+    """Two columns of every row, or of every so many where they are too many; how many rows there are, and how many."""
+    step = max(1, -(-found.rows.count // DRAWN))
+    columns: tuple[list[int], list[int]] = [], []
+    count = 0
+    for block in found.blocks():
+        length = len(block[names[0]])
+        start = -count % step
+        for column, name in zip(columns, names, strict=True):
+            column += [int(each) for each in block[name][start::step].tolist()]
+        count += length
+    if not count:
+        raise OptionError("no row stays, so there is nothing to plot")
+    return columns, count, step
+
+
+def _drawn(count: int, step: int) -> list[str]:
+    return [f"one of {step:,} is drawn"] if step > 1 else []
+
+
+def _column(found: Sweep, name: str) -> Any:
+    """What stands along an axis of a column: a quantity by its title, a size by its letter."""
+    for each in found.formulas:
+        if each.measure.name == name:
+            return escaped(each.measure.title)
+    return label(symbol(name)) if name in SYMBOLS else f"${latex(tree(symbol(name)))}$"

@@ -1,0 +1,88 @@
+"""The working behind a correction: amounts in letters or in numbers, one of them over another, each reckoned here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+from sympy import Expr
+
+from ..formulas.derivation import substitution
+from ..language.arithmetic import parse
+from ..language.notation.latex import latex
+from ..language.notation.tree import Number, tree
+from ..language.sizes import Numbers, evaluate
+from ..language.symbols import symbol
+
+NEAR = 5  # digits of what is not whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class Working:
+    """One line: what it is, the arithmetic, and what it comes to.
+
+    >>> Working(what="updates of rank 4", formula="24*2*4*(1024 + 1024)").steps()[-1]
+    '393{,}216'
+    >>> Working(what="elements", formula="60*(512 + 64)", over="95*2*8*128").steps()[1:]
+    ['\\\\frac{34{,}560}{194{,}560}', '\\\\approx 0.17763']
+    """
+
+    what: str
+    formula: str  # in letters, whose numbers are the sizes, or in numbers
+    over: str = ""  # what it is divided by
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> Numbers:
+        """The sizes by their symbols."""
+        return {symbol(name): number for name, number in self.sizes.items()}
+
+    @cached_property
+    def value(self) -> Fraction:
+        """What it comes to, exactly."""
+        return Fraction(self._number(self.formula), self._number(self.over) if self.over else 1)
+
+    def _number(self, source: str) -> int:
+        return evaluate(parse(source), self.numbers, self.what)
+
+    def steps(self) -> list[str]:
+        """The steps in LaTeX: in letters, in numbers, and the result."""
+        if not self.over:
+            expr = parse(self.formula)
+            return in_numbers(expr.expand(), self.numbers) if expr.free_symbols else [_spelt(self.formula), self.result]
+        sides = [self.formula, self.over]
+        written, reckoned = map(_written, sides), (latex(Number(self._number(each))) for each in sides)
+        return [*dict.fromkeys([_quotient(*written), _quotient(*reckoned), self.result])]
+
+    @property
+    def result(self) -> str:
+        """What it comes to in LaTeX: exactly, or to some digits."""
+        if self.value.denominator == 1:
+            return latex(Number(int(self.value)))
+        near = f"{float(self.value):.{NEAR}g}"
+        return near if Fraction(near) == self.value else rf"\approx {near}"
+
+
+def in_numbers(expr: Expr, numbers: Numbers) -> list[str]:
+    """An amount in LaTeX: in letters, in numbers, and what it comes to; each equal to the next."""
+    steps = substitution(expr, numbers).steps
+    return [*dict.fromkeys([latex(tree(expr)), latex(steps[0]), latex(steps[-1])])]
+
+
+def _quotient(above: str, below: str) -> str:
+    return rf"\frac{{{above}}}{{{below}}}"
+
+
+def _written(source: str) -> str:
+    expr = parse(source)
+    return latex(tree(expr.expand())) if expr.free_symbols else _spelt(source)
+
+
+def _spelt(source: str) -> str:
+    """Arithmetic of numbers in LaTeX, as it stands: ``24*(3 + 2**4)``."""
+    spelt = re.sub(r"\s*\*\*\s*(\d+)", r"^{\1}", source)
+    spelt = re.sub(r"\s*\*\s*", r" \\cdot ", spelt)
+    return re.sub(r"\d+", lambda found: latex(Number(int(found[0]))), spelt)

@@ -1,0 +1,86 @@
+"""Corrections to what is published: each has its arithmetic, which is held to numbers worked out by hand."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import pytest
+from sympy import expand
+
+from symformer.algebra.numbers import numbers
+from symformer.algebra.printed import printed
+from symformer.algebra.working import Working
+from symformer.documents.corrections import math, page
+from symformer.language.arithmetic import parse
+from symformer.language.errors import SizeError
+
+AMISS = [each for each in numbers() if each.correction]
+FORMULAS = [each for each in printed() if each.correction]
+
+# By hand, or as somebody prints it.
+WORKED: dict[str, list[Fraction | int]] = {
+    "lora_gpt_2_m_r_4": [393_216],  # 2·2·24·1,024·4
+    "deepseek_v2_kv_reduction": [Fraction(34_560, 194_560), Fraction(34_560 * 6, 194_560 * 16)],
+    "deepseek_v3_mtp_unique": [11_507_286_016 + 102_760_448 + 21_504],
+    "gpt_3_13b": [5_120, 12_582_912_000 + 2_662_400 + 257_315_840 + 10_485_760 + 10_240],
+    "keras_whisper_base_en": [124_439_808],  # GPT-2, as transformers counts it
+    "scaling_book_book_13b_kv_8192": [Fraction(25, 4)],
+    "scaling_book_book_q1": [64 * (192_000_000 + 64_000_000)],
+    "kor_hwflops": [  # B·S·E times 72LE + 24SL + 6V, then with 16SL, and 8SL over that
+        64 * 2_048 * 12_288 * (84_934_656 + 4_718_592 + 307_200),
+        64 * 2_048 * 12_288 * (84_934_656 + 3_145_728 + 307_200),
+        Fraction(1_572_864, 84_934_656 + 3_145_728 + 307_200),
+    ],
+    "cook_ln": [(8 * 44 + 2) * 6_144, (4 * 44 + 2) * 6_144],
+    "cook_kv": [90_112 * 12_288, 180_224 * 12_288],
+}
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_the_arithmetic_is_that_by_hand(name: str) -> None:
+    (entry,) = [each for each in (*AMISS, *FORMULAS) if each.id == name]
+    assert [each.value for each in entry.working] == WORKED[name]
+
+
+def test_the_ratios_of_chinchilla_are_those_said() -> None:
+    """Table A4 prints the second of each pair; with what appendix F names beside, it is the first."""
+    found = {each.id: [float(one.value) for one in each.working] for each in AMISS if "chinchilla" in each.id}
+    said = {each.id: re.findall(r"it is ([\d.]+)", each.correction)[0] for each in AMISS if "chinchilla" in each.id}
+    prints = {each.id: each.printed for each in AMISS}
+    assert len(found) == 5
+    for name, (with_both, without) in found.items():
+        assert f"{with_both:.{len(said[name]) - 2}f}" == said[name]
+        assert f"{without:.2f}" == prints[name]
+
+
+def test_what_is_worked_is_what_is_printed() -> None:
+    for each in FORMULAS:
+        if each.id != "tm_3d":  # whose working is of one term, in numbers
+            assert each.check is not None
+            assert expand(parse(each.working[0].formula) - each.check.theirs) == 0, each.id
+
+
+def test_every_correction_has_its_arithmetic() -> None:
+    text = page()
+    places = [text.index(f"**{re.sub('([_*])', chr(92) * 2 + chr(92) + '1', each.whose)}** prints") for each in AMISS]
+    places += [text.index(f"(`{each.id}`)") for each in FORMULAS] + [len(text)]
+    assert len(AMISS) == 40
+    for start, end in zip(sorted(places), sorted(places)[1:], strict=False):
+        assert "```math" in text[start:end], text[start : start + 100]
+    anchors = {line[3:].lower().replace(" ", "-") for line in text.splitlines() if line.startswith("## ")}
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) == anchors
+    assert text == page()
+
+
+def test_long_sums_go_on_in_another_line() -> None:
+    steps = [" + ".join(f"{n} E" for n in range(60)), r"\approx 2"]
+    shown = math(steps)
+    assert (shown[1], shown[-2]) == (r"\begin{aligned}", r"\end{aligned}")
+    assert "".join(shown).count(r"\quad") > 2
+    assert math(["1 + 1", "2"]) == ["```math", "1 + 1 = 2", "```"]
+
+
+def test_a_working_needs_its_sizes() -> None:
+    with pytest.raises(SizeError, match="needs a number for L"):
+        _ = Working(what="layers", formula="2*L*E", sizes={"E": 3}).value

@@ -1,0 +1,242 @@
+"""What the algebra answers with: the same views of every answer, and pictures whose numbers are worked by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import symformer as sf
+from symformer.algebra.answer import Answer
+from symformer.commands.cli import cli
+from symformer.language.errors import SymformerError
+from symformer.language.symbols import D, E, G, H, L
+from symformer.output.bars import Bars
+from symformer.output.chart import Chart
+from symformer.output.heat import Heat
+from symformer.output.picture import Picture
+
+# A layer of Llama-2 7B: 4·4096² of attention, 3·4096·11008 of the MLP, 2·4096 of norms; the whole by its card.
+LAYER, LLAMA = 67_108_864 + 135_266_304 + 8_192, 6_738_415_616
+
+ANSWERS: dict[str, Callable[[], Answer]] = {
+    "compare": lambda: sf.compare("gpt2-xl", "llama-2-7b"),
+    "of three": lambda: sf.compare("llama-2-7b", "llama-2-70b", "deepseek-v2", "kv-cache", per="B*C"),
+    "tied": lambda: sf.compare("gpt2-xl", "llama-2-7b", same="params", by="L"),
+    "over": lambda: sf.over(sf.model("gpt2").set({"B": 3}), "flops", "params"),
+    "check": lambda: sf.check("12 L E^2 + V E", "gpt2"),
+    "explain": lambda: sf.explain("gpt2", "163,037,184"),
+    "solve": lambda: sf.solve("llama-2-7b", LLAMA, for_="L"),
+    "sweep": lambda: sf.sweep("gpt2", {"E": [768, 1536], "L": "12:36:12"}),
+    "sensitivity": lambda: sf.sensitivity("llama-2-7b"),
+}
+WORDS = ("check", "explain")  # which no picture says
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_answer_has_every_view(name: str) -> None:
+    found = ANSWERS[name]()
+    table = found.table()
+    assert len({len(column) for column in table.values()}) == 1
+    assert len(next(iter(table.values()))) > 0
+    assert json.loads(json.dumps(found.to_json()))
+    assert found.latex().count("$$") % 2 == 0
+    assert found.latex() == found._repr_latex_() != ""
+    assert list(found._repr_mimebundle_()) == ["text/plain", "text/html", "text/markdown", "text/latex"]
+    if name in WORDS:
+        with pytest.raises(SymformerError, match="has no picture"):
+            found.plot()
+    else:
+        assert isinstance(found.plot(), Picture)
+
+
+@pytest.mark.parametrize("name", ["of three", "over", "sweep"])  # bars, a chart, a heat map
+def test_pictures_are_the_same_bytes_twice(name: str) -> None:
+    first, again = (ANSWERS[name]().plot()._repr_svg_() for _ in range(2))
+    assert first == again
+    assert first.startswith("<?xml")
+
+
+def test_tables_have_the_rows() -> None:
+    rows = sf.compare("gpt2-xl", "llama-2-7b").table()
+    assert list(rows) == ["part", "gpt2-xl", "llama-2-7b", "gpt2-xl value", "llama-2-7b value"]
+    assert rows["part"][-1] == "total"
+    assert rows["llama-2-7b value"][-1] == LLAMA
+    assert sf.solve("llama-2-7b", LLAMA, for_="L").table()["L"] == [32]
+    each = sf.sensitivity("llama-2-7b").table()
+    assert each["one more value"][each["size"].index(L)] == LAYER
+    counted = sf.explain("gpt2", "163,037,184").table()
+    assert counted["value"] == [124_439_808, 50_257 * 768]  # the tied head once more
+    assert sf.check("12 L E^2 + 13 L E + V E + P E", "gpt2").table()["difference"] == [2 * E]  # the final norm
+    wrong = sf.check("12 L E^2 + 12 L E + V E + P E + 2 E", "gpt2").table()["difference"]
+    assert set(wrong) == {L * E}
+
+
+def test_bars_are_the_rows() -> None:
+    found = sf.compare("gpt2-xl", "llama-2-7b").plot()
+    assert isinstance(found, Bars)
+    assert list(found.names) == ["embeddings", "attention", "MLP", "norms", "head", "total"]
+    # 32·3·4096·11008 of the MLPs; 50,257·1600 + 1024·1600 of the tables
+    assert found.series["llama-2-7b"][2] == 32 * 135_266_304
+    assert found.series["gpt2-xl"][0] == (50_257 + 1_024) * 1_600
+    assert found.written["llama-2-7b"][-1] == "6,738,415,616"
+
+
+def test_curves_meet_where_they_do() -> None:
+    # A token of cache: 2·2·80·128·G = 40,960·G bytes in Llama-2 70B, and 2·60·(512 + 64) = 69,120 in DeepSeek-V2.
+    found = sf.compare("llama-2-70b", "deepseek-v2", "kv-cache", per="B*C").plot(by="G")
+    assert isinstance(found, Chart)
+    first, other, mark = found.series
+    assert [*first.xs] == [1, 2, 4, 8]  # what divides 64 heads, as far as its own 8
+    assert [*first.ys] == [40_960 * groups for groups in first.xs]
+    assert {*other.ys} == {69_120}
+    assert abs(mark.xs[0] - Fraction(69_120, 40_960)) < Fraction(1, 10**9)
+    assert [*found.notes] == ["llama-2-70b has more: $G$ at 2 to 64", "deepseek-v2 has more: $G$ at 1"]
+
+
+def test_a_quotient_comes_near_to_its_limit() -> None:
+    # The cache of a token over the parameters: 16,384·L over LAYER·L + 2·32,000·4096 + 4096.
+    one = sf.model("llama-2-7b").set({"B": 1, "C": 1})
+    found = sf.over(one, "kv-cache", "params").plot(by="L")
+    assert isinstance(found, Chart)
+    assert found.across[0].at == Fraction(16_384, LAYER)
+    at = dict(zip(found.series[0].xs, found.series[0].ys, strict=True))
+    assert at[1] == Fraction(16_384, LAYER + LLAMA - 32 * LAYER)
+
+
+def test_solutions_are_marked() -> None:
+    nearest = sf.solve("llama-2-7b", 7 * 10**9, for_="L").plot()
+    assert isinstance(nearest, Chart)
+    line, mark = nearest.series
+    assert ([*mark.xs], [*mark.ys], mark.name) == ([33], [LLAMA + LAYER], "the nearest")
+    assert dict(zip(line.xs, line.ys, strict=True))[33] == LLAMA + LAYER
+    assert [each.at for each in nearest.across] == [7 * 10**9]
+    several = sf.solve("llama-2-7b", LLAMA, for_=["L=1:80:1", "H=64:16384:64"], within="1%").plot()
+    assert isinstance(several, Chart)
+    both = [(x, y) for each in several.series for x, y in zip(each.xs, each.ys, strict=True)]
+    assert (32, 11_008) in both
+    size = 4 * 4096**2 + 2 * 4096  # of a layer without its MLP
+    inside = [layers * (size + 3 * 4096 * hidden) + LLAMA - 32 * LAYER for layers, hidden in both]
+    assert all(abs(each - LLAMA) * 100 <= LLAMA for each in inside)
+
+
+def test_a_sweep_is_a_line_a_map_or_a_front() -> None:
+    given = {"A": 16}
+    line = sf.sweep("gpt2", {"L": [36, 12]}, given={"E": 1280, "A": 20}).plot()
+    assert isinstance(line, Chart)
+    assert ([*line.series[0].xs], line.series[0].ys[1]) == ([12, 36], 774_030_080)  # GPT-2 large
+    cells = sf.sweep("gpt2", {"E": [768, 1000, 1024], "L": [12, 24]}, given=given).plot()
+    assert isinstance(cells, Heat)
+    assert cells.numbers[1024, 24] == 354_823_168  # GPT-2 medium
+    assert (1000, 12) not in cells.numbers  # 16 heads do not divide 1000
+    assert [*cells.notes] == ["4 configs of gpt2; 2 left out"]
+    front = sf.sweep(
+        "gpt2", {"E": "16:256:16", "L": "1:20:1"}, ["params", "kv-cache"], given={**given, "B": 1, "C": 7},
+        pareto=["kv-cache", "max:params"],
+    ).plot()  # fmt: skip
+    assert isinstance(front, Chart)
+    every, kept = (list(zip(each.xs, each.ys, strict=True)) for each in front.series)
+    assert len(every) == 16 * 20
+    best = {(x, y) for x, y in every if not any(a <= x and b >= y and (a, b) != (x, y) for a, b in every)}
+    assert {*kept} == best
+    assert len(kept) < len(every)
+
+
+def test_a_sweep_takes_a_file_as_the_command_does(tmp_path: Path) -> None:
+    path = tmp_path / "configs.csv"
+    path.write_text("E,L\n768,12\n1024,24\n")
+    found = sf.sweep("gpt2", str(path), given={"A": 16})
+    assert [int(each) for each in found.table()["params"]] == [124_439_808, 354_823_168]  # GPT-2 small and medium
+    with pytest.raises(SymformerError, match="is no file"):
+        sf.sweep("gpt2", str(tmp_path / "none.csv"))
+
+
+def test_elasticities_and_the_asymptote() -> None:
+    found = sf.sensitivity("llama-2-7b")
+    bars = found.plot()
+    assert isinstance(bars, Bars)
+    at = dict(zip(bars.names, bars.series["elasticity"], strict=True))
+    assert at["$L$"] == Fraction(32 * LAYER, LLAMA)
+    curve = found.plot(by="L")
+    assert isinstance(curve, Chart)
+    exact, mark, end = curve.series
+    assert ([*mark.xs], [*mark.ys]) == ([32], [LLAMA])
+    assert [*end.ys] == [LAYER * layers for layers in exact.xs]
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "no number": (lambda: sf.compare("gpt2", "llama-2-7b", "flops").plot(), "there is none for B, S"),
+    "another size free": (lambda: sf.compare("gpt2", "llama-2-7b", "flops").plot(by="L"), "gpt2 needs one for B, S"),
+    "a size of neither": (lambda: sf.compare("gpt2", "llama-2-7b").plot(by="X"), "X changes nothing of gpt2 and"),
+    "a total": (lambda: sf.compare("gpt2", "deepseek-v2").plot(by="L"), r"L is L_dense \+ L_moe"),
+    "not in the quotient": (lambda: sf.over("gpt2", "kv-cache", "params").plot(by="X"), "X is not in bytes/element"),
+    "three sizes": (lambda: sf.sweep("gpt2", {"E": [768], "L": [1, 2], "V": [3, 4]}).plot(), "a plot has two axes"),
+    "a front of three": (
+        lambda: sf.sweep("gpt2", {"E": [768], "L": [1, 2]}, pareto=["params", "E", "L"]).plot(),
+        "a front of 3 objectives has no picture",
+    ),
+    "the first": (lambda: sf.sweep("gpt2", {"L": [1, 2]}, top=1).plot(), "the first rows are a table"),
+    "no row": (lambda: sf.sweep("gpt2", {"L": [1, 2]}, filters=["L = 3"]).plot(), "no row stays"),
+    "units": (
+        lambda: sf.sweep("gpt2", {"L": [1, 2]}, ["params", "kv-cache", "flops"], given={"B": 1, "C": 2, "S": 3}).plot(),
+        "have no axis in common",
+    ),
+    "no such size": (lambda: sf.sensitivity("gpt2").plot(by="X"), "has no size X"),
+    "no numbers": (lambda: sf.sensitivity("bert").plot(), "elasticities are numbers"),
+    "a file of text": (lambda: sf.sensitivity("gpt2").plot("a.txt"), r"a plot is written as \.svg, \.pdf, \.png"),
+    "no folder": (lambda: sf.sensitivity("gpt2").plot("no/such/a.svg"), "the folder no/such does not exist"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_picture_is_refused(name: str) -> None:
+    draw, said = REFUSED[name]
+    with pytest.raises(SymformerError, match=said):
+        draw()
+
+
+LINES: dict[str, str] = {
+    "compare.svg": "compare gpt2 gpt2-xl",
+    "crossover.png": "compare llama-2-70b deepseek-v2 -q kv-cache --per B*C --crossover G",
+    "over.svg": "compare gpt2 llama-2-7b -q kv-cache --over params --set B=1 --by C",
+    "solve.pdf": "solve llama-2-7b --total 6738415616 --for L",
+    "sweep.svg": "sweep gpt2 --over L=1:9:2",
+    "sensitivity.png": "sensitivity gpt2 --by E",
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_commands_draw(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    found = CliRunner().invoke(cli, [*LINES[name].split(), "-o", str(path)])
+    assert found.exit_code == 0, found.output
+    assert path.read_bytes()[:4] in (b"<?xm", b"\x89PNG", b"%PDF")
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("compare gpt2 gpt2-xl --crossover L --crossover E -o a.svg", "one size along its axis"),
+        ("compare gpt2 gpt2-xl --crossover L -o a.pdf", "of the terminal, and of plots"),
+        ("compare gpt2 gpt2-xl -o a.svg --as md", "--as is of a document"),
+        ("compare gpt2 -q flops --over params --by S", "name its file by -o"),
+        ("solve gpt2 --total 7e9 --for L -o a.svg --json", "keep one of the two"),
+        ("sensitivity gpt2 --by L", "name its file by -o"),
+        ("sweep gpt2 --over L=1:9:2 -o a.tex", "a sweep is written as .csv, .parquet, .jsonl, .svg, .pdf, .png"),
+    ],
+)
+def test_commands_refuse(line: str, said: str) -> None:
+    found = CliRunner().invoke(cli, line.split())
+    assert found.exit_code == 2
+    assert said in found.output
+
+
+def test_sizes_of_the_hand_working() -> None:
+    model = sf.model("llama-2-7b")
+    assert (model.known[E], model.known[H], model.known[L], model.known[G] * model.known[D]) == (4096, 11_008, 32, 4096)
