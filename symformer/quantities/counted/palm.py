@@ -1,0 +1,32 @@
+"""PaLM, appendix B: 6N + 12LHQT FLOPs a token."""
+
+from __future__ import annotations
+
+from ...ledger.facts import STORING, Kind
+from .common import SILENT, attending, full, weights
+from .roles import Reading
+from .rule_set import RuleSet
+
+
+def dense(reading: Reading) -> None:
+    """Raise RuleError for a mixture."""
+    if experts := reading.of(Kind.EXPERTS):
+        raise PALM.refuse(
+            f"PaLM's N is of a dense model, and which of the experts of {experts[0].path} it would count is not stated"
+        )
+
+
+PALM = RuleSet(
+    "palm",
+    "PaLM",
+    "appendix B",
+    "https://arxiv.org/abs/2204.02311",
+    "6 FLOPs a token for every parameter, and full attention",
+    "One forward and one backward pass over B sequences of S tokens, by the rule of Chowdhery et al. 2022 "
+    "[chowdhery2022], appendix B: 6N + 12LHQT FLOPs a token. N is all parameters, biases and norms among them, and "
+    "those of embeddings as well, which no product is made of; a table that the head is tied to counts once, in the "
+    "head. Each of A heads of width D adds 12SD a token and layer: every query-key pair counts, masked or not, "
+    "whatever the window.",
+    {**SILENT, **dict.fromkeys(STORING, weights), **attending(full)},
+    holds=dense,
+)
