@@ -21,6 +21,7 @@ from ..language.symbols import RANK, symbol
 from ..ledger.facts import ONE
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
+from ..quantities.counted.rule_set import COUNTED
 from .crossover import Allowed, Solution, Span, crossings, solved
 from .quotient import Limit, limits, quotient
 from .tie import Tie
@@ -224,7 +225,7 @@ class Comparison(Shown):
         return {
             name: each
             for name, each in first.items()
-            if all(other.get(name, usual.get(name, each)) == each for other in others)
+            if all(other.get(name, None if COUNTED in other else usual.get(name, each)) == each for other in others)
         }
 
     @property

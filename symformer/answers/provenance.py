@@ -9,6 +9,8 @@ from typing import Any
 from ..certificates import Certificate, certificate_for
 from ..formulas.formula import Formula
 from ..models.model import Model
+from ..quantities import quantity as find_quantity
+from ..quantities.counted.rule_set import COUNTED
 
 
 def provenance_lines(model: Model, formula: Formula) -> list[str]:
@@ -64,6 +66,9 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
 
 
 def _confirmed(model: Model, formula: Formula) -> str:
+    if COUNTED in formula.conventions:
+        said = find_quantity(formula.measure.name).checking(formula)
+        return said[0].lower() + said[1:].removesuffix(".")
     certificate = certificate_for(model, formula)
     if certificate is None:
         return "no certificate is for this form of it"

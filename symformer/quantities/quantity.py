@@ -253,6 +253,10 @@ class Quantity:
         said += [each for kind, each in self.besides.items() if any(entry.kind is kind for entry in entries)]
         return " ".join(filter(None, said))
 
+    def checking(self, formula: Formula) -> str:
+        """How a formula is checked where there is no certificate of it; empty where nothing else holds it."""
+        return self.checked
+
     def check(self, part: Counted, given: Mapping[str, str]) -> None:
         """Raise RuleError where the conventions ask for an implementation that a model's library does not have."""
 

@@ -11,7 +11,9 @@ from .palm import PALM
 from .rule_set import RuleSet
 from .torchtitan import TORCHTITAN
 from .verl import VERL
+from .vllm import VLLM
 
 TRAINING: Mapping[str, RuleSet] = {
     each.name: each for each in (PALM, NANOGPT, TORCHTITAN, MEGATRON, BRIDGE, MAXTEXT, VERL)
 }
+PROMPT: Mapping[str, RuleSet] = {VLLM.name: VLLM}

@@ -68,7 +68,7 @@ def attending(pairs: Callable[[Entry, Reading, Expr], tuple[Expr, ...]], each: E
     def rule(entry: Entry, reading: Reading) -> tuple[Term, ...]:
         shape = entry.output.shape if entry.kind is Kind.SCORES else entry.inputs[0].shape
         width = entry.inputs[0].width if entry.kind is Kind.SCORES else entry.output.width
-        batch, heads, queries, keys = shape
+        batch, heads, queries, _ = shape
         return (Term(entry.path, (each, batch, heads, *pairs(entry, reading, queries), width)),)
 
     return dict.fromkeys(ATTENDING, rule)
@@ -84,20 +84,19 @@ def half(entry: Entry, reading: Reading, length: Expr) -> tuple[Expr, ...]:
     return (length, length / 2)
 
 
-def by_role(rules: Mapping[Role, Counting]) -> Counting:
+def by_role(who: str, rules: Mapping[Role, Counting]) -> Counting:
     """A linear layer, by what it is for. Raises RuleError for one whose role has no rule."""
 
     def rule(entry: Entry, reading: Reading) -> tuple[Term, ...]:
         role = reading.role(entry)
         if role not in rules:
-            known = ", ".join(each.value for each in rules)
-            raise RuleError(
-                f"{entry.path} is {_spoken(role)}, and what a rule set with rules for {known} counts of it is not stated"
-            )
+            raise RuleError(f"{entry.path} is {_spoken(role)}, and what {who} counts of it is not stated")
         return rules[role](entry, reading)
 
     return rule
 
 
 def _spoken(role: Role) -> str:
-    return "no part of attention, MLP or router that is known here" if role is Role.OTHER else role.value
+    return (
+        "no matrix of attention, of an MLP or of a router that is recognised here" if role is Role.OTHER else role.value
+    )

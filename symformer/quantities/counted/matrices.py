@@ -16,6 +16,7 @@ LAYER = (Role.READ, Role.OUTPUT, Role.MLP, Role.SHARED)  # what every such rule 
 
 
 def table(
+    who: str,
     pairs: Callable[[Entry, Reading, Expr], tuple[Expr, ...]],
     *,
     silent: tuple[Role, ...] = (),
@@ -34,7 +35,7 @@ def table(
     return {
         **SILENT,
         **dict.fromkeys((Kind.LOOKUP, Kind.NORM, Kind.PARAMETER), nothing),
-        Kind.LINEAR: by_role(rules),
+        Kind.LINEAR: by_role(who, rules),
         Kind.EXPERTS: product,
         **attending(pairs, each),
         **{Kind[name.upper()]: rule for name, rule in others.items()},

@@ -47,6 +47,6 @@ MAXTEXT = RuleSet(
     "layer, the router among them, and the logits at all positions, 2 FLOPs a multiply-add and three times the forward "
     "pass. Biases, embeddings and norms add nothing. Of S² query-key pairs half count, whatever the window; but in "
     "Gemma 2, Gemma 3 and GPT-OSS a layer with a window of w tokens counts m(S - m/2), m the less of w and S.",
-    table(pairs, router=True),
+    table("MaxText", pairs, router=True),
     holds=alike,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sympy import Expr, Max, Min
 
 from ...formulas.account import Term
-from ...ledger.facts import Entry, Kind
+from ...ledger.facts import Entry
 from .common import SIX, half
 from .matrices import table
 from .roles import Reading, Role
@@ -36,14 +36,15 @@ def swiglu(reading: Reading) -> None:
     for entry in reading.gates():
         if entry.function != "silu":
             raise MEGATRON.refuse(
-                f"Megatron-LM counts three matrices of an MLP for SwiGLU alone; {entry.path} gates with {entry.function}"
+                f"Megatron-LM counts three matrices of an MLP for SwiGLU alone; {entry.path} gates with "
+                f"{entry.function}"
             )
 
 
 _KNOWN = (
     "every matrix of a layer but the router, and the logits at all positions, 2 FLOPs a multiply-add and three times "
-    "the forward pass. Biases, embeddings and norms add nothing; but of latent attention the norms between two matrices "
-    "of low rank R add 6R a token. "
+    "the forward pass. Biases, embeddings and norms add nothing; but of latent attention the norms between two "
+    "matrices of low rank R add 6R a token. "
 )
 _PADDED = "V is the padded vocabulary: set it so. What is recomputed is not counted."
 
@@ -51,11 +52,13 @@ MEGATRON = RuleSet(
     "megatron",
     "Megatron-LM",
     "megatron/training/training.py, num_floating_point_operations",
-    "https://github.com/NVIDIA/Megatron-LM/blob/d98e8a64ddf34856e74b24714e3bedb2f5a39553/megatron/training/training.py#L802",
+    "https://github.com/NVIDIA/Megatron-LM/blob/d98e8a64ddf34856e74b24714e3bedb2f5a39553/megatron/training/"
+    "training.py#L802",
     "6 FLOPs a token for every element of a matrix but the router's, and half of all query-key pairs",
-    "One forward and one backward pass over B sequences of S tokens, by Megatron-LM's rule (num_floating_point_operations "
-    f"of megatron/training/training.py): {_KNOWN}Of S² query-key pairs half count, whatever the window. {_PADDED}",
-    table(half, silent=(Role.SHARED_GATE,), norm=norm),
+    "One forward and one backward pass over B sequences of S tokens, by Megatron-LM's rule "
+    f"(num_floating_point_operations of megatron/training/training.py): {_KNOWN}Of S² query-key pairs half count, "
+    f"whatever the window. {_PADDED}",
+    table("Megatron-LM", half, silent=(Role.SHARED_GATE,), norm=norm),
     holds=swiglu,
 )
 BRIDGE = RuleSet(
@@ -69,5 +72,5 @@ BRIDGE = RuleSet(
     "One forward and one backward pass over B sequences of S tokens, by Megatron-Bridge's rule "
     f"(num_floating_point_operations of flop_utils.py): {_KNOWN}Of S² query-key pairs half count; where a window of w "
     f"tokens is shorter than S, the w(2S - w + 1)/2 pairs in it. {_PADDED}",
-    table(windowed, silent=(Role.SHARED_GATE,), norm=norm),
+    table("Megatron-Bridge", windowed, silent=(Role.SHARED_GATE,), norm=norm),
 )

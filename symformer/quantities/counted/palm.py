@@ -29,4 +29,5 @@ PALM = RuleSet(
     "whatever the window.",
     {**SILENT, **dict.fromkeys(STORING, weights), **attending(full)},
     holds=dense,
+    checked="It is held to 6N + 12LHQT with the number of parameters that torch has.",
 )

@@ -83,8 +83,13 @@ class Reading:
             if any(self._is(each, Role.SHARED_GATE) for each in self._from(entry)[0]):
                 continue
             for each in self._reads[id(_root(entry.output))]:
-                if each.kind is Kind.MULTIPLY and len(each.inputs) > 1 and _layer(each):
+                if each.kind is Kind.MULTIPLY and len(each.inputs) > 1:
                     yield entry
+
+    def opens(self, entry: Entry) -> bool:
+        """Whether a matrix of an MLP is one that an activation follows."""
+        ends, on_the_way = self._to(entry)
+        return bool(ends) and all(each.kind is Kind.LINEAR for each in ends) and self._acts(on_the_way)
 
     def _role(self, entry: Entry) -> Role:
         if entry.logits:
@@ -99,8 +104,6 @@ class Reading:
         if any(each.kind is Kind.MIX for each in starts):
             return Role.OUTPUT
         layer = _layer(entry)
-        if not layer:
-            return Role.OTHER
         if entry.output.width == 1 and layer in self.mixed:
             return Role.SHARED_GATE
         up = ends and all(each.kind is Kind.LINEAR and not each.logits for each in ends) and self._acts(on_the_way)

@@ -29,9 +29,9 @@ class RuleSet:
     short: str  # what it counts, as a convention says it
     statement: str  # the same in sentences
     rules: Mapping[Kind, Counting]
-    papers: tuple[str, ...] = ()  # keys of papers.json, of those that the statement does not name
     holds: Callable[[Reading], None] = lambda reading: None  # raises RuleError for a model that it says nothing of
     needs: Callable[[Reading], tuple[Condition, ...]] = lambda reading: ()  # what has to hold between sizes
+    checked: str = "It is held to numbers that this code gave."
 
     def __post_init__(self) -> None:
         total(self.rules, f"counted={self.name}")
@@ -91,7 +91,7 @@ class CountedAs(Quantity):
         return {**super().choices, COUNTED: Convention(ways)}
 
     def choose(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Every convention with its value; of a rule set, which decides all others, its name alone. Raises OptionError."""
+        """Every convention with its value; of a rule set, which decides all others, its name. Raises OptionError."""
         chosen = super().choose(given)
         if COUNTED not in chosen:
             return chosen
@@ -104,6 +104,13 @@ class CountedAs(Quantity):
                     f"counted={name} counts a whole model, and not what one rank of many has; leave out {other}={value}"
                 )
         return {COUNTED: name}
+
+    def checking(self, formula: Formula) -> str:
+        """How a formula is checked where there is no certificate of it."""
+        ruled = self.ruled(formula.conventions)
+        if ruled is None:
+            return super().checking(formula)
+        return f"Counted as {ruled.who} counts, {ruled.where} ({ruled.link}). {ruled.checked}"
 
     def ruled(self, conventions: Conventions) -> RuleSet | None:
         """The rule set that was asked for; None for the quantity's own rules."""

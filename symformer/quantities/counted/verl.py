@@ -57,18 +57,19 @@ VERL = RuleSet(
     "6 FLOPs a token for every element of a matrix, of the embedding and of the head, and half of all query-key pairs",
     "One forward and one backward pass over B sequences of S tokens, by verl's rule (verl/utils/flops_counter.py), in "
     "FLOPs where it gives TFLOPs a second: every matrix of a layer, the router among them, 2 FLOPs a multiply-add and "
-    "three times the forward pass. The embedding counts like the head, as if it were multiplied by, tied or not. Biases "
-    "and norms add nothing; of Qwen2-MoE the shared expert and its gate add nothing either. Of S² query-key pairs half "
-    "count, whatever the window; but in Gemma 3 and GPT-OSS a layer with a window of w tokens counts half of S·m, m "
-    "the less of w and S.",
+    "three times the forward pass. The embedding counts like the head, as if it were multiplied by, tied or not. "
+    "Biases and norms add nothing; of Qwen2-MoE the shared expert and its gate add nothing either. Of S² query-key "
+    "pairs half count, whatever the window; but in Gemma 3 and GPT-OSS a layer with a window of w tokens counts half "
+    "of S·m, m the less of w and S.",
     {
-        **table(pairs, router=True, lookup=embedding),
+        **table("verl", pairs, router=True, lookup=embedding),
         Kind.LINEAR: by_role(
+            "verl",
             {
                 **dict.fromkeys((Role.HEAD, Role.READ, Role.OUTPUT, Role.MLP, Role.ROUTER), lambda e, r: matrix(e)),
                 Role.SHARED: beside,
                 Role.SHARED_GATE: nothing,
-            }
+            },
         ),
     },
     holds=told,
