@@ -9,6 +9,7 @@ from .megatron import BRIDGE, MEGATRON
 from .nanogpt import NANOGPT
 from .palm import PALM
 from .rule_set import RuleSet
+from .timm import TIMM
 from .torchtitan import TORCHTITAN
 from .verl import VERL
 from .vllm import VLLM
@@ -17,3 +18,4 @@ TRAINING: Mapping[str, RuleSet] = {
     each.name: each for each in (PALM, NANOGPT, TORCHTITAN, MEGATRON, BRIDGE, MAXTEXT, VERL)
 }
 PROMPT: Mapping[str, RuleSet] = {VLLM.name: VLLM}
+IMAGES: Mapping[str, RuleSet] = {TIMM.name: TIMM}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...formulas.account import Line, Term
-from ...formulas.formula import Formula
+from ...formulas.account import Line, Measure, Term
+from ...formulas.formula import Formula, Source
 from ...language.errors import OptionError, RuleError
-from ...language.sizes import Condition
+from ...language.sizes import Condition, Relations
 from ...ledger.facts import ATTENDING, ONE, Entry, Kind, Ledger
-from ..quantity import PLACEMENT, Convention, Conventions, Quantity, tally, total
+from ..quantity import PLACEMENT, Convention, Conventions, Counted, Quantity, tally, total
 from .roles import Reading
 
 Counting = Callable[[Entry, Reading], tuple[Term, ...]]
@@ -31,6 +31,8 @@ class RuleSet:
     rules: Mapping[Kind, Counting]
     holds: Callable[[Reading], None] = lambda reading: None  # raises RuleError for a model that it says nothing of
     needs: Callable[[Reading], tuple[Condition, ...]] = lambda reading: ()  # what has to hold between sizes
+    decoders: bool = True  # whether it is of decoder-only language models, and of nothing else
+    measure: Measure | None = None  # what it counts, where that is another unit than the quantity's
     checked: str = "It is held to numbers that this code gave."
 
     def __post_init__(self) -> None:
@@ -39,7 +41,8 @@ class RuleSet:
     def account(self, ledger: Ledger) -> Line:
         """What every entry of a ledger comes to. Raises RuleError for a model that the rule set says nothing of."""
         reading = Reading(ledger)
-        self._decoder(reading)
+        if self.decoders:
+            self._decoder(reading)
         self.holds(reading)
         return tally(ledger.root, lambda entry: self.rules[entry.kind](entry, reading))
 
@@ -115,6 +118,19 @@ class CountedAs(Quantity):
     def ruled(self, conventions: Conventions) -> RuleSet | None:
         """The rule set that was asked for; None for the quantity's own rules."""
         return self.rule_sets[conventions[COUNTED]] if COUNTED in conventions else None
+
+    def formula(
+        self,
+        part: Counted,
+        stem: str,
+        given: Mapping[str, str],
+        relations: Relations,
+        source: Source | None = None,
+    ) -> Formula:
+        """The formula of a part, in the unit of the rules that were asked for. Raises as that of any quantity."""
+        found = super().formula(part, stem, given, relations, source)
+        ruled = self.ruled(found.conventions)
+        return replace(found, measure=ruled.measure) if ruled and ruled.measure else found
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """What every entry comes to, by the rules that were asked for. Raises RuleError."""
