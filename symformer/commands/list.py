@@ -57,7 +57,8 @@ def command(only_presets: bool, as_json: bool) -> None:
     say("\nQuantities")
     rows = []
     for name, question in quantities().items():
-        choices = [f"{key}={'|'.join(rule.meanings)}" for key, rule in question.conventions.items()]
+        named = {key: rule for key, rule in question.choices.items() if key not in PLACEMENT}
+        choices = [f"{key}={'|'.join(rule.meanings)}" for key, rule in named.items()]
         rows.append([name, question.measure.title, question.measure.unit, " ".join(choices)])
     table(["name", "title", "unit", "conventions"], rows, "llll")
     say("\nOne rank's share, of any quantity")

@@ -44,7 +44,7 @@ def swiglu(reading: Reading) -> None:
 _KNOWN = (
     "every matrix of a layer but the router, and the logits at all positions, 2 FLOPs a multiply-add and three times "
     "the forward pass. Biases, embeddings and norms add nothing; but of latent attention the norms between two "
-    "matrices of low rank R add 6R a token. "
+    "matrices of low rank add 6 FLOPs a token for each element. "
 )
 _PADDED = "V is the padded vocabulary: set it so. What is recomputed is not counted."
 

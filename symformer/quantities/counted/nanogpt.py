@@ -49,10 +49,11 @@ NANOGPT = RuleSet(
     "https://github.com/karpathy/nanoGPT/blob/3adf61e154c3fe3fca428ad6bc3818b27a3b8291/model.py#L289",
     "6 FLOPs a token for every parameter but those of learned positions, and full attention",
     "One forward and one backward pass over B sequences of S tokens, by nanoGPT's rule (model.py, estimate_mfu): "
-    "6N + 12LHQT FLOPs a token, after PaLM [chowdhery2022], appendix B. N is all parameters, biases and norms among "
-    "them, but those of learned positions; a table that the head is tied to counts once, in the head, and one that "
-    "it is not tied to counts too. Every query-key pair counts, masked or not, whatever the window. T is the block "
-    "size, here S.",
+    "``6N + 12LHQT`` FLOPs a token, after Chowdhery et al. 2022 [chowdhery2022]. N is all parameters, biases and norms "
+    "among them, but those of learned positions; a table that the head is tied to counts once, in the head, and one "
+    "that it is not tied to counts too. In every head every query-key pair adds 12 FLOPs for each element of its "
+    "width, masked or not, whatever the window. ``T`` is the block size, here S, and ``H`` heads share out the width "
+    "of the model.",
     {**SILENT, **dict.fromkeys(STORING, weights), Kind.LOOKUP: tables, **attending(full)},
     holds=dense,
     needs=shared_out,

@@ -23,10 +23,10 @@ PALM = RuleSet(
     "https://arxiv.org/abs/2204.02311",
     "6 FLOPs a token for every parameter, and full attention",
     "One forward and one backward pass over B sequences of S tokens, by the rule of Chowdhery et al. 2022 "
-    "[chowdhery2022], appendix B: 6N + 12LHQT FLOPs a token. N is all parameters, biases and norms among them, and "
-    "those of embeddings as well, which no product is made of; a table that the head is tied to counts once, in the "
-    "head. Each of A heads of width D adds 12SD a token and layer: every query-key pair counts, masked or not, "
-    "whatever the window.",
+    "[chowdhery2022], in the appendix on model FLOPs utilization: ``6N + 12LHQT`` FLOPs a token. N is all parameters, "
+    "biases and norms among them, and those of embeddings as well, which are looked up; a table that the head is tied "
+    "to counts once, in the head. In every head every query-key pair adds 12 FLOPs for each element of its width, "
+    "masked or not, whatever the window.",
     {**SILENT, **dict.fromkeys(STORING, weights), **attending(full)},
     holds=dense,
     checked="It is held to 6N + 12LHQT with the number of parameters that torch has.",

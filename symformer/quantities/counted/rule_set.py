@@ -16,6 +16,7 @@ from .roles import Reading
 
 Counting = Callable[[Entry, Reading], tuple[Term, ...]]
 COUNTED, HERE = "counted", "here"
+_PURPOSES = {Kind.NORM: "norms", Kind.LOOKUP: "embeddings", Kind.PARAMETER: "other parameters"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,13 @@ class RuleSet:
         if self.decoders:
             self._decoder(reading)
         self.holds(reading)
-        return tally(ledger.root, lambda entry: self.rules[entry.kind](entry, reading))
+        return tally(ledger.root, lambda entry: self._terms(entry, reading))
+
+    def _terms(self, entry: Entry, reading: Reading) -> tuple[Term, ...]:
+        """What an entry comes to, and what of the whole it is where no product is made of its weight."""
+        found = self.rules[entry.kind](entry, reading)
+        purpose = _PURPOSES.get(entry.kind)
+        return tuple(replace(term, purpose=purpose) for term in found) if purpose else found
 
     def refuse(self, because: str) -> RuleError:
         """The error for what this rule set has no rule for."""
@@ -90,7 +97,7 @@ class CountedAs(Quantity):
     def choices(self) -> Mapping[str, Convention]:
         """Its conventions, those of which rank's share is counted, and whose rules."""
         ways = {HERE: "by the rules of this formula's own conventions"}
-        ways |= {name: f"as {each.who} counts, {each.where}: {each.short}" for name, each in self.rule_sets.items()}
+        ways |= {name: f"as {each.who} counts: {each.short}" for name, each in self.rule_sets.items()}
         return {**super().choices, COUNTED: Convention(ways)}
 
     def choose(self, given: Mapping[str, str]) -> dict[str, str]:

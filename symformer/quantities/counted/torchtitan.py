@@ -29,9 +29,9 @@ TORCHTITAN = RuleSet(
     "6 FLOPs a token for every parameter that a token goes through, embeddings left out, and full attention",
     "One forward and one backward pass over B sequences of S tokens, by torchtitan's rule "
     "(torchtitan/models/utils.py): 6 FLOPs a token for every parameter, biases and norms among them, of experts for "
-    "the K that a token goes to, and for the whole router. The embeddings are left out; but where the head is tied "
-    "to a table of them nothing is subtracted, so that this table counts once, in the head, and learned positions "
-    "count as well. Each of A heads adds 6S FLOPs a token for each element of its key and of its value: every "
-    "query-key pair counts, masked or not, whatever the window. What is recomputed is not counted.",
+    "those that a token goes to, and for the whole router. The embeddings are left out; but where the head is tied to "
+    "a table of them nothing is subtracted, so that this table counts once, in the head, and learned positions count "
+    "as well. In every head every query-key pair adds 6 FLOPs for each element of a key and of a value, masked or not, "
+    "whatever the window. What is recomputed is not counted.",
     {**SILENT, **dict.fromkeys(STORING, weights), Kind.LOOKUP: table, Kind.EXPERTS: chosen, **attending(full)},
 )
