@@ -50,6 +50,8 @@ def test_each_value_of_each_convention(quantity: str) -> None:
     model = architecture("gpt2")
     found = alternatives(model, quantity, {})
     choices = {name: rule for name, rule in quantities()[quantity].choices.items() if name not in PLACEMENT}
+    if quantity == "flops":  # by the rules of timm, which has none for GPT-2
+        choices.pop("counted")
     wanted = [(name, value) for name, rule in choices.items() for value in rule.meanings]
     assert [(variant.convention, variant.choice) for variant in found] == wanted
     for variant in found:

@@ -226,7 +226,7 @@ def test_timm_publishes_these(target: str) -> None:
 
 
 def test_fvcore_counts_the_same() -> None:
-    """As fvcore 0.1.5.post20221221, FlopCountAnalysis of transformers' ViTForImageClassification does, attention fused."""
+    """As fvcore 0.1.5.post20221221 does of transformers' ViTForImageClassification with fused attention."""
     formula = sf.model("vit", head="classifier").formula("flops", counted="timm")
     sizes = {"B": 1, "L": 3, "E": 20, "A": 4, "H": 34, "Z": 30, "Z_patch": 6, "N_chan": 3, "N_class": 11}
     assert value(formula, sizes) == 303_300

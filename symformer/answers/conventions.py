@@ -74,7 +74,10 @@ def users() -> tuple[User, ...]:
 
 
 def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[Alternative]:
-    """Each value of each convention of a quantity, one changed at a time. Raises OptionError where there is none."""
+    """Each value of each convention of a quantity, one changed at a time; others' rules, where some answer for it.
+
+    Raises OptionError where there is no convention.
+    """
     question = find_quantity(quantity)
     if not question.conventions:
         raise OptionError(f"{quantity} has no conventions: it is counted in one way only")
@@ -83,8 +86,9 @@ def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[
     placed = {name: value for name, value in chosen.items() if name in PLACEMENT}
     if COUNTED in chosen:  # which decides all others
         known = {COUNTED: known[COUNTED]}
-    found = []
+    found: list[Alternative] = []
     for name, convention in known.items():
+        rows = []
         for choice in convention.meanings:
             formula, value, refusal = None, None, ""
             try:
@@ -94,9 +98,10 @@ def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[
                 refusal = str(error)
             by = _whose(quantity, choice) if name == COUNTED else ()
             by += tuple(user for user in users() if quantity in user.quantities and user.uses.get(name) == choice)
-            found.append(
-                Alternative(name, choice, chosen.get(name, convention.default) == choice, formula, value, refusal, by)
-            )
+            here = chosen.get(name, convention.default) == choice
+            rows.append(Alternative(name, choice, here, formula, value, refusal, by))
+        if name != COUNTED or any(each.formula for each in rows[1:]):  # others may have no rules for such a model
+            found += rows
     return found
 
 

@@ -12,6 +12,7 @@ from ..language.symbols import B, C, N_dp, N_new, N_pp, N_tp, P, R, S, S_enc
 from ..models.model import Model
 from .blocks import Document
 from .census import pages as census
+from .counted import page as counted
 from .derivation import document, with_numbers
 from .figures.architecture import drawn
 from .figures.emit import emit
@@ -99,6 +100,7 @@ def pages(version: str) -> dict[str, bytes]:
     also = [
         "[Published formulas](published.md), each as it is printed beside the one derived here.",
         "[Published numbers](published-numbers.md), and what each counts.",
+        "[FLOPs as others count them](counted.md): the rules of code bases and papers, and how far each is from ours.",
         "A census of the model types of transformers, each read off its own code: "
         + ", ".join(f"[{words}]({name}.md)" for name, (words, _) in CENSUS.items())
         + ".",
@@ -108,6 +110,7 @@ def pages(version: str) -> dict[str, bytes]:
     made["README.md"] = "\n\n".join(["\n".join([title, *index(".", names())]), *also, ""]).encode()
     made["published.md"] = published_formulas().encode()
     made["published-numbers.md"] = published_numbers().encode()
+    made["counted.md"] = counted().encode()
     for name, (words, heads) in CENSUS.items():
         made |= {file: text.encode() for file, text in census(name, words, heads).items()}
     return made
