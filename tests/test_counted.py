@@ -191,6 +191,7 @@ REFUSED: dict[str, tuple[str, dict[str, str], str, dict[str, str], str]] = {
     "what runs beside experts": ("qwen2-moe", {}, "train-flops", {"counted": "maxtext"}, "runs beside the experts"),
     "positions in scores": ("gopher", {}, "train-flops", {"counted": "maxtext"}, "what MaxText counts of it is not"),
     "a config that vLLM reads otherwise": ("bloom", {}, "prefill-flops", {"counted": "vllm"}, "of bloom is not stated"),
+    "adapters of images": ("vit-base-patch16-224", {"lora": "q_proj"}, "flops", {"counted": "timm"}, "of adapters"),
     "a pooler": ("vit", {}, "flops", {"counted": "timm"}, "vit with its pooler"),
     "text": ("gpt2", {}, "flops", {"counted": "timm"}, "this is gpt2"),
 }

@@ -21,7 +21,7 @@ from ..language.symbols import RANK, symbol
 from ..ledger.facts import ONE
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
-from ..quantities.counted.rule_set import COUNTED
+from ..quantities.quantity import COUNTED
 from .crossover import Allowed, Solution, Span, crossings, solved
 from .quotient import Limit, limits, quotient
 from .tie import Tie

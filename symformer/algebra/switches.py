@@ -16,7 +16,7 @@ from ..language.symbols import B, C, E, H, S, V, W
 from ..ledger.facts import ATTENDING, MULTIPLYING, Kind
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
-from ..quantities.counted.rule_set import COUNTED
+from ..quantities.quantity import COUNTED
 from .pieces import PRIME, Piece, added, fingerprint, is_zero, pieces
 
 STORED = ("params", "active-params", "trainable-params")

@@ -16,8 +16,8 @@ from ..language.errors import OptionError, SymformerError
 from ..language.notation.text import text
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
-from ..quantities.counted.rule_set import COUNTED, CountedAs
-from ..quantities.quantity import PLACEMENT
+from ..quantities.counted.rule_set import CountedAs
+from ..quantities.quantity import COUNTED, PLACEMENT
 from .summary import value_of
 
 

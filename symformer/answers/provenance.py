@@ -10,7 +10,7 @@ from ..certificates import Certificate, certificate_for
 from ..formulas.formula import Formula
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
-from ..quantities.counted.rule_set import COUNTED
+from ..quantities.quantity import COUNTED
 
 
 def provenance_lines(model: Model, formula: Formula) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..models.model import Model
-from ..quantities.counted.rule_set import COUNTED
+from ..quantities.quantity import COUNTED
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from ..models.model import Model
 from ..papers import papers, pieces
 from ..quantities import quantity as find_quantity
 from ..quantities.counted import IMAGES, PROMPT, TRAINING
-from ..quantities.counted.rule_set import COUNTED, RuleSet
+from ..quantities.counted.rule_set import RuleSet
+from ..quantities.quantity import COUNTED
 from .pages import plain, table
 
 # Whom each quantity is asked of: presets, in a run of one sequence, or of one image.

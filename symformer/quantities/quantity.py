@@ -22,6 +22,7 @@ from ..ledger.facts import ATTENDING, ONE, Entry, Kind, Ledger, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from .lengths import within
 
+COUNTED = "counted"  # by whose rules, where a quantity knows others' too
 SEQUENCES, IMAGES = "B sequences of S tokens", "B images"
 TEXTS_AND_IMAGES = f"{SEQUENCES} and B_vis images"
 BOTH = "The S tokens are the decoder's; the encoder runs as well."  # where a decoder attends to an encoder

@@ -16,9 +16,8 @@ from ...language.symbols import B, C, P, S, symbol
 from ...ledger.facts import ATTENDING
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
-from ...quantities.counted.rule_set import COUNTED
 from ...quantities.generation import SIZES
-from ...quantities.quantity import PLACEMENT
+from ...quantities.quantity import COUNTED, PLACEMENT
 from . import parameters
 from .switches import Switch, found, less, reckoned, rows_of
 

@@ -11,11 +11,11 @@ from ...formulas.formula import Formula, Source
 from ...language.errors import OptionError, RuleError
 from ...language.sizes import Condition, Relations
 from ...ledger.facts import ATTENDING, ONE, Entry, Kind, Ledger
-from ..quantity import PLACEMENT, Convention, Conventions, Counted, Quantity, tally, total
+from ..quantity import COUNTED, PLACEMENT, Convention, Conventions, Counted, Quantity, tally, total
 from .roles import Reading
 
 Counting = Callable[[Entry, Reading], tuple[Term, ...]]
-COUNTED, HERE = "counted", "here"
+HERE = "here"
 _PURPOSES = {Kind.NORM: "norms", Kind.LOOKUP: "embeddings", Kind.PARAMETER: "other parameters"}
 
 
@@ -42,6 +42,8 @@ class RuleSet:
     def account(self, ledger: Ledger) -> Line:
         """What every entry of a ledger comes to. Raises RuleError for a model that the rule set says nothing of."""
         reading = Reading(ledger)
+        if reading.adapted:
+            raise self.refuse(f"what {self.who} counts of adapters is not stated; leave them out")
         if self.decoders:
             self._decoder(reading)
         self.holds(reading)
@@ -66,8 +68,6 @@ class RuleSet:
                     f"{self.who} counts decoders, whose attention is causal; {entry.path} of {reading.name} attends to "
                     "every token, or to those of an encoder"
                 )
-        if reading.adapted:
-            raise self.refuse(f"what {self.who} counts of adapters is not stated; leave them out")
         if unknown := reading.of(Kind.SCAN, Kind.CONVOLUTION, Kind.MATCH, Kind.PRODUCT):
             entry = unknown[0]
             raise self.refuse(f"{entry.path} is a {entry.kind.value}, which {self.who} has no rule for here")
@@ -134,7 +134,10 @@ class CountedAs(Quantity):
         relations: Relations,
         source: Source | None = None,
     ) -> Formula:
-        """The formula of a part, in the unit of the rules that were asked for. Raises as that of any quantity."""
+        """The formula of a part, in the unit of the rules that were asked for.
+
+        Raises OptionError, UnknownNameError, RuleError.
+        """
         found = super().formula(part, stem, given, relations, source)
         ruled = self.ruled(found.conventions)
         return replace(found, measure=ruled.measure) if ruled and ruled.measure else found

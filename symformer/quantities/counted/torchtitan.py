@@ -16,7 +16,7 @@ def table(entry: Entry, reading: Reading) -> tuple[Term, ...]:
 
 
 def chosen(entry: Entry, reading: Reading) -> tuple[Term, ...]:
-    """K of X experts, their biases too."""
+    """K of X experts, their biases too: of all their parameters K/X, rounded down, and X divides them."""
     some = entry.output.shape[-2]
     return tuple(Term(weight.path, (SIX, B, S, some, *weight.shape[1:])) for weight in entry.weights)
 
