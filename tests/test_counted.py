@@ -25,10 +25,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from sympy import Min, expand
 
 import symformer as sf
 from symformer.commands.cli import cli
 from symformer.language.errors import OptionError, RuleError, SizeError
+from symformer.language.symbols import B, S
 from symformer.quantities import quantities
 from symformer.quantities.counted import IMAGES, PROMPT, TRAINING
 
@@ -189,7 +191,7 @@ REFUSED: dict[str, tuple[str, dict[str, str], str, dict[str, str], str]] = {
     "a gate of another kind": ("gemma", {}, "train-flops", {"counted": "megatron"}, "gates with gelu_pytorch_tanh"),
     "a type that verl counts as 0": ("gpt2", {}, "train-flops", {"counted": "verl"}, "for gpt2 none that is stated"),
     "what runs beside experts": ("qwen2-moe", {}, "train-flops", {"counted": "maxtext"}, "runs beside the experts"),
-    "positions in scores": ("gopher", {}, "train-flops", {"counted": "maxtext"}, "what MaxText counts of it is not"),
+    "positions in scores": ("gopher", {}, "train-flops", {"counted": "palm"}, "layers.*.attention.distance_scores"),
     "a config that vLLM reads otherwise": ("bloom", {}, "prefill-flops", {"counted": "vllm"}, "of bloom is not stated"),
     "adapters of images": ("vit-base-patch16-224", {"lora": "q_proj"}, "flops", {"counted": "timm"}, "of adapters"),
     "a pooler": ("vit", {}, "flops", {"counted": "timm"}, "vit with its pooler"),
@@ -293,6 +295,22 @@ def test_each_answers_or_says_why_not(target: str) -> None:
             assert sum(row.total for row in formula.rows).expand() == formula.written.expand()
             assert {*formula.symbols} <= {*model.sizes, *formula.takes}
     assert (answered > 3) == (target not in ("modernbert", "whisper", "clip"))
+
+
+@pytest.mark.parametrize("target", ["gpt2", "opt", "phi", "gemma2", "falcon", "bloom", "cohere", "palm", "qwen2"])
+def test_palm_is_six_for_each_parameter_and_our_attention(target: str) -> None:
+    """6N + 12LHQT over B·S tokens: N is the certified number of parameters, and our own attention has every pair too.
+
+    Half of that attention is Megatron-Bridge's, where no window is shorter than S; and its matrices are ours.
+    """
+    model = sf.model(target)
+    ours = model.formula("train-flops")
+    attention = sum(row.total for row in ours.rows if row.path.endswith((".scores", ".mix")))
+    palm = model.formula("train-flops", counted="palm").expanded
+    assert expand(palm - 6 * B * S * model.params.expanded - attention) == 0
+    theirs = model.formula("train-flops", counted="megatron-bridge").expanded
+    if not theirs.has(Min):
+        assert expand(ours.expanded - theirs - attention / 2) == 0
 
 
 def test_each_says_who_counts_so_and_where() -> None:

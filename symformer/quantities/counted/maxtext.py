@@ -46,7 +46,7 @@ MAXTEXT = RuleSet(
     "(calculate_tflops_training_per_device of maxtext_utils.py), in FLOPs where it prints TFLOPs: every matrix of a "
     "layer, the router among them, and the logits at all positions, 2 FLOPs a multiply-add and three times the forward "
     "pass. Biases, embeddings and norms add nothing. Of S² query-key pairs half count, whatever the window; but in "
-    "Gemma 2, Gemma 3 and GPT-OSS a layer with a window of w tokens counts m(S - m/2), m the less of w and S.",
+    "Gemma 2, Gemma 3 and GPT-OSS a layer with a window of w tokens counts ``m(S - m/2)``, m the less of w and S.",
     table("MaxText", pairs, router=True),
     holds=alike,
 )

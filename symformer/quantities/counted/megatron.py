@@ -71,6 +71,6 @@ BRIDGE = RuleSet(
     "window",
     "One forward and one backward pass over B sequences of S tokens, by Megatron-Bridge's rule "
     f"(num_floating_point_operations of flop_utils.py): {_KNOWN}Of S² query-key pairs half count; where a window of w "
-    f"tokens is shorter than S, the w(2S - w + 1)/2 pairs in it. {_PADDED}",
+    f"tokens is shorter than S, the ``w(2S - w + 1)/2`` pairs in it. {_PADDED}",
     table("Megatron-Bridge", windowed, silent=(Role.SHARED_GATE,), norm=norm),
 )

@@ -68,6 +68,13 @@ class RuleSet:
                     f"{self.who} counts decoders, whose attention is causal; {entry.path} of {reading.name} attends to "
                     "every token, or to those of an encoder"
                 )
+        scores, mixes = reading.of(Kind.SCORES), reading.of(Kind.MIX)
+        if len(scores) != len(mixes):
+            others = ", ".join(entry.path for entry in scores)
+            raise self.refuse(
+                f"{self.who} counts two products of tokens with tokens in a head, its scores and what they weigh; "
+                f"{reading.name} has scores of {len(scores)} kinds to {len(mixes)}: {others}"
+            )
         if unknown := reading.of(Kind.SCAN, Kind.CONVOLUTION, Kind.MATCH, Kind.PRODUCT):
             entry = unknown[0]
             raise self.refuse(f"{entry.path} is a {entry.kind.value}, which {self.who} has no rule for here")
