@@ -368,6 +368,24 @@ def test_other_doors() -> None:
     assert f"counted=here|{'|'.join(TRAINING)}" in listed
 
 
+def test_a_config_that_nothing_composed_reads(tmp_path: Any) -> None:
+    """SmolLM3 has the matrices and norms of a Llama: with the same sizes and a tied head, the same number. What its
+    products are for is not read off its code, and so no rule that tells them apart is asked.
+    """
+    sizes = {"vocab_size": 103, "hidden_size": 48, "intermediate_size": 34, "num_hidden_layers": 3}
+    sizes |= {"num_attention_heads": 6, "num_key_value_heads": 2, "pad_token_id": 0}
+    place = tmp_path / "config.json"
+    facts = {"architectures": ["SmolLM3ForCausalLM"], "model_type": "smollm3", "tie_word_embeddings": True, **sizes}
+    place.write_text(json.dumps(facts), "utf-8")
+    asked = ("show", str(place), "-q", "train-flops", "--set", "B=2", "--set", "S=29", "--option")
+    shown = run(*asked, "counted=torchtitan").stdout
+    assert "= 16,269,696" in shown
+    assert "counted as torchtitan counts" in shown
+    refused = run(*asked, "counted=megatron")
+    assert refused.exit_code == 2
+    assert "what Megatron-LM counts of it is not stated" in refused.stderr
+
+
 def test_a_document_says_whose_rules(tmp_path: Any) -> None:
     place = tmp_path / "llama.md"
     assert run("derive", "llama", "-q", "train-flops", "--option", "counted=maxtext", "-o", str(place)).exit_code == 0

@@ -38,6 +38,7 @@ def answered_by(model: Model, formula: Formula) -> list[str]:
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: nothing that the class stores depends on it")
         lines += reading.beside
+        lines += [_whose(formula)] * (COUNTED in formula.conventions)
     return [*lines, *model.provenance.assumed]
 
 
@@ -67,8 +68,7 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
 
 def _confirmed(model: Model, formula: Formula) -> str:
     if COUNTED in formula.conventions:
-        said = find_quantity(formula.measure.name).checking(formula)
-        return said[0].lower() + said[1:].removesuffix(".")
+        return _whose(formula)
     certificate = certificate_for(model, formula)
     if certificate is None:
         return "no certificate is for this form of it"
@@ -77,6 +77,12 @@ def _confirmed(model: Model, formula: Formula) -> str:
     as_is = f"with {', '.join(other)} certified" if other else "certified"
     at = f"{certificate.points} random configs ({_with(certificate.versions)})"
     return f"{as_is}: {certificate.witness} has the same, row by row, at {at}"
+
+
+def _whose(formula: Formula) -> str:
+    """Whose rules a formula is counted by, and what holds it to them."""
+    said = find_quantity(formula.measure.name).checking(formula)
+    return said[0].lower() + said[1:].removesuffix(".")
 
 
 def _same(certificate: Certificate, formula: Formula) -> bool:
