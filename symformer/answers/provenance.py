@@ -38,7 +38,8 @@ def answered_by(model: Model, formula: Formula) -> list[str]:
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: nothing that the class stores depends on it")
         lines += reading.beside
-        lines += [_whose(formula)] * (COUNTED in formula.conventions)
+        if COUNTED in formula.conventions:
+            lines.append(_whose(formula))
     return [*lines, *model.provenance.assumed]
 
 
