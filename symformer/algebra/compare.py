@@ -92,6 +92,9 @@ def _formulas(sides: Sequence[Asked], quantity: str, given: Sequence[Mapping[str
             model = composed(each) if isinstance(each, str) else each
             found.append(model.formula(quantity, **conventions))
     for formula in found:
+        if formula.measure.unit != found[0].measure.unit:
+            units = f"{found[0].id} is counted in {found[0].measure.unit}, and {formula.id} in {formula.measure.unit}"
+            raise OptionError(f"{units} here; a comparison is in one unit")
         if not formula.additive:
             raise OptionError(f"{quantity} is a ratio, which does not add up over parts; compare its two sides")
     return found

@@ -22,6 +22,7 @@ from ..ledger.facts import ONE
 from ..models.model import Model
 from ..output.picture import Picture
 from ..quantities import quantity as find_quantity
+from ..quantities.quantity import COUNTED
 from .answer import Answer
 from .crossover import Allowed, Solution, Span, crossings, solved
 from .held import Held
@@ -239,7 +240,7 @@ class Comparison(Answer):
         return {
             name: each
             for name, each in first.items()
-            if all(other.get(name, usual.get(name, each)) == each for other in others)
+            if all(other.get(name, None if COUNTED in other else usual.get(name, each)) == each for other in others)
         }
 
     @property

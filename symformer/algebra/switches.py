@@ -16,6 +16,7 @@ from ..language.symbols import B, C, E, H, S, V, W
 from ..ledger.facts import ATTENDING, MULTIPLYING, Kind
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
+from ..quantities.quantity import COUNTED
 from .pieces import PRIME, Piece, added, fingerprint, is_zero, pieces
 
 STORED = ("params", "active-params", "trainable-params")
@@ -43,6 +44,7 @@ class Variant:
     names: tuple[str, ...]
     formula: Formula
     puts: Mapping[Symbol, Expr] = field(default_factory=dict)
+    whole: bool = False  # whether it is the rule set of others, of which nothing else is left out
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ def _of_variant(
     start = fingerprint(whole)
     change = expand(whole - base.expanded)
     first = [Switch(name, change if number == 0 else Integer(0)) for number, name in enumerate(variant.names)]
-    groups = [[(fingerprint(each.added), each) for each in group] for group in groups_of(variant.formula, parts)]
+    switched = [] if variant.whole else groups_of(variant.formula, parts)
+    groups = [[(fingerprint(each.added), each) for each in group] for group in switched]
     scales = [(fingerprint(factor), name, factor) for name, factor in _scales(variant.formula, whole)]
     if start is None:
         return
@@ -272,6 +275,12 @@ def _variants(
         if made is not None and made.expanded not in seen:
             seen.add(made.expanded)
             yield Variant(tuple(f"{key} = {value}" for key, value in way.items()), made)
+    others = find_quantity(quantity).choices.get(COUNTED)
+    for choice in others.meanings if others else ():
+        made = _made(model, quantity, {**asked, COUNTED: choice}, part)
+        if made is not None and made.measure.unit == formula.measure.unit and made.expanded not in seen:
+            seen.add(made.expanded)
+            yield Variant((f"{COUNTED} = {choice}",), made, whole=True)
 
 
 def _made(model: Model, quantity: str, asked: Mapping[str, str], part: str | None) -> Formula | None:

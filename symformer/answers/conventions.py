@@ -16,6 +16,8 @@ from ..language.errors import OptionError, SymformerError
 from ..language.notation.text import text
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
+from ..quantities.counted.rule_set import CountedAs
+from ..quantities.quantity import COUNTED, PLACEMENT
 from .summary import value_of
 
 
@@ -72,20 +74,39 @@ def users() -> tuple[User, ...]:
 
 
 def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[Alternative]:
-    """Each value of each convention of a quantity, one changed at a time. Raises OptionError where there is none."""
+    """Each value of each convention of a quantity, one changed at a time; others' rules, where some answer for it.
+
+    Raises OptionError where there is no convention.
+    """
     question = find_quantity(quantity)
     if not question.conventions:
         raise OptionError(f"{quantity} has no conventions: it is counted in one way only")
     chosen = question.choose(given)
-    found = []
-    for name, convention in question.conventions.items():
+    known = {name: each for name, each in question.choices.items() if name not in PLACEMENT}
+    placed = {name: value for name, value in chosen.items() if name in PLACEMENT}
+    if COUNTED in chosen:  # which decides all others
+        known = {COUNTED: known[COUNTED]}
+    found: list[Alternative] = []
+    for name, convention in known.items():
+        rows = []
         for choice in convention.meanings:
             formula, value, refusal = None, None, ""
             try:
-                formula = model.formula(quantity, **{**chosen, name: choice})
+                formula = model.formula(quantity, **{**(placed if name == COUNTED else chosen), name: choice})
                 value = value_of(formula, model)
             except SymformerError as error:
                 refusal = str(error)
-            by = tuple(user for user in users() if quantity in user.quantities and user.uses.get(name) == choice)
-            found.append(Alternative(name, choice, chosen[name] == choice, formula, value, refusal, by))
+            by = _whose(quantity, choice) if name == COUNTED else ()
+            by += tuple(user for user in users() if quantity in user.quantities and user.uses.get(name) == choice)
+            here = chosen.get(name, convention.default) == choice
+            rows.append(Alternative(name, choice, here, formula, value, refusal, by))
+        if name != COUNTED or any(each.formula for each in rows[1:]):  # others may have no rules for such a model
+            found += rows
     return found
+
+
+def _whose(quantity: str, choice: str) -> tuple[User, ...]:
+    """Whose rules a rule set has; nobody's for our own."""
+    question = find_quantity(quantity)
+    ruled = question.rule_sets.get(choice) if isinstance(question, CountedAs) else None
+    return (User(ruled.who, "", ruled.where, (quantity,), {COUNTED: choice}),) if ruled else ()

@@ -9,6 +9,8 @@ from typing import Any
 from ..certificates import Certificate, certificate_for
 from ..formulas.formula import Formula
 from ..models.model import Model
+from ..quantities import quantity as find_quantity
+from ..quantities.quantity import COUNTED
 
 
 def provenance_lines(model: Model, formula: Formula) -> list[str]:
@@ -36,6 +38,8 @@ def answered_by(model: Model, formula: Formula) -> list[str]:
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: nothing that the class stores depends on it")
         lines += reading.beside
+        if COUNTED in formula.conventions:
+            lines.append(_whose(formula))
     return [*lines, *model.provenance.assumed]
 
 
@@ -64,6 +68,8 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
 
 
 def _confirmed(model: Model, formula: Formula) -> str:
+    if COUNTED in formula.conventions:
+        return _whose(formula)
     certificate = certificate_for(model, formula)
     if certificate is None:
         return "no certificate is for this form of it"
@@ -72,6 +78,12 @@ def _confirmed(model: Model, formula: Formula) -> str:
     as_is = f"with {', '.join(other)} certified" if other else "certified"
     at = f"{certificate.points} random configs ({_with(certificate.versions)})"
     return f"{as_is}: {certificate.witness} has the same, row by row, at {at}"
+
+
+def _whose(formula: Formula) -> str:
+    """Whose rules a formula is counted by, and what holds it to them."""
+    said = find_quantity(formula.measure.name).checking(formula)
+    return said[0].lower() + said[1:].removesuffix(".")
 
 
 def _same(certificate: Certificate, formula: Formula) -> bool:

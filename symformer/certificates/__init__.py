@@ -11,6 +11,7 @@ from pathlib import Path
 from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..models.model import Model
+from ..quantities.quantity import COUNTED
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ def certificate_for(model: Model, formula: Formula) -> Certificate | None:
     It may be for other conventions than the formula's own, where none is for those: compare
     ``certificate.conventions``.
     """
+    if COUNTED in formula.conventions:  # by the rules of others, which torch does not count by
+        return None
     ours = [each for each in on_file(model.id) if (each.id, dict(each.options)) == (formula.id, model.component.chosen)]
     for each in sorted(ours, key=lambda each: dict(each.conventions) != dict(formula.conventions)):
         counted = model.formula(formula.measure.name, **each.conventions)

@@ -18,6 +18,7 @@ def command(only_presets: bool, as_json: bool) -> None:
     """List architectures, presets, parts and quantities."""
     from .. import architectures, components
     from ..quantities import quantities
+    from ..quantities.counted.rule_set import CountedAs
     from ..quantities.quantity import PLACEMENT
 
     presets = architectures.presets()
@@ -57,9 +58,16 @@ def command(only_presets: bool, as_json: bool) -> None:
     say("\nQuantities")
     rows = []
     for name, question in quantities().items():
-        choices = [f"{key}={'|'.join(rule.meanings)}" for key, rule in question.conventions.items()]
+        named = {key: rule for key, rule in question.choices.items() if key not in PLACEMENT}
+        choices = [f"{key}={'|'.join(rule.meanings)}" for key, rule in named.items()]
         rows.append([name, question.measure.title, question.measure.unit, " ".join(choices)])
     table(["name", "title", "unit", "conventions"], rows, "llll")
+    say("\nFLOPs as others count them")
+    rows = []
+    for name, question in quantities().items():
+        sets = question.rule_sets if isinstance(question, CountedAs) else {}
+        rows += [[f"counted={key}", name, rules.who, rules.where] for key, rules in sets.items()]
+    table(["option", "quantity", "as", "where"], rows, "llll")
     say("\nOne rank's share, of any quantity")
     rows = []
     for name, convention in PLACEMENT.items():

@@ -73,7 +73,7 @@ def check(model: Model, formula: Formula) -> list[Block]:
     if found.reading:
         return [*blocks, *_reading(found.reading, formula.measure.unit, filed=found.by == "catalogue")]
     certificate = certificate_of(model, formula)
-    if certificate is None and (checked := find_quantity(formula.measure.name).checked):
+    if certificate is None and (checked := find_quantity(formula.measure.name).checking(formula)):
         return [*blocks, Paragraph([checked])]
     if certificate is None:
         return [*blocks, Paragraph([Strong("Not certified."), " No stored certificate fits this formula."])]
@@ -101,7 +101,7 @@ def short_check(model: Model, formula: Formula) -> Line:
         ]
     certificate = certificate_of(model, formula)
     if certificate is None:
-        return [find_quantity(formula.measure.name).checked or "No stored certificate fits this formula."]
+        return [find_quantity(formula.measure.name).checking(formula) or "No stored certificate fits this formula."]
     versions = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())
     theirs = certificate.conventions.items() if certificate.id == formula.id else ()
     other = ", ".join(f"{name}={value}" for name, value in theirs if formula.conventions.get(name) != value)

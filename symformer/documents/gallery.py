@@ -13,6 +13,7 @@ from ..models.model import Model
 from .blocks import Document
 from .census import pages as census
 from .corrections import page as corrections
+from .counted import page as counted
 from .derivation import document, with_numbers
 from .figures.architecture import drawn
 from .figures.emit import emit
@@ -101,6 +102,7 @@ def pages(version: str) -> dict[str, bytes]:
         "[Published formulas](published.md), each as it is printed beside the one derived here.",
         "[Published numbers](published-numbers.md), and what each counts.",
         "[Corrections](corrections.md): where a published number or formula says something else than what it counts.",
+        "[FLOPs as others count them](counted.md): the rules of code bases and papers, and how far each is from ours.",
         "A census of the model types of transformers, each read off its own code: "
         + ", ".join(f"[{words}]({name}.md)" for name, (words, _) in CENSUS.items())
         + ".",
@@ -111,6 +113,7 @@ def pages(version: str) -> dict[str, bytes]:
     made["published.md"] = published_formulas().encode()
     made["published-numbers.md"] = published_numbers().encode()
     made["corrections.md"] = corrections().encode()
+    made["counted.md"] = counted().encode()
     for name, (words, heads) in CENSUS.items():
         made |= {file: text.encode() for file, text in census(name, words, heads).items()}
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 
@@ -11,8 +12,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def anchor(heading: str) -> str:
-    """What a link to a heading of the same page ends in."""
-    return heading.lower().replace(",", "").replace(" ", "-")
+    """What a link to a heading of the same page ends in: letters, digits, hyphens, and a hyphen for each space.
+
+    >>> anchor("Whisper's README"), anchor("Vaswani et al. 2017, table 3")
+    ('whispers-readme', 'vaswani-et-al-2017-table-3')
+    """
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def plain(text: str) -> str:

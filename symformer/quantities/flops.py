@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from ..formulas.account import Measure
 from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, forward, rules
-from .quantity import BOTH, Quantity
+from .counted import IMAGES
+from .counted.rule_set import CountedAs
+from .quantity import BOTH
 
-QUANTITY = Quantity(
+QUANTITY = CountedAs(
     Measure("flops", "forward FLOPs", "F", "FLOPs"),
     "One forward pass over B sequences of S tokens, 2 FLOPs a multiply-add.",
     rules(forward, seen="flops"),
     ("operation", "multiplied out"),
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING, "count": COUNT},
     encoder=BOTH,
+    rule_sets=IMAGES,
 )

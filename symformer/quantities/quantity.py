@@ -22,6 +22,7 @@ from ..ledger.facts import ATTENDING, ONE, Entry, Kind, Ledger, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
 from .lengths import within
 
+COUNTED = "counted"  # by whose rules, where a quantity knows others' too
 SEQUENCES, IMAGES = "B sequences of S tokens", "B images"
 TEXTS_AND_IMAGES = f"{SEQUENCES} and B_vis images"
 BOTH = "The S tokens are the decoder's; the encoder runs as well."  # where a decoder attends to an encoder
@@ -252,6 +253,10 @@ class Quantity:
             said.append(self.encoder)
         said += [each for kind, each in self.besides.items() if any(entry.kind is kind for entry in entries)]
         return " ".join(filter(None, said))
+
+    def checking(self, formula: Formula) -> str:
+        """How a formula is checked where there is no certificate of it; empty where nothing else holds it."""
+        return self.checked
 
     def check(self, part: Counted, given: Mapping[str, str]) -> None:
         """Raise RuleError where the conventions ask for an implementation that a model's library does not have."""

@@ -13,7 +13,9 @@ from ..ledger.kinds import mixtures
 from ..ledger.operations import record
 from ..ledger.placement import CHOICES
 from .contractions import ATTENTION, EMBEDDING, contractions, rules
-from .quantity import BOTH, Convention, Conventions, Quantity, tally
+from .counted import TRAINING
+from .counted.rule_set import CountedAs
+from .quantity import BOTH, Convention, Conventions, tally
 from .several import Terms, together
 
 
@@ -28,11 +30,13 @@ def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 @dataclass(frozen=True)
-class TrainFlops(Quantity):
+class TrainFlops(CountedAs):
     """Which gradients are needed follows from which weights are trained."""
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """The ledger as it stands, or written again with only some weights trained. Raises RuleError for no layers."""
+        if self.ruled(conventions) is not None:
+            return super().account(ledger, conventions)
         if conventions["train"] == "all":
             if not is_adapted(ledger):
                 return super().account(ledger, conventions)
@@ -134,4 +138,5 @@ QUANTITY = TrainFlops(
     logits="Logits are computed at all positions.",
     encoder=BOTH,
     frozen="Of a weight that stays as it is no gradient is asked for.",
+    rule_sets=TRAINING,
 )

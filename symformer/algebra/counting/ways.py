@@ -17,7 +17,7 @@ from ...ledger.facts import ATTENDING, Kind
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from ...quantities.generation import SIZES
-from ...quantities.quantity import PLACEMENT
+from ...quantities.quantity import COUNTED, PLACEMENT
 from . import parameters
 from .switches import Row, Switch, found, less, reckoned, rows_of
 
@@ -208,20 +208,24 @@ def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[s
 
 def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str, str]) -> Iterator[Switch]:
     """A switch for every other value of each convention."""
-    for name, convention in find_quantity(quantity).choices.items():
+    known = find_quantity(quantity).choices
+    for name, convention in known.items():
         if name in PLACEMENT:
             continue
         for choice, meaning in convention.meanings.items():
-            if choice == formula.conventions[name]:
+            if choice == formula.conventions.get(name, convention.default):
                 continue
             try:
                 other = model.formula(quantity, **{**given, name: choice})
             except SymformerError:
                 continue
-            change = other.root.each - formula.root.each
+            each = 2 if (formula.measure.unit, other.measure.unit) == ("FLOPs", "MACs") else 1
+            change = each * other.root.each - formula.root.each
             if change != 0 and change.free_symbols <= model.known.keys():
                 said = f"{name}={choice}"
-                yield Switch(frozenset({name}), said, change, rows=_differing(formula, other), meaning=meaning)
+                # A rule set decides all conventions, and what of attention and the head counts.
+                decides = {name, *known, "attention", "logits"} if name == COUNTED else {name}
+                yield Switch(frozenset(decides), said, change, rows=_differing(formula, other), meaning=meaning)
 
 
 def _products(formula: Formula, number: Printed) -> list[Switch]:

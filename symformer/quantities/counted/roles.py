@@ -1,0 +1,158 @@
+"""What a product with a stored matrix is for, read off what flows into it and out of it: code bases count by that."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from functools import cached_property
+
+from ...ledger.adapters import is_adapted
+from ...ledger.facts import ATTENDING, Entry, Kind, Ledger, Tensor, Weight
+
+# What a tensor flows through on its way from one product to another. A sum is where a block ends.
+_THROUGH = (Kind.NORM, Kind.ROTATE, Kind.ACTIVATION, Kind.MULTIPLY, Kind.DROPOUT, Kind.JOIN, Kind.SELECT, Kind.SOFTMAX)
+
+
+class Role(StrEnum):
+    """What a linear layer is for."""
+
+    HEAD = "the head"
+    READ = "a projection that attention reads"
+    OUTPUT = "attention's output projection"
+    MLP = "a matrix of an MLP"
+    SHARED = "a matrix of an MLP that runs beside the experts"
+    ROUTER = "a router"
+    SHARED_GATE = "a gate of what runs beside the experts"
+    OTHER = "none of those"
+
+
+class Reading:
+    """A ledger, with the role of each linear layer of it."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.entries = [entry for _, entry in ledger]
+        self._made = {id(_root(entry.output)): entry for entry in self.entries}
+        self._reads: dict[int, list[Entry]] = defaultdict(list)
+        for entry in self.entries:
+            for tensor in entry.inputs:
+                self._reads[id(_root(tensor))].append(entry)
+        self._known: dict[int, Role] = {}
+
+    @property
+    def name(self) -> str:
+        """What the model is called."""
+        return self.ledger.root.part.name
+
+    @property
+    def adapted(self) -> bool:
+        """Whether adapters stand beside its layers."""
+        return is_adapted(self.ledger)
+
+    def of(self, *kinds: Kind) -> list[Entry]:
+        """The entries of these kinds."""
+        return [entry for entry in self.entries if entry.kind in kinds]
+
+    @cached_property
+    def tables(self) -> frozenset[Weight]:
+        """The tables that a head is tied to."""
+        return frozenset(weight for entry in self.entries if entry.logits for weight in entry.shared)
+
+    @cached_property
+    def mixed(self) -> frozenset[str]:
+        """The paths of the layers that have experts."""
+        return frozenset(_layer(entry) for entry in self.of(Kind.EXPERTS))
+
+    def role(self, entry: Entry) -> Role:
+        """What a linear layer is for."""
+        if id(entry) not in self._known:
+            self._known[id(entry)] = self._role(entry)
+        return self._known[id(entry)]
+
+    def low(self, entry: Entry) -> bool:
+        """Whether a norm stands between the two matrices of a projection of low rank."""
+        both = (self._to(entry)[0], self._from(entry)[0])
+        return all(
+            found and all(each.kind is Kind.LINEAR and self.role(each) is Role.READ for each in found) for found in both
+        )
+
+    def gates(self) -> Iterable[Entry]:
+        """The activations whose output is multiplied by what another matrix gives: of a gated MLP."""
+        for entry in self.of(Kind.ACTIVATION):
+            if any(self._is(each, Role.SHARED_GATE) for each in self._from(entry)[0]):
+                continue
+            for each in self._reads[id(_root(entry.output))]:
+                if each.kind is Kind.MULTIPLY and len(each.inputs) > 1:
+                    yield entry
+
+    def opens(self, entry: Entry) -> bool:
+        """Whether a matrix of an MLP is one that an activation follows."""
+        ends, on_the_way = self._to(entry)
+        return bool(ends) and all(each.kind is Kind.LINEAR for each in ends) and self._acts(on_the_way)
+
+    def _role(self, entry: Entry) -> Role:
+        if entry.logits:
+            return Role.HEAD
+        ends, on_the_way = self._to(entry)
+        kinds = {each.kind for each in ends}
+        if Kind.ROUTE in kinds:
+            return Role.ROUTER
+        if kinds & {*ATTENDING} or any(self._is(each, Role.READ) for each in ends):
+            return Role.READ
+        starts, before = self._from(entry)
+        if any(each.kind is Kind.MIX for each in starts):
+            return Role.OUTPUT
+        layer = _layer(entry)
+        if entry.output.width == 1 and layer in self.mixed:
+            return Role.SHARED_GATE
+        up = ends and all(each.kind is Kind.LINEAR and not each.logits for each in ends) and self._acts(on_the_way)
+        down = starts and all(each.kind is Kind.LINEAR for each in starts) and self._acts(before)
+        if (up and not any(self._is(each, Role.OUTPUT) for each in ends)) or down:
+            return Role.SHARED if layer in self.mixed else Role.MLP
+        return Role.OTHER
+
+    def _is(self, entry: Entry, role: Role) -> bool:
+        return entry.kind is Kind.LINEAR and self.role(entry) is role
+
+    def _acts(self, entries: Iterable[Entry]) -> bool:
+        """Whether an activation is among these, or a product with what one gave."""
+        return any(each.kind in (Kind.ACTIVATION, Kind.MULTIPLY) for each in entries)
+
+    def _to(self, entry: Entry) -> tuple[list[Entry], list[Entry]]:
+        """Where what an entry gives is multiplied or added next, and what it flows through to there."""
+        return _walked(entry, lambda each: self._reads[id(_root(each.output))])
+
+    def _from(self, entry: Entry) -> tuple[list[Entry], list[Entry]]:
+        """Where what an entry reads was last multiplied or added, and what it flowed through from there."""
+        return _walked(entry, self._sources)
+
+    def _sources(self, entry: Entry) -> list[Entry]:
+        made = (self._made.get(id(_root(tensor))) for tensor in entry.inputs)
+        return [each for each in made if each is not None]
+
+
+def _walked(entry: Entry, step: Callable[[Entry], list[Entry]]) -> tuple[list[Entry], list[Entry]]:
+    ends: dict[int, Entry] = {}
+    way: dict[int, Entry] = {}
+    left = list(step(entry))
+    while left:
+        each = left.pop()
+        if each.kind not in _THROUGH:
+            ends[id(each)] = each
+        elif id(each) not in way:
+            way[id(each)] = each
+            left += step(each)
+    return list(ends.values()), list(way.values())
+
+
+def _root(tensor: Tensor) -> Tensor:
+    while tensor.base is not None:
+        tensor = tensor.base
+    return tensor
+
+
+def _layer(entry: Entry) -> str:
+    """The path of the repeated layer that an entry stands in; none where it stands in none."""
+    before, star, _ = entry.path.partition("*")
+    return before if star else ""
