@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from pathlib import Path
 
 from symformer import __version__
@@ -34,3 +36,25 @@ def test_stale_names_what_differs(tmp_path: Path) -> None:
     (tmp_path / "b.md").unlink()
     (tmp_path / "d.md").write_bytes(b"d")
     assert stale(str(tmp_path), made) == ["a.md", "b.md", "d.md"]
+
+
+def headings(page: str) -> set[str]:
+    """What links to the headings of a page end in, as GitHub has them, and the anchors that it names itself."""
+    seen, found = Counter[str](), set(re.findall(r'<a id="([^"]+)"', page))
+    for heading in re.findall(r"(?m)^#+ (.*)$", page):
+        name = re.sub(r"[^\w\- ]", "", heading.replace("\\_", "_").lower()).replace(" ", "-")
+        found.add(f"{name}-{seen[name]}" if seen[name] else name)
+        seen[name] += 1
+    return found
+
+
+def test_every_link_leads_somewhere() -> None:
+    made = {page.name: page.read_text("utf-8") for page in (ROOT / "reports").glob("*.md")}
+    ends, followed = {name: headings(page) for name, page in made.items()}, 0
+    for name, page in made.items():
+        for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page):
+            file, _, end = link.partition("#")
+            assert (ROOT / "reports" / (file or name)).exists(), (name, link)
+            assert not end or end in ends[file or name], (name, link)
+            followed += 1
+    assert followed > 500
