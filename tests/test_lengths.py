@@ -20,6 +20,7 @@ REACH = {
     "active-params": None,
     "trainable-params": None,
     "flops": S,
+    "macs": S,
     "prefill-flops": S,
     "train-flops": S,
     "activations": S,

@@ -89,6 +89,10 @@ class _Observed:
         return self
 
 
+# What a quantity that follows from another makes of what was seen for that one: one multiply-add for two FLOPs.
+FOLLOWS = {("macs", "flops"): B * S * E}
+
+
 # Two FLOPs for each product of the sizes multiplied; two bytes an element of a cache in bf16; of what autograd keeps,
 # the bytes of an element stand among the sizes. A stored matrix has E·E elements.
 SEEN = {"params": E**2, "flops": 2 * B * S * E, "train-flops": 2 * B * S * E, "activations": B * S * E}
@@ -103,6 +107,8 @@ def test_what_a_trace_saw_answers_the_quantity_it_was_seen_for_and_no_other(name
     for way in ways:
         if name == measured:
             assert quantities()[name].formula(part, "observed", way, {}) == SEEN[name]
+        elif (name, measured) in FOLLOWS:
+            assert quantities()[name].formula(part, "observed", way, {}) == FOLLOWS[name, measured]
         else:
             with pytest.raises(RuleError, match="knows nothing else of what it is for"):
                 quantities()[name].formula(part, "observed", way, {})

@@ -117,9 +117,11 @@ def _scales(formula: Formula, whole: Expr) -> list[tuple[str, Expr]]:
             )
             for name, by in found
         ]
-    if formula.measure.unit == "FLOPs":
-        half = "multiply-adds are counted, 2 FLOPs each"
-        found += [(f"{name}, and {half}" if name else half, by / 2) for name, by in found]
+    twice = {"FLOPs": ("multiply-adds are counted, 2 FLOPs each", Rational(1, 2))}
+    twice["MACs"] = ("FLOPs are counted, 2 for each multiply-add", Integer(2))
+    if formula.measure.unit in twice:
+        said, other = twice[formula.measure.unit]
+        found += [(f"{name}, and {said}" if name else said, by * other) for name, by in found]
     return found
 
 
@@ -127,7 +129,7 @@ def groups_of(formula: Formula, parts: Sequence[Piece]) -> list[list[Switch]]:
     """The switches of a quantity over its pieces; of each group one at most."""
     if formula.measure.name in STORED:
         groups = _stored(parts, whole=formula.within is None)
-    elif formula.measure.unit == "FLOPs":
+    elif formula.measure.unit in ("FLOPs", "MACs"):
         groups = _multiplied(parts)
     else:
         groups = []

@@ -79,7 +79,7 @@ class Lifted(Component):
 
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """Itself, for what torch was seen to count alike, under conventions that ask for nothing that nobody saw."""
-        name = question.measure.name
+        name = question.asked
         chosen = question.choose(given)
         usual = {convention: question.choices[convention].default for convention in chosen}
         if why := self.refusals.get(name) or self._unseen(name, chosen, usual):

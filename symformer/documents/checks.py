@@ -36,12 +36,15 @@ FILED = (
     "This formula is from the catalogue of symformer, where it was put once it was read off the code of the class. "
     "Every switch of it stands as its config has it, or as it is by default. "
 )
-COUNTED = " Torch's own FlopCounterMode gave the same total at each."
+COUNTED = {
+    "FLOPs": " Torch's own FlopCounterMode gave the same total at each.",
+    "MACs": " Torch's own FlopCounterMode gave twice the total at each.",
+}
 
 
 def _reading(reading: Reading, unit: str, filed: bool) -> list[Block]:
     """What a trace says of itself: what it kept at a number, what it was held against, and with which libraries."""
-    said = FILED * filed + TRACED.format(points=reading.points) + (COUNTED if unit == "FLOPs" else "")
+    said = FILED * filed + TRACED.format(points=reading.points) + COUNTED.get(unit, "")
     blocks: list[Block] = [Paragraph([said])]
     for name, other in reading.ties.items():
         blocks.append(Paragraph([Code(name), " is ", Code(other), ": the code runs with no other."]))

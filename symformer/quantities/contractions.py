@@ -8,7 +8,7 @@ by a table of their own where that is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr, Integer, ceiling
 
@@ -196,9 +196,20 @@ def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return tuple(terms)
 
 
+def once(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """The multiply-adds of a forward pass: of each contraction its FLOPs without the 2."""
+    products = contractions(entry, conventions)
+    return tuple(replace(product, factors=product.factors[1:]).forward(entry.path) for product in products)
+
+
 def ran(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """What torch ran: a term of its own for each product, forward or backward."""
     return (Term(entry.path, (TWO, *entry.output.shape)),)
+
+
+def ran_once(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """The same in multiply-adds."""
+    return (Term(entry.path, entry.output.shape),)
 
 
 def rules(counted: Rule, seen: str = "") -> Mapping[Kind, Rule]:

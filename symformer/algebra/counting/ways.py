@@ -22,8 +22,10 @@ from . import parameters
 from .switches import Switch, found, less, reckoned, rows_of
 
 STORED = ("params", "active-params", "trainable-params")  # whose unit is elements, and whose rows are weights
-OPERATIONS = ("flops", "train-flops", "prefill-flops", "decode-flops", "generation-flops")
+OPERATIONS = ("flops", "macs", "train-flops", "prefill-flops", "decode-flops", "generation-flops")
 BYTES = {2: "2 bytes (bf16 or fp16)", 4: "4 bytes (fp32)", 1: "1 byte (int8 or fp8)"}
+# In what a quantity can be printed, by what it is counted in.
+FITS = {"FLOPs": ("FLOPs", "MACs"), "MACs": ("MACs",), "bytes": ("bytes", "elements"), "elements": ("elements",)}
 HALF = Fraction(1, 2)
 MACS = frozenset({"macs"})
 NONE: Mapping[str, str] = {}
@@ -83,7 +85,7 @@ def ways(model: Model, number: Printed, quantity: str | None, given: Mapping[str
 
 
 def _held(number: Printed, unit: str, quantity: str) -> None:
-    fits = {"FLOPs": ("FLOPs", "MACs"), "bytes": ("bytes", "elements"), "elements": ("elements",)}.get(unit, ())
+    fits = FITS.get(unit, ())
     if not fits:
         raise OptionError(f"{quantity} is counted in {unit}, which is a ratio; explain takes counts")
     if number.unit and number.unit not in fits:
@@ -147,18 +149,19 @@ def _operations(
     """FLOPs of a run, and by the rules of thumb: 2 or 6 for each parameter and token."""
     model = _run(model, quantity, given)
     formula = model.formula(quantity, **given)
-    scale = HALF if number.unit == "MACs" else Fraction(1)
+    scale = HALF if number.unit == "MACs" and quantity != "macs" else Fraction(1)
     says = ("the backward pass counted too",) if cost else ()
     plain = _conventional(model, number, quantity, given)
     yield replace(plain, counts=_run_said(model, formula, quantity, number), scale=scale, says=says)
-    rules = {"flops": (2, "2 FLOPs"), "train-flops": (6, "6 FLOPs")}
+    rules = {"flops": (2, "2 FLOPs"), "macs": (1, "1 multiply-add"), "train-flops": (6, "6 FLOPs")}
     if quantity not in rules or S not in model.known:
         return
     each, said = rules[quantity]
     tokens = model.known[B] * model.known[S]
     thumb = _of_weights(model, "active-params" if symbol("X") in model.known else "params", "")
     counts = f"{said} for each parameter and each of {tokens:,} tokens"
-    yield replace(thumb, counts=counts, scale=scale * each * tokens, says=(*says, "attention left out"), unit="FLOPs")
+    says = (*says, "attention left out")
+    yield replace(thumb, counts=counts, scale=scale * each * tokens, says=says, unit=formula.measure.unit)
 
 
 def _run(model: Model, quantity: str, conventions: Mapping[str, str]) -> Model:
@@ -177,10 +180,11 @@ def _run(model: Model, quantity: str, conventions: Mapping[str, str]) -> Model:
 
 
 def _run_said(model: Model, formula: Formula, quantity: str, number: Printed) -> str:
-    unit = "MACs" if number.unit == "MACs" else "FLOPs"
+    unit = "MACs" if number.unit == "MACs" else formula.measure.unit
     asked = [size for size in (B, S, C) if size in formula.symbols]
     run = ", ".join(f"{size} = {model.known[size]:,}" for size in asked)
-    of = {"flops": "one forward pass", "train-flops": "one forward and backward pass"}.get(quantity)
+    forward, both = "one forward pass", "one forward and backward pass"
+    of = {"flops": forward, "macs": forward, "train-flops": both}.get(quantity)
     return f"the {unit} of {of}" + (f" ({run})" if run else "") if of else f"the {formula.measure.title} ({run})"
 
 
@@ -199,7 +203,7 @@ def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[s
 
     def made() -> list[Switch]:
         found = [switch for switch in _otherwise(model, formula, quantity, given) if not switch.decides & given.keys()]
-        if unit == "FLOPs":
+        if unit in ("FLOPs", "MACs"):
             return [*found, *_products(formula, number)]
         return [switch for switch in found if unit == formula.measure.unit or "dtype" not in switch.decides]
 
@@ -229,7 +233,7 @@ def _products(formula: Formula, number: Printed) -> list[Switch]:
     rows = rows_of(formula)
     core = found(row for row in rows if row.entry.kind in ATTENDING)
     said, factor = "each multiply-add counted once, as MACs", HALF
-    if number.unit == "MACs":
+    if "MACs" in (number.unit, formula.measure.unit):
         said, factor = "each multiply-add counted twice, as FLOPs", Fraction(2)
     return [
         *less("attention", "the attention core, scores and mix, left out", core),
