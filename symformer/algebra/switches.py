@@ -259,7 +259,8 @@ def _variants(
         {name: choice}
         for name, convention in known.items()
         for choice in convention.meanings
-        if choice != formula.conventions.get(name)
+        if choice != formula.conventions.get(name, convention.default)
+        and (not convention.quiet or name in formula.conventions)  # what is left out of weights has switches of its own
     ]
     for other in _options(model):
         named = [f"{key} = {value}" for key, value in _changed(model, other)]

@@ -87,5 +87,6 @@ def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[
             except SymformerError as error:
                 refusal = str(error)
             by = tuple(user for user in users() if quantity in user.quantities and user.uses.get(name) == choice)
-            found.append(Alternative(name, choice, chosen[name] == choice, formula, value, refusal, by))
+            ours = chosen.get(name, convention.default) == choice
+            found.append(Alternative(name, choice, ours, formula, value, refusal, by))
     return found

@@ -70,6 +70,8 @@ def _confirmed(model: Model, formula: Formula) -> str:
     ours = formula.conventions
     other = [f"{name}={value}" for name, value in certificate.conventions.items() if ours.get(name) != value]
     as_is = f"with {', '.join(other)} certified" if other else "certified"
+    if "without" in ours:
+        as_is = f"with every weight {as_is}"
     at = f"{certificate.points} random configs ({_with(certificate.versions)})"
     return f"{as_is}: {certificate.witness} has the same, row by row, at {at}"
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 from sympy import Expr
 
@@ -14,7 +14,7 @@ from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Condition, some_of_each
 from ..language.symbols import C, N_new, S
-from ..ledger.facts import Entry, Kind, Ledger
+from ..ledger.facts import Entry, Kind, Ledger, Table
 from ..ledger.operations import Operations
 from ..quantities.quantity import PLACEMENT, Quantity
 from .traced import Tree
@@ -124,8 +124,27 @@ class Lifted(Component):
         kinds = [(entry.kind, entry.function, entry.logits) for _, entry in self.rows]
         if chosen.get("logits") == "last" and not any(logits for _, _, logits in kinds):
             return "logits=last: which product gives the logits was not recognised"
+        if why := self._unnamed(chosen.get("without", "")):
+            return why
         if chosen.get("embedding") == "matmul" and (Kind.LOOKUP, "tokens", False) not in kinds:
             return "embedding=matmul: the table of the tokens was not recognised"
+        return ""
+
+    def _unnamed(self, left: str) -> str:
+        """What nothing says of weights that are to be left out; "" where all are named."""
+        entries = [entry for _, entry in self.rows]
+        if left.endswith("pooler") and any(entry.kind is Kind.OBSERVED and "pooler" in entry.path for entry in entries):
+            return f"without={left}: what the pooler stores was not recognised"
+        if not left or left == "pooler":
+            return ""
+        if left != "positions" and not any(entry.logits for entry in entries):
+            return f"without={left}: which product gives the logits was not recognised"
+        for entry in entries:
+            alone = entry.kind is Kind.PARAMETER and "*" not in entry.path  # in every layer nothing is embedded
+            if (alone and any(len(weight.shape) > 1 for weight in entry.weights)) or (
+                entry.kind is Kind.LOOKUP and entry.function not in get_args(Table)
+            ):
+                return f"without={left}: whether {entry.path} is an embedding was not recognised"
         return ""
 
     @cached_property

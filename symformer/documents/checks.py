@@ -62,6 +62,7 @@ def _reading(reading: Reading, unit: str, filed: bool) -> list[Block]:
     return [*blocks, Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw", caption=CAPTION)]
 
 
+ALL_WEIGHTS = "What is certified is the formula of all weights, row by row; here some of the rows are left out."
 CAPTION: Line = ["What was compared, and how."]
 SHAPES = "by name and shape, and the total"
 AXES = (
@@ -84,6 +85,8 @@ def check(model: Model, formula: Formula) -> list[Block]:
         blocks.append(Paragraph(["Row by row this is the number of parameters, and what is certified is that."]))
     elif placed(formula):
         blocks.append(Paragraph(["What is certified is the formula of the whole model, of which this is a share."]))
+    elif "without" in formula.conventions:
+        blocks.append(Paragraph([ALL_WEIGHTS]))
     own = {name: value for name, value in formula.conventions.items() if name in certificate.conventions}
     if certificate.id == formula.id and dict(certificate.conventions) != own:
         counted = ", ".join(f"{name}={value}" for name, value in certificate.conventions.items())
@@ -113,7 +116,7 @@ def short_check(model: Model, formula: Formula) -> Line:
     line += [
         f", at {certificate.points} random points; a formula that differs would have passed with probability at most "
     ]
-    same = certificate.id == formula.id and not placed(formula)
+    same = certificate.id == formula.id and not placed(formula) and "without" not in formula.conventions
     share = "" if same else " What is certified is the formula of the whole, which this rests on."
     return [*line, Code(f"{certificate.bound:.1e}"), f".{share}"]
 

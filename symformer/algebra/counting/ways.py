@@ -216,7 +216,7 @@ def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str
         if name in PLACEMENT:
             continue
         for choice, meaning in convention.meanings.items():
-            if choice == formula.conventions[name]:
+            if choice == formula.conventions.get(name, convention.default):
                 continue
             try:
                 other = model.formula(quantity, **{**given, name: choice})
