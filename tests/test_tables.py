@@ -11,7 +11,7 @@ from sympy import Integer
 import symformer as sf
 from symformer.architectures.palm import PaLM
 from symformer.language.errors import RuleError, ShapeError
-from symformer.language.symbols import B, E, S
+from symformer.language.symbols import B, E, N_tok, S
 from symformer.ledger.facts import (
     ARRANGING,
     ATTENDING,
@@ -90,7 +90,7 @@ class _Observed:
 
 
 # What a quantity that follows from another makes of what was seen for that one: one multiply-add for two FLOPs.
-FOLLOWS = {("macs", "flops"): B * S * E}
+FOLLOWS = {("macs", "flops"): B * S * E, ("run-flops", "train-flops"): 2 * N_tok * E}
 
 
 # Two FLOPs for each product of the sizes multiplied; two bytes an element of a cache in bf16; of what autograd keeps,

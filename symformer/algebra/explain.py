@@ -17,7 +17,7 @@ from ..language.notation.cards import Card, Cell, Shown, Table
 from ..language.notation.text import code, number
 from ..language.notation.tree import tree
 from ..language.printed import Printed, printed
-from ..language.symbols import B, C, S, V
+from ..language.symbols import B, C, N_tok, S, V
 from ..models.model import Model
 from .counting.readings import Reading, plainly, readings, value_of
 from .counting.switches import reckoned
@@ -58,7 +58,7 @@ class Explanation(Shown):
         options = self.model.component.chosen
         usual = named.component.chosen if named is not None else {}
         other = [f"{name}={value}" for name, value in options.items() if usual.get(name) != value]
-        run = {B, S, C}
+        run = {B, S, C, N_tok}
         own = {size: value for size, value in known.items() if theirs.get(size) != value and size not in run}
         other += [f"{size} = {value:,}" for size, value in own.items()]
         return f"{target} with {' and '.join(filter(None, (', '.join(other[:-1]), other[-1])))}" if other else target

@@ -12,7 +12,7 @@ from sympy import Add, Expr, Integer, Symbol
 from ...formulas.formula import Formula
 from ...language.errors import OptionError, SizeError, SymformerError
 from ...language.printed import PERCENT, Printed
-from ...language.symbols import B, C, P, S, symbol
+from ...language.symbols import B, C, N_tok, P, S, symbol
 from ...ledger.facts import ATTENDING
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
@@ -22,7 +22,7 @@ from . import parameters
 from .switches import Switch, found, less, reckoned, rows_of
 
 STORED = ("params", "active-params", "trainable-params")  # whose unit is elements, and whose rows are weights
-OPERATIONS = ("flops", "macs", "train-flops", "prefill-flops", "decode-flops", "generation-flops")
+OPERATIONS = ("flops", "macs", "train-flops", "run-flops", "prefill-flops", "decode-flops", "generation-flops")
 BYTES = {2: "2 bytes (bf16 or fp16)", 4: "4 bytes (fp32)", 1: "1 byte (int8 or fp8)"}
 # In what a quantity can be printed, by what it is counted in.
 FITS = {"FLOPs": ("FLOPs", "MACs"), "MACs": ("MACs",), "bytes": ("bytes", "elements"), "elements": ("elements",)}
@@ -154,10 +154,11 @@ def _operations(
     plain = _conventional(model, number, quantity, given)
     yield replace(plain, counts=_run_said(model, formula, quantity, number), scale=scale, says=says)
     rules = {"flops": (2, "2 FLOPs"), "macs": (1, "1 multiply-add"), "train-flops": (6, "6 FLOPs")}
+    rules["run-flops"] = rules["train-flops"]
     if quantity not in rules or S not in model.known:
         return
     each, said = rules[quantity]
-    tokens = model.known[B] * model.known[S]
+    tokens = model.known[N_tok] if quantity == "run-flops" else model.known[B] * model.known[S]
     thumb = _of_weights(model, "active-params" if symbol("X") in model.known else "params", "")
     counts = f"{said} for each parameter and each of {tokens:,} tokens"
     says = (*says, "attention left out")
@@ -169,6 +170,8 @@ def _run(model: Model, quantity: str, conventions: Mapping[str, str]) -> Model:
     formula = model.formula(quantity, **conventions)
     wanting = [size for size in formula.symbols if size not in model.known]
     given: dict[Symbol | str, Expr | int | str] = {}
+    if N_tok in wanting:
+        raise SizeError(f"{quantity} of {model.target} depends on N_tok; give it as --set N_tok=300000000000")
     if B in wanting:
         given[B] = Integer(1)
     for size in (S, C):
@@ -181,7 +184,7 @@ def _run(model: Model, quantity: str, conventions: Mapping[str, str]) -> Model:
 
 def _run_said(model: Model, formula: Formula, quantity: str, number: Printed) -> str:
     unit = "MACs" if number.unit == "MACs" else formula.measure.unit
-    asked = [size for size in (B, S, C) if size in formula.symbols]
+    asked = [size for size in (B, S, C, N_tok) if size in formula.symbols]
     run = ", ".join(f"{size} = {model.known[size]:,}" for size in asked)
     forward, both = "one forward pass", "one forward and backward pass"
     of = {"flops": forward, "macs": forward, "train-flops": both}.get(quantity)
@@ -193,7 +196,7 @@ def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[s
     model = _run(model, quantity, given)
     formula = model.formula(quantity, **given)
     unit, scale = formula.measure.unit, Fraction(1)
-    run = ", ".join(f"{size} = {model.known[size]:,}" for size in (B, S, C) if size in formula.symbols)
+    run = ", ".join(f"{size} = {model.known[size]:,}" for size in (B, S, C, N_tok) if size in formula.symbols)
     counts = f"the {formula.measure.title}" + (f" ({run})" if run else "")
     if unit == "bytes" and number.unit == "elements":
         size = SIZES.get(formula.conventions.get("dtype", ""))

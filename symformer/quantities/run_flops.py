@@ -1,0 +1,54 @@
+"""FLOPs of a whole training run: what training costs a token, times the tokens that it goes over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sympy import fraction, together
+
+from ..formulas.account import Line, Measure
+from ..language.sizes import Condition, Divides
+from ..language.symbols import B, N_tok, S
+from ..ledger.facts import Ledger
+from .by_token import by_token, holds_tokens
+from .quantity import Conventions, Counted
+from .train_flops import QUANTITY as STEP
+from .train_flops import TrainFlops
+
+
+@dataclass(frozen=True)
+class RunFlops(TrainFlops):
+    """Training FLOPs of many batches."""
+
+    def check(self, part: Counted, given: Mapping[str, str]) -> None:
+        """Raise RuleError for a model that reads anything but tokens."""
+        holds_tokens(part.title, part.ledger, self.measure.name)
+
+    def account(self, ledger: Ledger, conventions: Conventions) -> Line:
+        """The account of a step, for all tokens. Raises RuleError where a step has none."""
+        return by_token(super().account(ledger, conventions), N_tok)
+
+    def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
+        """Whole sequences where anything is counted once in each, and whole batches where it is once in those."""
+        _, below = fraction(together(self.account(ledger, conventions).each))
+        if below.has(B):
+            return (Divides(B * S, N_tok, "choose as many tokens as whole batches have"),)
+        return (Divides(S, N_tok, "choose as many tokens as whole sequences have"),) if below.has(S) else ()
+
+
+QUANTITY = RunFlops(
+    Measure("run-flops", "FLOPs of a training run", "F_run", "FLOPs"),
+    "The FLOPs of training on N_tok tokens, in sequences of S: of one forward and one backward pass over each of them. "
+    "Contractions (matrix products) only, 2 FLOPs a multiply-add. A product has two gradients, one for each side; the "
+    "gradient of the model's own input is not asked for.",
+    STEP.rules,
+    STEP.columns,
+    STEP.conventions,
+    "The training FLOPs of B sequences of S tokens are certified. This is N_tok / (B·S) times those, and is compared "
+    "with the runs of papers in the tests.",
+    follows="train-flops",
+    logits=STEP.logits,
+    encoder="The N_tok tokens are the decoder's; the encoder reads one sequence for each S of them.",
+    frozen=STEP.frozen,
+)
