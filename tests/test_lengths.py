@@ -26,6 +26,7 @@ REACH = {
     "run-flops": S,
     "activations": S,
     "train-memory": S,
+    "attention-share": S,
     "traffic": S,
     "intensity": S,
     "communication": S,

@@ -82,7 +82,7 @@ class Lifted(Component):
         name = question.asked
         chosen = question.choose(given)
         usual = {convention: question.choices[convention].default for convention in chosen}
-        if why := self.refusals.get(name) or self._unseen(name, chosen, usual):
+        if why := self.refusals.get(name) or self._unseen(question, chosen, usual):
             raise RuleError(f"{self.stem}: {why}")
         rows = tuple(row for row in self.rows if name not in STORED or row[1].kind is not Kind.OBSERVED)
         return replace(self, asked=name, rows=rows)
@@ -101,8 +101,9 @@ class Lifted(Component):
             lines.append(f"torch counts the same, row by row, at {configs}: {names}")
         return [*lines, *(f"{name} is refused: {why}" for name, why in self.refusals.items())]
 
-    def _unseen(self, quantity: str, chosen: Mapping[str, str], usual: Mapping[str, str]) -> str:
+    def _unseen(self, question: Quantity, chosen: Mapping[str, str], usual: Mapping[str, str]) -> str:
         """What these conventions ask for beside what was recognised; "" for nothing."""
+        quantity = question.asked
         if quantity not in (*self.confirmed, *FOLLOWS):
             return (
                 f"{quantity} needs the elementwise operations too, and a run of torch does not show what they are for"
@@ -116,7 +117,8 @@ class Lifted(Component):
         if seen and chosen != usual and quantity not in STORED:
             return f"{seen} was not recognised, and is known under the usual conventions only"
         several = next((entry.path for _, entry in self.rows if entry.kind is Kind.PRODUCT), "")
-        if several and {chosen.get("attention"), chosen.get("recompute")} & {"causal", "selective"}:
+        alone = "products" in chosen or question.measure.name == "attention-share"
+        if several and (alone or {chosen.get("attention"), chosen.get("recompute")} & {"causal", "selective"}):
             return f"whether {several} is a part of attention was not recognised"
         windows = any(entry.window is not None for _, entry in self.rows)
         if windows and chosen.get("attention") == "causal" and "kv-cache" in self.refusals:

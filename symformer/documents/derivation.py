@@ -10,7 +10,7 @@ from functools import cache
 
 from sympy import Add, Expr, Integer, Symbol, expand
 
-from ..answers.summary import share, show_json
+from ..answers.summary import amount, share, show_json
 from ..architectures import architecture, presets, presets_of, variant
 from ..architectures.base import Architecture
 from ..components.base import spell_option
@@ -221,7 +221,7 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
     result += [Equation(Chain((_label(side),), (tree(side.written),))) for side in (above, below)]
     known = subject.model.known
     if numbered_:
-        value = number(formula.value(dict(known)))
+        value = amount(formula.value(dict(known)), formula.measure.unit)
         result.append(Paragraph(["For ", *subject.line, " this is ", Strong(value), f" {formula.measure.unit}."]))
     rest: list[Block] = []
     for side in (above, below):
@@ -244,7 +244,8 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
         rows.append([[named(row.path, formula)], [Math.of(row.each)], *value_cell])
     if rows:
         rest += [Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered_ else "ll", caption=_rows(formula))]
-    return result, [*rest, Heading(1, ["The check against torch"]), Paragraph([RATIO])]
+    said = find_quantity(formula.measure.name).checked or RATIO
+    return result, [*rest, Heading(1, ["The check against torch"]), Paragraph([said])]
 
 
 RATIO = (

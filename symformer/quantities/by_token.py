@@ -1,4 +1,4 @@
-"""A count of B sequences of S tokens, reckoned for another number of tokens in sequences of that length."""
+"""A count of B sequences of S tokens, reckoned for one sequence, or for so many tokens in sequences of that length."""
 
 from __future__ import annotations
 
@@ -30,6 +30,20 @@ def _factors(term: Term, tokens: Expr) -> tuple[Expr, ...]:
         else:
             factors += [each for each in (new, 1 / size) if each is not None]
     return tuple(factors)
+
+
+def of_one(line: Line) -> Line | None:
+    """The same of one sequence; None where not every term is in proportion to how many there are."""
+    terms = [term for _, below in line.counted() for term in below.terms]
+    return _of_one(line) if all(B in term.factors for term in terms) else None
+
+
+def _of_one(line: Line) -> Line:
+    def without(term: Term) -> Term:
+        at = term.factors.index(B)
+        return replace(term, factors=(*term.factors[:at], *term.factors[at + 1 :]))
+
+    return replace(line, terms=tuple(map(without, line.terms)), lines=tuple(map(_of_one, line.lines)))
 
 
 def holds_tokens(title: str, ledger: Ledger, what: str) -> None:

@@ -42,6 +42,14 @@ EMBEDDING = Convention(
     },
     lambda entry: entry.kind is Kind.LOOKUP and entry.function == "tokens",
 )
+PRODUCTS = Convention(
+    {
+        "all": "every product is counted",
+        "attention": "the two products of attention alone are counted, queries with keys and weights with values",
+        "others": "all but the two products of attention are counted, queries with keys and weights with values",
+    },
+    quiet=True,
+)
 COUNT = Convention(
     {
         "contractions": "matrix products only",
@@ -190,8 +198,11 @@ def contractions(entry: Entry, conventions: Conventions) -> tuple[Contraction, .
 
 def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """What an entry comes to in a forward pass: its contraction, and its elementwise operations where those count."""
-    terms = [product.forward(entry.path) for product in contractions(entry, conventions)]
-    if conventions["count"] == "all":
+    which = conventions.get("products", "all")
+    found = contractions(entry, conventions)
+    wanted = which == "all" or (entry.kind in ATTENDING) == (which == "attention")
+    terms = [product.forward(entry.path) for product in found] if wanted else []
+    if conventions["count"] == "all" and which != "attention":
         terms += elementwise(entry, conventions)
     return tuple(terms)
 

@@ -17,7 +17,6 @@ from ...ledger.facts import ATTENDING
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from ...quantities.generation import SIZES
-from ...quantities.quantity import PLACEMENT
 from . import parameters
 from .switches import Switch, found, less, reckoned, rows_of
 
@@ -216,7 +215,7 @@ def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[s
 def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str, str]) -> Iterator[Switch]:
     """A switch for every other value of each convention."""
     for name, convention in find_quantity(quantity).choices.items():
-        if name in PLACEMENT:
+        if convention.quiet:
             continue
         for choice, meaning in convention.meanings.items():
             if choice == formula.conventions.get(name, convention.default):
