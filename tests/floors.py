@@ -51,6 +51,7 @@ INNER: Mapping[str, list[list[str]]] = {
         ["contractions"],
         ["generation", "by_token"],
         ["access", "train_flops"],
+        ["utilization"],
         ["intensity", "traffic"],
     ],
     "models": [["provenance"], ["model"]],

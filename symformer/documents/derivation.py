@@ -225,6 +225,8 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
         result.append(Paragraph(["For ", *subject.line, " this is ", Strong(value), f" {formula.measure.unit}."]))
     rest: list[Block] = []
     for side in (above, below):
+        if not side.root.lines:  # of no model: a peak
+            continue
         anchor = f"{formula.id}.{side.id.rpartition('.')[2]}"  # the side's own id is that of its own chapter
         rest.append(Heading(1, [capital(side.measure.title)], anchor))
         rows: list[Sequence[Line]] = [

@@ -9,10 +9,10 @@ from functools import cached_property
 
 from sympy import Add, Expr, Integer, Symbol
 
-from ...formulas.formula import Formula
+from ...formulas.formula import Formula, Ratio
 from ...language.errors import OptionError, SizeError, SymformerError
 from ...language.printed import PERCENT, Printed
-from ...language.symbols import B, C, N_tok, P, S, symbol
+from ...language.symbols import B, C, N_tok, P, S, letter, symbol
 from ...ledger.facts import ATTENDING
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
@@ -25,6 +25,7 @@ OPERATIONS = ("flops", "macs", "train-flops", "run-flops", "prefill-flops", "dec
 BYTES = {2: "2 bytes (bf16 or fp16)", 4: "4 bytes (fp32)", 1: "1 byte (int8 or fp8)"}
 # In what a quantity can be printed, by what it is counted in.
 FITS = {"FLOPs": ("FLOPs", "MACs"), "MACs": ("MACs",), "bytes": ("bytes", "elements"), "elements": ("elements",)}
+FITS |= dict.fromkeys(("of the FLOPs", "of the peak", "of the time"), (PERCENT,))
 HALF = Fraction(1, 2)
 MACS = frozenset({"macs"})
 NONE: Mapping[str, str] = {}
@@ -55,7 +56,8 @@ class Way:
     @cached_property
     def whole(self) -> Expr:
         """The formula as it adds up, with no relation put in: sizes change one by one."""
-        return self.formula.root.each
+        above = self.formula.root.each
+        return above / self.formula.over.root.each if isinstance(self.formula, Ratio) else above
 
     @cached_property
     def value(self) -> Fraction:
@@ -65,8 +67,8 @@ class Way:
 
 def ways(model: Model, number: Printed, quantity: str | None, given: Mapping[str, str]) -> Iterator[Way]:
     """Every count that a printed number can be, the plain ones first. Raises SymformerError where there is none."""
-    if number.unit == PERCENT:
-        raise OptionError(f"{number.text!r} is a share, and shares are not explained; give what it is a share of")
+    if number.unit == PERCENT and quantity is None:
+        raise OptionError(f"{number.text!r} is a share; name what it is a share of, as in -q mfu")
     if quantity is not None:
         _held(number, find_quantity(quantity).measure.unit, quantity)
         yield from _asked(model, number, quantity, given)
@@ -87,6 +89,8 @@ def _held(number: Printed, unit: str, quantity: str) -> None:
     fits = FITS.get(unit, ())
     if not fits:
         raise OptionError(f"{quantity} is counted in {unit}, which is a ratio; explain takes counts")
+    if PERCENT in fits and number.unit != PERCENT:
+        raise OptionError(f"{number.text!r} is no share, and {quantity} is one; give it in per cent, as in 46.2 %")
     if number.unit and number.unit not in fits:
         raise OptionError(f"{number.text!r} is printed in {number.unit}, and {quantity} is counted in {unit}")
 
@@ -96,6 +100,8 @@ def _asked(model: Model, number: Printed, quantity: str, given: Mapping[str, str
         yield from _stored(model, quantity == "active-params", quantity)
     elif quantity in OPERATIONS:
         yield from _operations(model, number, quantity, given=given)
+    elif number.unit == PERCENT:
+        yield _share(model, quantity, given)
     else:
         yield _conventional(model, number, quantity, given)
 
@@ -210,6 +216,14 @@ def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[s
         return [switch for switch in found if unit == formula.measure.unit or "dtype" not in switch.decides]
 
     return Way(counts, formula, _numbers(model, formula), scale, made=made, unit=unit)
+
+
+def _share(model: Model, quantity: str, given: Mapping[str, str]) -> Way:
+    """A share in per cent; what it is under other conventions it is asked for under those."""
+    formula = model.formula(quantity, **given)
+    numbers = _numbers(model, formula)
+    run = ", ".join(f"{size} = {numbers[size]:,}" for size in formula.symbols if letter(size).run)
+    return Way(f"the {formula.measure.title} ({run})", formula, numbers, Fraction(100), unit=PERCENT)
 
 
 def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str, str]) -> Iterator[Switch]:
