@@ -6,7 +6,7 @@ from pathlib import Path
 
 from symformer import __version__
 from symformer.documents.files import stale, write_all
-from symformer.documents.gallery import ADAPTED_QUANTITIES, COSTS, RANK_QUANTITIES, index, pages
+from symformer.documents.gallery import ADAPTED_QUANTITIES, COSTS, RANK_QUANTITIES, TRAINED_QUANTITIES, index, pages
 from symformer.quantities import quantities
 
 ROOT = Path(__file__).parent.parent
@@ -17,7 +17,7 @@ def test_reports_are_fresh() -> None:
 
 
 def test_every_quantity_has_a_page() -> None:
-    assert {*COSTS, *RANK_QUANTITIES, *ADAPTED_QUANTITIES} == set(quantities())
+    assert {*COSTS, *RANK_QUANTITIES, *ADAPTED_QUANTITIES, *TRAINED_QUANTITIES} == set(quantities())
 
 
 def test_readme_links_every_derivation() -> None:

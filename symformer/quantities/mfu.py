@@ -9,8 +9,8 @@ from .utilization import Utilization
 QUANTITY = Utilization(
     Measure("mfu", "model FLOPs utilization", "Y_MFU", "of the peak"),
     "The FLOPs that training needs for N_tps tokens a second, in sequences of S, over the N_peak FLOPs a second of "
-    "each of N_dev devices; Chowdhery et al. 2022 [chowdhery2022], appendix B. One forward and one backward pass over each "
-    "token, contractions only and 2 FLOPs a multiply-add; nothing that is computed again is counted.",
+    "each of N_dev devices; Chowdhery et al. 2022 [chowdhery2022], appendix B. One forward and one backward pass over "
+    "each token, contractions only and 2 FLOPs a multiply-add; nothing that is computed again is counted.",
     STEP.rules,
     STEP.columns,
     {name: convention for name, convention in STEP.conventions.items() if name != "recompute"},
