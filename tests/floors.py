@@ -42,7 +42,7 @@ INNER: Mapping[str, list[list[str]]] = {
     "quantities": [
         ["lengths"],
         ["quantity"],
-        ["without"],
+        ["without", "blockwise"],
         ["elementwise", "kernels.saves"],
         ["kernels.common"],
         ["kernels.eager", "kernels.sdpa", "kernels.megatron"],

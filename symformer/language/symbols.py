@@ -65,6 +65,8 @@ _TABLE = (
         growth=0,
     ),
     Letter("C_chunk", "tokens that a scan takes at a time", "tokens", growth=0),
+    Letter("C_q", "queries that a kernel of attention takes at a time", "tokens", growth=0, run=True),
+    Letter("C_kv", "keys, with their values, that a kernel of attention takes at a time", "tokens", growth=0, run=True),
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
@@ -163,6 +165,7 @@ B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (
 )
 A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_adapter", "W"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
+C_q, C_kv = (SYMBOLS[name] for name in ("C_q", "C_kv"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))
 N_dp, N_cp, N_ep = (SYMBOLS[name] for name in ("N_dp", "N_cp", "N_ep"))
 N_micro, N_virt, N_tps, N_dev, N_peak = (SYMBOLS[name] for name in ("N_micro", "N_virt", "N_tps", "N_dev", "N_peak"))
