@@ -9,7 +9,7 @@ from sympy import Expr, cancel, fraction
 from ..formulas.account import Line, Term
 from ..language.errors import RuleError
 from ..language.symbols import B, B_vis, S
-from ..ledger.facts import Ledger
+from ..ledger.facts import ONE, Ledger
 
 
 def by_token(line: Line, tokens: Expr) -> Line:
@@ -23,8 +23,10 @@ def _factors(term: Term, tokens: Expr) -> tuple[Expr, ...]:
     factors = list(term.factors)
     for size, new in ((S, tokens), (B, None)):
         for place, factor in enumerate(factors):
-            rest = cancel(factor / size)
-            if factor.has(size) and not fraction(rest)[1].has(size):
+            if not factor.has(size):
+                continue
+            rest = ONE if factor == size else cancel(factor / size)
+            if not fraction(rest)[1].has(size):
                 factors[place : place + 1] = [each for each in (new, rest) if each is not None and each != 1]
                 break
         else:

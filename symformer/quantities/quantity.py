@@ -166,7 +166,7 @@ class Quantity:
     @property
     def seen(self) -> str:
         """The quantity whose rows, seen and not recognised, answer it."""
-        return self.measure.name if self.rules[Kind.OBSERVED] is unseen else self.asked
+        return self.measure.name if self.rules.get(Kind.OBSERVED) is unseen else self.asked
 
     @property
     def choices(self) -> Mapping[str, Convention]:

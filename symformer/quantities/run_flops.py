@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sympy import fraction, together
+from sympy import fraction
 
 from ..formulas.account import Line, Measure
 from ..language.sizes import Condition, Divides
@@ -31,10 +31,11 @@ class RunFlops(TrainFlops):
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Whole sequences where anything is counted once in each, and whole batches where it is once in those."""
-        _, below = fraction(together(self.account(ledger, conventions).each))
-        if below.has(B):
+        terms = (term for line in self.account(ledger, conventions).walk() for term in line.terms)
+        below = {size for term in terms for each in term.factors for size in fraction(each)[1].free_symbols}
+        if B in below:
             return (Divides(B * S, N_tok, "choose as many tokens as whole batches have"),)
-        return (Divides(S, N_tok, "choose as many tokens as whole sequences have"),) if below.has(S) else ()
+        return (Divides(S, N_tok, "choose as many tokens as whole sequences have"),) if S in below else ()
 
 
 QUANTITY = RunFlops(
