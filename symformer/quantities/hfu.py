@@ -14,8 +14,9 @@ QUANTITY = Utilization(
     STEP.rules,
     STEP.columns,
     STEP.conventions,
-    "A share of a peak has no certificate of its own. What stands above is N_tps / (B·S) times the training FLOPs of B "
-    "sequences of S tokens, which are certified; the shares that papers print are compared with it in the tests.",
+    "A share of a peak has no certificate of its own. What stands above is as many times the training FLOPs of a "
+    "batch, which are certified, as there are batches a second; the shares that papers print are compared with this one "
+    "in the tests.",
     follows="train-flops",
     logits=STEP.logits,
     encoder="The tokens are the decoder's; the encoder reads one sequence for each S of them.",

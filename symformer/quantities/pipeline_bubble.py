@@ -30,7 +30,7 @@ SCHEDULE = Convention(
 )
 OVER = Convention(
     {
-        "work": "over the time that a stage works, as Narayanan et al. 2021 have it",
+        "work": "over the time that a stage works; Narayanan et al. 2021 [narayanan2021], section 2.2",
         "step": "over the time of the whole step, waiting included",
     }
 )

@@ -46,8 +46,8 @@ QUANTITY = RunFlops(
     STEP.rules,
     STEP.columns,
     STEP.conventions,
-    "The training FLOPs of B sequences of S tokens are certified. This is N_tok / (B·S) times those, and is compared "
-    "with the runs of papers in the tests.",
+    "The training FLOPs of a batch are certified. These are as many times those as there are batches in the run, and "
+    "are compared with the runs of papers in the tests.",
     follows="train-flops",
     logits=STEP.logits,
     encoder="The N_tok tokens are the decoder's; the encoder reads one sequence for each S of them.",
