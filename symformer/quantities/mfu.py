@@ -15,8 +15,8 @@ QUANTITY = Utilization(
     STEP.columns,
     {name: convention for name, convention in STEP.conventions.items() if name != "recompute"},
     "A share of a peak has no certificate of its own. What stands above is as many times the training FLOPs of a "
-    "batch, which are certified, as there are batches a second; the shares that papers print are compared with this one "
-    "in the tests.",
+    "batch, which are certified, as there are batches a second; the shares that papers print are compared with it in "
+    "the tests.",
     follows="train-flops",
     logits=STEP.logits,
     encoder="The tokens are the decoder's; the encoder reads one sequence for each S of them.",
