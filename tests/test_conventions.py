@@ -60,7 +60,8 @@ def test_each_value_of_each_convention(quantity: str) -> None:
     for variant in found:
         assert (variant.formula is None) == bool(variant.refusal)
         if variant.formula is not None:
-            assert variant.formula.conventions.get(variant.convention, "here") == variant.choice
+            usual = quantities()[quantity].choices[variant.convention].default
+            assert variant.formula.conventions.get(variant.convention, usual) == variant.choice
     assert any(variant.chosen and variant.formula for variant in found)
 
 
@@ -79,8 +80,8 @@ def test_command() -> None:
 
 
 def test_a_quantity_without_conventions() -> None:
-    with pytest.raises(SymformerError, match="params has no conventions"):
-        alternatives(architecture("gpt2"), "params", {})
+    with pytest.raises(SymformerError, match="trainable-params has no conventions"):
+        alternatives(architecture("gpt2"), "trainable-params", {})
 
 
 @pytest.mark.parametrize("target", ["bert", "vit", "mamba", "gpt2", "component:linear"])

@@ -20,10 +20,16 @@ REACH = {
     "active-params": None,
     "trainable-params": None,
     "flops": S,
+    "macs": S,
     "prefill-flops": S,
     "train-flops": S,
+    "run-flops": S,
     "activations": S,
     "train-memory": S,
+    "attention-share": S,
+    "mfu": S,
+    "hfu": S,
+    "pipeline-bubble": None,
     "traffic": S,
     "intensity": S,
     "communication": S,
@@ -43,7 +49,19 @@ def test_the_condition_of_each_quantity(quantity: str) -> None:
     found = [(each.low, each.high) for each in formula.constraints if getattr(each, "high", None) == P]
     reach = REACH[quantity]
     assert found == ([] if reach is None else [(reach, P)])
-    run = {"B": 2, "S": 1_017, "N_new": 8, "C": 1_023, "N_tp": 3}  # each reach is then 1,024 = P, or below
+    run = {
+        "B": 2,
+        "S": 1_017,
+        "N_new": 8,
+        "C": 1_023,
+        "N_tp": 3,
+        "N_tok": 5,
+        "N_tps": 6,
+        "N_dev": 7,
+        "N_peak": 9,
+        "N_pp": 4,
+        "N_micro": 5,
+    }  # each reach is then 1,024 = P, or below
     if quantity == "kv-cache":
         run["C"] = 1_024
     run = {name: number for name, number in run.items() if name in map(str, formula.asks)}

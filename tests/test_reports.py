@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from symformer import __version__
-from symformer.documents.gallery import ADAPTED_QUANTITIES, COSTS, RANK_QUANTITIES, index, pages
+from symformer.documents.gallery import ADAPTED_QUANTITIES, COSTS, RANK_QUANTITIES, TRAINED_QUANTITIES, index, pages
 from symformer.output.files import stale, write_all
 from symformer.quantities import quantities
 
@@ -19,7 +19,7 @@ def test_reports_are_fresh() -> None:
 
 
 def test_every_quantity_has_a_page() -> None:
-    assert {*COSTS, *RANK_QUANTITIES, *ADAPTED_QUANTITIES} == set(quantities())
+    assert {*COSTS, *RANK_QUANTITIES, *ADAPTED_QUANTITIES, *TRAINED_QUANTITIES} == set(quantities())
 
 
 def test_readme_links_every_derivation() -> None:

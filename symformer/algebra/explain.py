@@ -17,8 +17,8 @@ from ..language.errors import ArithmeticTextError, OptionError, SymformerError
 from ..language.notation.cards import Card, Cell, Table
 from ..language.notation.text import code, number
 from ..language.notation.tree import tree
-from ..language.printed import Printed, printed
-from ..language.symbols import B, C, S, V
+from ..language.printed import PERCENT, Printed, printed
+from ..language.symbols import B, C, N_dev, N_peak, N_tok, N_tps, S, V
 from ..models.model import Model
 from ..output.picture import Picture
 from .answer import Answer
@@ -62,7 +62,7 @@ class Explanation(Answer):
         options = self.model.component.chosen
         usual = named.component.chosen if named is not None else {}
         other = [f"{name}={value}" for name, value in options.items() if usual.get(name) != value]
-        run = {B, S, C}
+        run = {B, S, C, N_tok, N_tps, N_dev, N_peak}
         own = {size: value for size, value in known.items() if theirs.get(size) != value and size not in run}
         other += [f"{size} = {value:,}" for size, value in own.items()]
         return f"{target} with {' and '.join(filter(None, (', '.join(other[:-1]), other[-1])))}" if other else target
@@ -93,7 +93,7 @@ class Explanation(Answer):
                 return f"{shown} is {counts}, exactly"
             digits = self.printed.digits_of(found.value)
             said = {"rounded": f"rounded to {digits}", "cut off": f"cut off to {digits} and not rounded"}
-            return f"{shown} is {counts}, {number(plainly(found.value))}, {said.get(self.how, 'exactly')}"
+            return f"{shown} is {counts}, {self.spell(found.value)}, {said.get(self.how, 'exactly')}"
         if self.verdict == "convention":
             ends = "exactly" if self.how == "exact" else "which rounds to it"
             if self.printed.letter:
@@ -102,10 +102,14 @@ class Explanation(Answer):
         away = self.printed.value - found.value
         side = "less" if away > 0 else "more"
         near = f"{found.way.counts}{', ' + _with(found.otherwise) if found.otherwise else ''}"
-        nearest = f"{near}, is {number(plainly(found.value))}, {number(plainly(abs(away)))} {side}"
+        nearest = f"{near}, is {self.spell(found.value)}, {self.spell(abs(away))} {side}"
         return f"{shown} is no count of {target} that is known here: " + (
             self.doubt or f"the nearest, {nearest}{self.hint}"
         )
+
+    def spell(self, value: Fraction | int) -> str:
+        """A count for people; of a share, per cent to two decimals."""
+        return f"{float(round(value, 2)):.2f}%" if self.plain.way.unit == PERCENT else number(plainly(value))
 
     @property
     def hint(self) -> str:

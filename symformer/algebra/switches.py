@@ -120,9 +120,11 @@ def _scales(formula: Formula, whole: Expr) -> list[tuple[str, Expr]]:
             )
             for name, by in found
         ]
-    if formula.measure.unit == "FLOPs":
-        half = "multiply-adds are counted, 2 FLOPs each"
-        found += [(f"{name}, and {half}" if name else half, by / 2) for name, by in found]
+    twice = {"FLOPs": ("multiply-adds are counted, 2 FLOPs each", Rational(1, 2))}
+    twice["MACs"] = ("FLOPs are counted, 2 for each multiply-add", Integer(2))
+    if formula.measure.unit in twice:
+        said, other = twice[formula.measure.unit]
+        found += [(f"{name}, and {said}" if name else said, by * other) for name, by in found]
     return found
 
 
@@ -130,7 +132,7 @@ def groups_of(formula: Formula, parts: Sequence[Piece]) -> list[list[Switch]]:
     """The switches of a quantity over its pieces; of each group one at most."""
     if formula.measure.name in STORED:
         groups = _stored(parts, whole=formula.within is None)
-    elif formula.measure.unit == "FLOPs":
+    elif formula.measure.unit in ("FLOPs", "MACs"):
         groups = _multiplied(parts)
     else:
         groups = []
@@ -260,7 +262,8 @@ def _variants(
         {name: choice}
         for name, convention in known.items()
         for choice in convention.meanings
-        if choice != formula.conventions.get(name)
+        if choice != formula.conventions.get(name, convention.default)
+        and (not convention.quiet or name in formula.conventions)  # what is left out of weights has switches of its own
     ]
     for other in _options(model):
         named = [f"{key} = {value}" for key, value in _changed(model, other)]

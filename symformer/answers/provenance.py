@@ -10,7 +10,9 @@ from ..certificates import Certificate, certificate_for
 from ..formulas.formula import Formula
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
-from ..quantities.quantity import COUNTED
+from ..quantities.quantity import COUNTED, PLACEMENT
+
+WITHOUT = "without"  # of parameters, what is left out: a certificate has every row of them
 
 
 def provenance_lines(model: Model, formula: Formula) -> list[str]:
@@ -39,7 +41,7 @@ def answered_by(model: Model, formula: Formula) -> list[str]:
             lines.append(f"{', '.join(reading.ignored)}: nothing that the class stores depends on it")
         lines += reading.beside
         if COUNTED in formula.conventions:
-            lines.append(_whose(formula))
+            lines.append(_held(formula))
     return [*lines, *model.provenance.assumed]
 
 
@@ -68,20 +70,26 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
 
 
 def _confirmed(model: Model, formula: Formula) -> str:
-    if COUNTED in formula.conventions:
-        return _whose(formula)
+    question, ours = find_quantity(formula.measure.name), formula.conventions
+    if COUNTED in ours:
+        return _held(formula)
     certificate = certificate_for(model, formula)
     if certificate is None:
-        return "no certificate is for this form of it"
-    ours = formula.conventions
+        return _held(formula) if question.checking(formula) else "no certificate is for this form of it"
     other = [f"{name}={value}" for name, value in certificate.conventions.items() if ours.get(name) != value]
+    beside = ours.keys() - certificate.conventions.keys() - PLACEMENT.keys() - {WITHOUT}
+    other += [f"{name}={question.choices[name].default}" for name in sorted(beside)]
     as_is = f"with {', '.join(other)} certified" if other else "certified"
+    if WITHOUT in ours:
+        as_is = f"with every weight {as_is}"
+    if ours.keys() & PLACEMENT.keys():
+        as_is = f"of the whole model {as_is}"
     at = f"{certificate.points} random configs ({_with(certificate.versions)})"
     return f"{as_is}: {certificate.witness} has the same, row by row, at {at}"
 
 
-def _whose(formula: Formula) -> str:
-    """Whose rules a formula is counted by, and what holds it to them."""
+def _held(formula: Formula) -> str:
+    """What holds a formula that has no certificate: to the rules that it is counted by, or to what is known of it."""
     said = find_quantity(formula.measure.name).checking(formula)
     return said[0].lower() + said[1:].removesuffix(".")
 

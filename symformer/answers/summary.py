@@ -14,7 +14,7 @@ from ..components.base import Component
 from ..formulas.account import Line
 from ..formulas.formula import Formula
 from ..language.errors import OptionError
-from ..language.notation.text import code, number
+from ..language.notation.text import code, number, percent
 from ..ledger.facts import ONE, ZERO, Entry, Kind, Part
 from ..models.model import Model
 
@@ -117,12 +117,21 @@ class Node:
             yield from node.lines(under + ("   " if last else "│  "), under + ("└─ " if last else "├─ "))
 
 
+def is_share(unit: str) -> bool:
+    """Whether a ratio is what part of a whole something is: of the FLOPs, of the time."""
+    return unit.startswith("of the ")
+
+
 def amount(value: int | Fraction, unit: str) -> str:
     """A value for people; beside bytes, what they come to in the units that memory is sold and measured in.
 
-    >>> amount(2_147_483_648, "bytes"), amount(124_439_808, "elements")
-    ('2,147,483,648 (2.15 GB, 2.00 GiB)', '124,439,808')
+    A share stands in per cent beside its fraction.
+
+    >>> amount(2_147_483_648, "bytes"), amount(124_439_808, "elements"), amount(Fraction(5, 11), "of the peak")
+    ('2,147,483,648 (2.15 GB, 2.00 GiB)', '124,439,808', '5/11 ≈ 45.5%')
     """
+    if is_share(unit) and value.denominator != 1:
+        return f"{value.numerator:,}/{value.denominator:,} ≈ {percent(Fraction(value))}"
     if unit != "bytes" or value < 1_000:
         return number(value)
     powers = range(1, len(_PREFIXES))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 from sympy import Expr
 
@@ -14,7 +14,7 @@ from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Condition, some_of_each
 from ..language.symbols import C, N_new, S
-from ..ledger.facts import Entry, Kind, Ledger
+from ..ledger.facts import Entry, Kind, Ledger, Table
 from ..ledger.operations import Operations
 from ..quantities.quantity import PLACEMENT, Quantity
 from .traced import Tree
@@ -79,10 +79,10 @@ class Lifted(Component):
 
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """Itself, for what torch was seen to count alike, under conventions that ask for nothing that nobody saw."""
-        name = question.measure.name
+        name = question.asked
         chosen = question.choose(given)
         usual = {convention: question.choices[convention].default for convention in chosen}
-        if why := self.refusals.get(name) or self._unseen(name, chosen, usual):
+        if why := self.refusals.get(name) or self._unseen(question, chosen, usual):
             raise RuleError(f"{self.stem}: {why}")
         rows = tuple(row for row in self.rows if name not in STORED or row[1].kind is not Kind.OBSERVED)
         return replace(self, asked=name, rows=rows)
@@ -101,8 +101,9 @@ class Lifted(Component):
             lines.append(f"torch counts the same, row by row, at {configs}: {names}")
         return [*lines, *(f"{name} is refused: {why}" for name, why in self.refusals.items())]
 
-    def _unseen(self, quantity: str, chosen: Mapping[str, str], usual: Mapping[str, str]) -> str:
+    def _unseen(self, question: Quantity, chosen: Mapping[str, str], usual: Mapping[str, str]) -> str:
         """What these conventions ask for beside what was recognised; "" for nothing."""
+        quantity = question.asked
         if quantity not in (*self.confirmed, *FOLLOWS):
             return (
                 f"{quantity} needs the elementwise operations too, and a run of torch does not show what they are for"
@@ -116,7 +117,8 @@ class Lifted(Component):
         if seen and chosen != usual and quantity not in STORED:
             return f"{seen} was not recognised, and is known under the usual conventions only"
         several = next((entry.path for _, entry in self.rows if entry.kind is Kind.PRODUCT), "")
-        if several and {chosen.get("attention"), chosen.get("recompute")} & {"causal", "selective"}:
+        alone = "products" in chosen or question.measure.name == "attention-share"
+        if several and (alone or {chosen.get("attention"), chosen.get("recompute")} & {"causal", "selective"}):
             return f"whether {several} is a part of attention was not recognised"
         windows = any(entry.window is not None for _, entry in self.rows)
         if windows and chosen.get("attention") == "causal" and "kv-cache" in self.refusals:
@@ -124,8 +126,27 @@ class Lifted(Component):
         kinds = [(entry.kind, entry.function, entry.logits) for _, entry in self.rows]
         if chosen.get("logits") == "last" and not any(logits for _, _, logits in kinds):
             return "logits=last: which product gives the logits was not recognised"
+        if why := self._unnamed(chosen.get("without", "")):
+            return why
         if chosen.get("embedding") == "matmul" and (Kind.LOOKUP, "tokens", False) not in kinds:
             return "embedding=matmul: the table of the tokens was not recognised"
+        return ""
+
+    def _unnamed(self, left: str) -> str:
+        """What nothing says of weights that are to be left out; "" where all are named."""
+        entries = [entry for _, entry in self.rows]
+        if left.endswith("pooler") and any(entry.kind is Kind.OBSERVED and "pooler" in entry.path for entry in entries):
+            return f"without={left}: what the pooler stores was not recognised"
+        if not left or left == "pooler":
+            return ""
+        if left != "positions" and not any(entry.logits for entry in entries):
+            return f"without={left}: which product gives the logits was not recognised"
+        for entry in entries:
+            alone = entry.kind is Kind.PARAMETER and "*" not in entry.path  # in every layer nothing is embedded
+            if (alone and any(len(weight.shape) > 1 for weight in entry.weights)) or (
+                entry.kind is Kind.LOOKUP and entry.function not in get_args(Table)
+            ):
+                return f"without={left}: whether {entry.path} is an embedding was not recognised"
         return ""
 
     @cached_property

@@ -62,7 +62,8 @@ def opened(target: str, find: Find) -> Model:
         return find(OPERATIONS).operations
 
     def read(quantity: str) -> Provenance:
-        record = find(quantity if quantity in MEASURED else OPERATIONS)
+        seen = find_quantity(quantity).seen
+        record = find(seen if seen in MEASURED else OPERATIONS)
         if record.traced is not None:
             return Provenance(places=record.places, reading=record.reading, by=record.by)
         component = replace(record.operations, asked=quantity)

@@ -91,7 +91,7 @@ class Traced(Component):
 
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """What torch does is read off a run of its own, under the conventions that it runs under and no others."""
-        name = question.measure.name
+        name = question.seen
         if name not in MEASURED and self.lifted is not None:
             return self.lifted().answering(question, given)
         answerable(name)

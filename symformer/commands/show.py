@@ -140,6 +140,8 @@ def _breakdown(model: Model, formula: Formula, value: int | None) -> None:
             amount = formula.of_row(row, model.known)
             cells += [number(amount), *([percent(share(amount, value))] if formula.additive else [])]
         rows.append(cells)
+    if not rows:
+        return
     if value is None:
         table(["row", "copies", "each"], rows, "lrl")
     elif not formula.additive:

@@ -36,12 +36,15 @@ FILED = (
     "This formula is from the catalogue of symformer, where it was put once it was read off the code of the class. "
     "Every switch of it stands as its config has it, or as it is by default. "
 )
-COUNTED = " Torch's own FlopCounterMode gave the same total at each."
+COUNTED = {
+    "FLOPs": " Torch's own FlopCounterMode gave the same total at each.",
+    "MACs": " Torch's own FlopCounterMode gave twice the total at each.",
+}
 
 
 def _reading(reading: Reading, unit: str, filed: bool) -> list[Block]:
     """What a trace says of itself: what it kept at a number, what it was held against, and with which libraries."""
-    said = FILED * filed + TRACED.format(points=reading.points) + (COUNTED if unit == "FLOPs" else "")
+    said = FILED * filed + TRACED.format(points=reading.points) + COUNTED.get(unit, "")
     blocks: list[Block] = [Paragraph([said])]
     for name, other in reading.ties.items():
         blocks.append(Paragraph([Code(name), " is ", Code(other), ": the code runs with no other."]))
@@ -59,6 +62,7 @@ def _reading(reading: Reading, unit: str, filed: bool) -> list[Block]:
     return [*blocks, Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw", caption=CAPTION)]
 
 
+ALL_WEIGHTS = "What is certified is the formula of all weights, row by row; here some of the rows are left out."
 CAPTION: Line = ["What was compared, and how."]
 SHAPES = "by name and shape, and the total"
 AXES = (
@@ -81,6 +85,8 @@ def check(model: Model, formula: Formula) -> list[Block]:
         blocks.append(Paragraph(["Row by row this is the number of parameters, and what is certified is that."]))
     elif placed(formula):
         blocks.append(Paragraph(["What is certified is the formula of the whole model, of which this is a share."]))
+    elif "without" in formula.conventions:
+        blocks.append(Paragraph([ALL_WEIGHTS]))
     own = {name: value for name, value in formula.conventions.items() if name in certificate.conventions}
     if certificate.id == formula.id and dict(certificate.conventions) != own:
         counted = ", ".join(f"{name}={value}" for name, value in certificate.conventions.items())
@@ -110,7 +116,7 @@ def short_check(model: Model, formula: Formula) -> Line:
     line += [
         f", at {certificate.points} random points; a formula that differs would have passed with probability at most "
     ]
-    same = certificate.id == formula.id and not placed(formula)
+    same = certificate.id == formula.id and not placed(formula) and "without" not in formula.conventions
     share = "" if same else " What is certified is the formula of the whole, which this rests on."
     return [*line, Code(f"{certificate.bound:.1e}"), f".{share}"]
 

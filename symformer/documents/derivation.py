@@ -10,7 +10,7 @@ from functools import cache
 
 from sympy import Add, Expr, Integer, Symbol, expand
 
-from ..answers.summary import share, show_json
+from ..answers.summary import amount, share, show_json
 from ..architectures import architecture, presets, presets_of, variant
 from ..architectures.base import Architecture
 from ..components.base import spell_option
@@ -222,10 +222,12 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
     result += [Equation(Chain((_label(side),), (tree(side.written),))) for side in (above, below)]
     known = subject.model.known
     if numbered_:
-        value = number(formula.value(dict(known)))
+        value = amount(formula.value(dict(known)), formula.measure.unit)
         result.append(Paragraph(["For ", *subject.line, " this is ", Strong(value), f" {formula.measure.unit}."]))
     rest: list[Block] = []
     for side in (above, below):
+        if not side.root.lines:  # of no model: a peak
+            continue
         anchor = f"{formula.id}.{side.id.rpartition('.')[2]}"  # the side's own id is that of its own chapter
         rest.append(Heading(1, [capital(side.measure.title)], anchor))
         rows: list[Sequence[Line]] = [
@@ -245,7 +247,8 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
         rows.append([[named(row.path, formula)], [Math.of(row.each)], *value_cell])
     if rows:
         rest += [Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered_ else "ll", caption=_rows(formula))]
-    return result, [*rest, Heading(1, ["The check against torch"]), Paragraph([RATIO])]
+    said = find_quantity(formula.measure.name).checked or RATIO
+    return result, [*rest, Heading(1, ["The check against torch"]), Paragraph([said])]
 
 
 RATIO = (

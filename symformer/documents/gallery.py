@@ -8,7 +8,7 @@ from functools import cache
 from sympy import Expr, Integer, Symbol
 
 from ..architectures import architecture, names, presets_of
-from ..language.symbols import B, C, N_dp, N_new, N_pp, N_tp, P, R, S, S_enc
+from ..language.symbols import B, C, N_dev, N_dp, N_micro, N_new, N_peak, N_pp, N_tok, N_tp, N_tps, P, R, S, S_enc
 from ..models.model import Model
 from .blocks import Document
 from .census import pages as census
@@ -78,6 +78,15 @@ ADAPTED = "llama-2-7b"
 ADAPTED_OPTIONS = {"lora": "q_proj,v_proj"}
 OF_ADAPTED = f"{ADAPTED}-lora"
 ADAPTED_QUANTITIES = ("params", "trainable-params", "train-flops", "train-memory")
+# A whole run of training: a document too. Llama 2's paper has 2e12 tokens in 1,720,320 hours of such a device, table 2,
+# which are 322.9 a second of each.
+TRAINED = "llama-2-70b"
+OF_RUN = f"{TRAINED}-run"
+TRAINED_QUANTITIES = ("macs", "attention-share", "run-flops", "mfu", "hfu", "pipeline-bubble")
+TRAINED_RUN: dict[Symbol, Expr] = {
+    **{B: Integer(1), S: Integer(4096), N_tok: Integer(2 * 10**12), N_pp: Integer(8), N_micro: Integer(32)},
+    **{N_dev: Integer(2000), N_tps: Integer(645_864), N_peak: Integer(312 * 10**12)},
+}
 RANK_QUANTITIES = ("params", "train-memory", "communication")
 RANK_CONVENTIONS = {
     "tensor": "sequence",
@@ -107,6 +116,7 @@ def pages(version: str) -> dict[str, bytes]:
         + ", ".join(f"[{words}]({name}.md)" for name, (words, _) in CENSUS.items())
         + ".",
         f"[One rank of many]({OF_RANK}.md): what the first of four stages of {RANK} holds and sends.",
+        f"[A whole training run]({OF_RUN}.md): the FLOPs of that of {TRAINED}, and what part of a peak they are.",
         f"[A model with adapters]({OF_ADAPTED}.md): what {ADAPTED} with updates of low rank stores, trains and needs.",
     ]
     made["README.md"] = "\n\n".join(["\n".join([title, *index(".", names())]), *also, ""]).encode()
@@ -127,7 +137,7 @@ def figure(name: str) -> bytes:
 
 def stems() -> list[str]:
     """The documents by the names of their files: of each architecture its parameters, of some their costs, one rank."""
-    return [*names(), *(f"{name}{OF_COSTS}" for name in WHOLE), OF_RANK, OF_ADAPTED]
+    return [*names(), *(f"{name}{OF_COSTS}" for name in WHOLE), OF_RANK, OF_ADAPTED, OF_RUN]
 
 
 @cache
@@ -139,6 +149,8 @@ def derived(stem: str, version: str) -> Document:
     if stem == OF_ADAPTED:
         adapted = architecture(ADAPTED, **ADAPTED_OPTIONS).set({**RUN, R: Integer(8)})
         return document(adapted, ADAPTED_QUANTITIES, version, "adapters", implementation="none")
+    if stem == OF_RUN:
+        return document(architecture(TRAINED).set(TRAINED_RUN), TRAINED_QUANTITIES, version, "a training run")
     if stem.endswith(OF_COSTS):
         return document(example(stem.removesuffix(OF_COSTS)), COSTS, version, "costs")
     return document(typical(stem), ["params"], version)

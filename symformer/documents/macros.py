@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Final
 
-from ..formulas.formula import Formula
+from ..formulas.formula import Formula, Ratio
 from ..language.errors import DocumentError
 from ..language.target import Kind, name_of, parse
 from ..models.model import Model
@@ -112,7 +112,9 @@ def macros(model: Model, formulas: Sequence[Formula]) -> Iterator[Macro]:
     taken: set[str] = set()
     for formula in formulas:
         stem = named(_stem(model.target)) + named(formula.measure.name)
-        parts = {key: formula.part(key) for key in dict.fromkeys(line.key for line in formula.root.walk())}
+        whole = isinstance(formula, Ratio) and not formula.over.root.lines  # over what has no parts
+        keys = [""] if whole else dict.fromkeys(line.key for line in formula.root.walk())
+        parts = {key: formula.part(key) for key in keys}
         for key, part in parts.items():
             above = parts.get(key.rpartition(".")[0])
             alone = part.root.entry is not None and above is not None and above.expr == part.expr

@@ -24,7 +24,8 @@ from .sentences import capital, listed, maybe
 
 OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # what a parameter needs, of training memory
 MATRICES, ATTENTION, ELEMENTS = "matrices", "attention", "element by element"
-_A_TOKEN = ("flops", "prefill-flops")
+_A_TOKEN = ("flops", "macs", "prefill-flops")
+_EACH_ELEMENT = {"FLOPs": (2, "2 FLOPs"), "MACs": (1, "1 multiply-add")}  # of a matrix that a token meets
 
 
 def message(model: Model, formula: Formula, numbers: Numbers | None) -> list[Block]:
@@ -39,7 +40,7 @@ def message(model: Model, formula: Formula, numbers: Numbers | None) -> list[Blo
         stored = _stored(model, formula)
         blocks += _a_parameter(formula, parts, stored) if stored else []
     elif formula.measure.name in _A_TOKEN:
-        blocks += _a_token(parts)
+        blocks += _a_token(parts, *_EACH_ELEMENT[formula.measure.unit])
     elif formula.measure.name == "kv-cache":
         blocks += _kept_a_token(formula)
     if len(parts) > 1:
@@ -66,7 +67,7 @@ def purposes(formula: Formula) -> dict[str, Expr]:
 
 
 def _purpose(line: AccountLine, term: Term, unit: str) -> str:
-    if term.purpose or unit != "FLOPs" or line.entry is None:
+    if term.purpose or unit not in ("FLOPs", "MACs") or line.entry is None:
         return term.purpose
     if line.entry.kind in ATTENDING:
         return ATTENTION
@@ -148,14 +149,14 @@ def _shared(model: Model, formula: Formula) -> dict[str, str]:
     return {name: value for name, value in formula.conventions.items() if name in known}
 
 
-def _a_token(parts: dict[str, Expr]) -> list[Block]:
-    """Two FLOPs a token for each element of the matrices that it meets."""
+def _a_token(parts: dict[str, Expr], each: int, said: str) -> list[Block]:
+    """So many FLOPs a token for each element of the matrices that it meets."""
     matrices = parts.get(MATRICES)
-    met = expand(matrices / (2 * B * S)) if matrices is not None else None
+    met = expand(matrices / (each * B * S)) if matrices is not None else None
     if met is None or met.free_symbols & {B, S} or any(not _whole(term) for term in Add.make_args(met)):
         return []
     line: Line = ["Each of the ", Math.of(B * S), " tokens meets matrices of ", Math(factored(met)), " elements, "]
-    after = "at 2 FLOPs for each" + ("; attention comes on top." if ATTENTION in parts else ".")
+    after = f"at {said} for each" + ("; attention comes on top." if ATTENTION in parts else ".")
     return [Paragraph([*line, after])]
 
 

@@ -9,7 +9,6 @@ from ..algebra.explain import Explanation
 from ..algebra.numbers import PublishedNumber, numbers
 from ..architectures import names, presets
 from ..language.notation.latex import latex
-from ..language.notation.text import number
 from .pages import anchor, plain, table
 
 # The sections in their order: a verdict, its heading, and what stands under it.
@@ -93,10 +92,10 @@ def _said(found: Explanation) -> str:
     counted = found.reading
     if found.verdict == "rounded":
         how = "rounded" if found.how != "cut off" else "cut off, not rounded"
-        return f"{number(found.value)}, {how}"
+        return f"{found.spell(found.value)}, {how}"
     if found.verdict == "convention":
         return f"{' and '.join(counted.otherwise)}: {counted.steps()}"
     nearest = f" with {' and '.join(counted.otherwise)}" if counted.otherwise else ""
-    return f"{number(found.plain.value)} are counted here" + (
-        f"; nearest is {number(counted.value)}{nearest}" if nearest else ""
+    return f"{found.spell(found.plain.value)} are counted here" + (
+        f"; nearest is {found.spell(counted.value)}{nearest}" if nearest else ""
     )

@@ -57,7 +57,8 @@ class Variants:
     def changing(self) -> tuple[Switch, ...]:
         """What has few values, of which some other one changes the formula."""
         question, component = find_quantity(self.quantity), self.model.component
-        named = [(name, tuple(each.meanings), False) for name, each in question.conventions.items()]
+        loud = {name: each for name, each in question.conventions.items() if not each.quiet}
+        named = [(name, tuple(each.meanings), False) for name, each in loud.items()]
         if not isinstance(component, Traced | Lifted):
             choices = {name: each for name, each in component.choices().items() if name not in question.choices}
             named += [(name, tuple(map(spell_option, each)), True) for name, each in choices.items()]

@@ -432,6 +432,8 @@ class Ratio(Formula):
 
     def part(self, path: str) -> Ratio:
         """The quotient of one copy of a part or of an operation."""
+        if path and not self.over.root.lines:
+            raise SizeError(f"{self.id} is of the whole model, and of no part of it")
         root, below = super().part(path), self.over.part(path)
         return replace(self, id=root.id, root=root.root, within=root.within, over=below)
 

@@ -53,6 +53,7 @@ _TABLE = (
     Letter("S_enc", "sequence length of the encoder", "tokens", run=True),
     Letter("C", "tokens already in the cache", "tokens", run=True),
     Letter("N_new", "new tokens", "tokens", run=True),
+    Letter("N_tok", "tokens that a training run goes over", "tokens", run=True),
     Letter(
         "C_win", "tokens that attention sees: the new one and those before it", "tokens", ("sliding_window",), growth=0
     ),
@@ -64,6 +65,8 @@ _TABLE = (
         growth=0,
     ),
     Letter("C_chunk", "tokens that a scan takes at a time", "tokens", growth=0),
+    Letter("C_q", "queries that a kernel of attention takes at a time", "tokens", growth=0, run=True),
+    Letter("C_kv", "keys, with their values, that a kernel of attention takes at a time", "tokens", growth=0, run=True),
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
@@ -128,19 +131,25 @@ _TABLE = (
     Letter("N_dp", "data-parallel ranks", "ranks", growth=0, run=True, ranks=True),
     Letter("N_cp", "context-parallel ranks", "ranks", growth=0, run=True, ranks=True),
     Letter("N_ep", "expert-parallel ranks", "ranks", growth=0, run=True, ranks=True),
+    Letter("N_micro", "micro-batches of a training step", "micro-batches", growth=0, run=True),
+    Letter("N_virt", "pipeline stages of each rank, where they are interleaved", "stages", growth=0, run=True),
+    Letter("N_tps", "tokens a second, of all devices together", "tokens", growth=0, run=True),
+    Letter("N_dev", "devices", "devices", growth=0, run=True),
+    Letter("N_peak", "FLOPs a second that one device can do at most", "FLOPs", growth=0, run=True),
 )
 
 # What the alphabet leaves to what is counted: numbers of elements, FLOPs, bytes that are held (in use), bytes that move
-# (the roofline's letter), and intensity. Measure takes its letter from these, and no size is ever called so.
-MEASURES = frozenset("NFUQI")
+# (the roofline's letter), intensity, and what part of a whole something is. Measure takes its letter from these, and no
+# size is ever called so.
+MEASURES = frozenset("NFUQIY")
 
 LETTERS: dict[str, Letter] = {letter.name: letter for letter in _TABLE}
 LETTERED = tuple(LETTERS)  # before any name of somebody's code is added to them
 SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) for name in LETTERS}
 RANK: dict[Symbol, tuple[int, str]] = {symbol: (rank, "") for rank, symbol in enumerate(SYMBOLS.values())}
 
-B, S, S_enc, C, N_new, C_win, C_local = (
-    SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "C_win", "C_local")
+B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
+    SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "N_tok", "C_win", "C_local")
 )
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
@@ -157,8 +166,10 @@ B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (
 )
 A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_adapter", "W"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
+C_q, C_kv = (SYMBOLS[name] for name in ("C_q", "C_kv"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))
 N_dp, N_cp, N_ep = (SYMBOLS[name] for name in ("N_dp", "N_cp", "N_ep"))
+N_micro, N_virt, N_tps, N_dev, N_peak = (SYMBOLS[name] for name in ("N_micro", "N_virt", "N_tps", "N_dev", "N_peak"))
 
 
 def symbol(name: str) -> Symbol:

@@ -10,6 +10,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.symbols import S
 from ..ledger.facts import ARRANGING, ATTENDING, MATCHING, MULTIPLYING, POINTWISE, ROUTING, Entry, Kind, Tensor
+from .blockwise import BLOCKWISE, is_blockwise, mix_by_block, scores_by_block, softmax_by_block
 from .elementwise import at_the_last
 from .generation import SIZES, alone, cacheable, tokens
 from .quantity import Convention, Conventions, Rule, nothing, refused, rows, unseen
@@ -55,6 +56,9 @@ def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Queries and all keys in, a score for each pair out; in one kernel for all of attention the scores stay inside."""
     q, k = entry.inputs
+    if is_blockwise(conventions):
+        size = SIZES[conventions["dtype"]]
+        return scores_by_block(entry, _run(entry, q, conventions), _cached(entry, k, conventions), size, conventions)
     reads = [("queries", _run(entry, q, conventions)), ("keys", _cached(entry, k, conventions))]
     return _terms(entry, conventions, reads, None if _fused(conventions) else _run(entry, entry.output, conventions))
 
@@ -62,6 +66,10 @@ def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def mix(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Weights and all values in, one mixed value for each query out."""
     p, v = entry.inputs
+    if is_blockwise(conventions):
+        size, y = SIZES[conventions["dtype"]], _run(entry, entry.output, conventions)
+        read = _run(entry, p, conventions), _cached(entry, v, conventions)
+        return mix_by_block(entry, *read, y, size, conventions)
     weights = [] if _fused(conventions) else [("weights", _run(entry, p, conventions))]
     reads = [*weights, ("values", _cached(entry, v, conventions))]
     return _terms(entry, conventions, reads, _run(entry, entry.output, conventions))
@@ -78,6 +86,9 @@ def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 def softmax(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """A score in and a weight out, for each pair."""
+    if is_blockwise(conventions) and len(entry.output.shape) == 4:
+        size = SIZES[conventions["dtype"]]
+        return softmax_by_block(entry, _run(entry, entry.output, conventions), size, conventions)
     return () if _fused(conventions) else whole(entry, conventions)
 
 
@@ -176,6 +187,7 @@ KERNELS = Convention(
     {
         "separate": "scores, softmax and mix are operations of their own",
         "fused": "attention is one kernel, which keeps scores and weights to itself; Dao et al. 2022 [dao2022]",
+        **BLOCKWISE,
     },
     lambda entry: entry.kind in ATTENDING,
 )

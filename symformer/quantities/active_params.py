@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..ledger.facts import STORING, WEIGHTLESS, Entry, Kind
-from .quantity import Conventions, Quantity, nothing, rows, stored, unseen
+from .quantity import Conventions, nothing, rows, stored, unseen
+from .without import WITHOUT, Weighed
 
 
 def chosen(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -16,7 +17,7 @@ def chosen(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return tuple(Term(weight.path, (some, *weight.shape[1:])) for weight in entry.weights)
 
 
-QUANTITY = Quantity(
+QUANTITY = Weighed(
     Measure("active-params", "active parameters", "N_active", "elements"),
     "Every element of every trained weight is counted, but of the experts of a layer only those that a token goes to. "
     "The whole router, the embedding and the head count, and a weight that is used in two places counts once. Without "
@@ -28,6 +29,7 @@ QUANTITY = Quantity(
         Kind.OBSERVED: unseen,
     },
     ("weight", "shape"),
+    {"without": WITHOUT},
     weighs=True,
     frozen="What is never trained counts as well where it is stored among the weights.",
 )

@@ -8,7 +8,7 @@ by a table of their own where that is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr, Integer, ceiling
 
@@ -41,6 +41,14 @@ EMBEDDING = Convention(
         "segments stay lookups",
     },
     lambda entry: entry.kind is Kind.LOOKUP and entry.function == "tokens",
+)
+PRODUCTS = Convention(
+    {
+        "all": "every product is counted",
+        "attention": "the two products of attention alone are counted, queries with keys and weights with values",
+        "others": "all but the two products of attention are counted, queries with keys and weights with values",
+    },
+    quiet=True,
 )
 COUNT = Convention(
     {
@@ -190,15 +198,29 @@ def contractions(entry: Entry, conventions: Conventions) -> tuple[Contraction, .
 
 def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """What an entry comes to in a forward pass: its contraction, and its elementwise operations where those count."""
-    terms = [product.forward(entry.path) for product in contractions(entry, conventions)]
-    if conventions["count"] == "all":
+    which = conventions.get("products", "all")
+    found = contractions(entry, conventions)
+    wanted = which == "all" or (entry.kind in ATTENDING) == (which == "attention")
+    terms = [product.forward(entry.path) for product in found] if wanted else []
+    if conventions["count"] == "all" and which != "attention":
         terms += elementwise(entry, conventions)
     return tuple(terms)
+
+
+def once(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """The multiply-adds of a forward pass: of each contraction its FLOPs without the 2."""
+    products = contractions(entry, conventions)
+    return tuple(replace(product, factors=product.factors[1:]).forward(entry.path) for product in products)
 
 
 def ran(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """What torch ran: a term of its own for each product, forward or backward."""
     return (Term(entry.path, (TWO, *entry.output.shape)),)
+
+
+def ran_once(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """The same in multiply-adds."""
+    return (Term(entry.path, entry.output.shape),)
 
 
 def rules(counted: Rule, seen: str = "") -> Mapping[Kind, Rule]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ..formulas.account import Measure
 from ..ledger.facts import STORING, WEIGHTLESS, Kind
-from .quantity import Quantity, measured, nothing, rows, stored
+from .quantity import measured, nothing, rows, stored
+from .without import WITHOUT, Weighed
 
-QUANTITY = Quantity(
+QUANTITY = Weighed(
     Measure("params", "parameters", "N", "elements"),
     "Every element of every trained weight is counted: matrices, biases, and the scales and biases of norms. A weight "
     "that is used in two places is stored once and counted once. Fixed tables, activations and dropout store nothing.",
@@ -16,6 +17,7 @@ QUANTITY = Quantity(
         Kind.OBSERVED: measured("params", stored),
     },
     ("weight", "shape"),
+    {"without": WITHOUT},
     weighs=True,
     frozen="What is never trained counts as well where it is stored among the weights.",
 )

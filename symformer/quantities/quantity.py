@@ -93,11 +93,12 @@ class Convention:
     """A named choice. The first value is the one taken when nothing is said; each value says what it means.
 
     Of a model without an operation that it ``concerns`` nothing is said of it, unless another value than the first was
-    asked for.
+    asked for. Of a ``quiet`` one nothing is said until then, whatever the model.
     """
 
     meanings: Mapping[str, str]
     concerns: Callable[[Entry], bool] = lambda entry: True
+    quiet: bool = False
 
     @property
     def default(self) -> str:
@@ -105,7 +106,7 @@ class Convention:
 
 
 # Which rank's share is counted: understood by every quantity, and printed only where it is not the whole.
-PLACEMENT: Mapping[str, Convention] = {name: Convention(meanings) for name, meanings in CHOICES.items()}
+PLACEMENT: Mapping[str, Convention] = {name: Convention(meanings, quiet=True) for name, meanings in CHOICES.items()}
 
 
 class Counted(Divisible, Protocol):
@@ -139,6 +140,7 @@ class Quantity:
     columns: tuple[str, str]  # what the table of a derivation calls a term and its factors
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     checked: str = ""  # how it is checked, where torch counts no such thing and there is no certificate
+    follows: str = ""  # the quantity that it is reckoned from: what torch was seen to count of that answers this
     weighs: bool = False  # whether it counts what is stored, and not what runs: layers may share their weights
     after: int = 1  # how many tokens run after those in a cache
     frozen: str = ""  # what there is to add to the statement where a weight is stored that is never trained
@@ -158,12 +160,22 @@ class Quantity:
         return (self.rules,)
 
     @property
+    def asked(self) -> str:
+        """The quantity that a model read off its code is asked for."""
+        return self.follows or self.measure.name
+
+    @property
+    def seen(self) -> str:
+        """The quantity whose rows, seen and not recognised, answer it."""
+        return self.measure.name if self.rules.get(Kind.OBSERVED) is unseen else self.asked
+
+    @property
     def choices(self) -> Mapping[str, Convention]:
         """Its conventions, and those of which rank's share is counted."""
         return {**self.conventions, **PLACEMENT}
 
     def choose(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Every convention with the value chosen for it; of a rank's share, only what is not the whole.
+        """Every convention with the value chosen for it; of a rank's share and of quiet ones, only what is not usual.
 
         Raises OptionError or UnknownNameError.
         """
@@ -175,9 +187,7 @@ class Quantity:
                 choices = ", ".join(known[name].meanings)
                 raise OptionError(f"{name}={value} is not a convention of {self.measure.name}; choose from {choices}")
         chosen = {name: given.get(name, convention.default) for name, convention in known.items()}
-        return {
-            name: value for name, value in chosen.items() if name in self.conventions or value != known[name].default
-        }
+        return {name: value for name, value in chosen.items() if not known[name].quiet or value != known[name].default}
 
     def formula(
         self,

@@ -220,7 +220,9 @@ class Runner:
             """The first lengths that do not bound the formula, or else the last that gave one."""
             if quantity == OPERATIONS:
                 return lifted()
-            find_quantity(quantity)
+            seen = find_quantity(quantity).seen
+            if seen != quantity:
+                return run(seen)
             if quantity == found.quantity:
                 return whole(found)
             if quantity not in RUNS and self.lift is not None:

@@ -9,21 +9,24 @@ from functools import cached_property
 
 from sympy import Add, Expr, Integer, Symbol
 
-from ...formulas.formula import Formula
+from ...formulas.formula import Formula, Ratio
 from ...language.errors import OptionError, SizeError, SymformerError
 from ...language.printed import PERCENT, Printed
-from ...language.symbols import B, C, P, S, symbol
+from ...language.symbols import B, C, N_tok, P, S, letter, symbol
 from ...ledger.facts import ATTENDING, Kind
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from ...quantities.generation import SIZES
-from ...quantities.quantity import COUNTED, PLACEMENT
+from ...quantities.quantity import COUNTED
 from . import parameters
 from .switches import Row, Switch, found, less, reckoned, rows_of
 
 STORED = ("params", "active-params", "trainable-params")  # whose unit is elements, and whose rows are weights
-OPERATIONS = ("flops", "train-flops", "prefill-flops", "decode-flops", "generation-flops")
+OPERATIONS = ("flops", "macs", "train-flops", "run-flops", "prefill-flops", "decode-flops", "generation-flops")
 BYTES = {2: "2 bytes (bf16 or fp16)", 4: "4 bytes (fp32)", 1: "1 byte (int8 or fp8)"}
+# In what a quantity can be printed, by what it is counted in.
+FITS = {"FLOPs": ("FLOPs", "MACs"), "MACs": ("MACs",), "bytes": ("bytes", "elements"), "elements": ("elements",)}
+FITS |= dict.fromkeys(("of the FLOPs", "of the peak", "of the time"), (PERCENT,))
 HALF = Fraction(1, 2)
 MACS = frozenset({"macs"})
 NONE: Mapping[str, str] = {}
@@ -54,7 +57,8 @@ class Way:
     @cached_property
     def whole(self) -> Expr:
         """The formula as it adds up, with no relation put in: sizes change one by one."""
-        return self.formula.root.each
+        above = self.formula.root.each
+        return above / self.formula.over.root.each if isinstance(self.formula, Ratio) else above
 
     @cached_property
     def value(self) -> Fraction:
@@ -64,8 +68,8 @@ class Way:
 
 def ways(model: Model, number: Printed, quantity: str | None, given: Mapping[str, str]) -> Iterator[Way]:
     """Every count that a printed number can be, the plain ones first. Raises SymformerError where there is none."""
-    if number.unit == PERCENT:
-        raise OptionError(f"{number.text!r} is a share, and shares are not explained; give what it is a share of")
+    if number.unit == PERCENT and quantity is None:
+        raise OptionError(f"{number.text!r} is a share; name what it is a share of, as in -q mfu")
     if quantity is not None:
         _held(number, find_quantity(quantity).measure.unit, quantity)
         yield from _asked(model, number, quantity, given)
@@ -83,9 +87,11 @@ def ways(model: Model, number: Printed, quantity: str | None, given: Mapping[str
 
 
 def _held(number: Printed, unit: str, quantity: str) -> None:
-    fits = {"FLOPs": ("FLOPs", "MACs"), "bytes": ("bytes", "elements"), "elements": ("elements",)}.get(unit, ())
+    fits = FITS.get(unit, ())
     if not fits:
         raise OptionError(f"{quantity} is counted in {unit}, which is a ratio; explain takes counts")
+    if PERCENT in fits and number.unit != PERCENT:
+        raise OptionError(f"{number.text!r} is no share, and {quantity} is one; give it in per cent, as in 46.2 %")
     if number.unit and number.unit not in fits:
         raise OptionError(f"{number.text!r} is printed in {number.unit}, and {quantity} is counted in {unit}")
 
@@ -95,6 +101,8 @@ def _asked(model: Model, number: Printed, quantity: str, given: Mapping[str, str
         yield from _stored(model, quantity == "active-params", quantity)
     elif quantity in OPERATIONS:
         yield from _operations(model, number, quantity, given=given)
+    elif number.unit == PERCENT:
+        yield _share(model, quantity, given)
     else:
         yield _conventional(model, number, quantity, given)
 
@@ -147,18 +155,20 @@ def _operations(
     """FLOPs of a run, and by the rules of thumb: 2 or 6 for each parameter and token."""
     model = _run(model, quantity, given)
     formula = model.formula(quantity, **given)
-    scale = HALF if number.unit == "MACs" else Fraction(1)
+    scale = HALF if number.unit == "MACs" and quantity != "macs" else Fraction(1)
     says = ("the backward pass counted too",) if cost else ()
     plain = _conventional(model, number, quantity, given)
     yield replace(plain, counts=_run_said(model, formula, quantity, number), scale=scale, says=says)
-    rules = {"flops": (2, "2 FLOPs"), "train-flops": (6, "6 FLOPs")}
+    rules = {"flops": (2, "2 FLOPs"), "macs": (1, "1 multiply-add"), "train-flops": (6, "6 FLOPs")}
+    rules["run-flops"] = rules["train-flops"]
     if quantity not in rules or S not in model.known:
         return
     each, said = rules[quantity]
-    tokens = model.known[B] * model.known[S]
+    tokens = model.known[N_tok] if quantity == "run-flops" else model.known[B] * model.known[S]
     thumb = _of_weights(model, "active-params" if symbol("X") in model.known else "params", "")
     counts = f"{said} for each parameter and each of {tokens:,} tokens"
-    yield replace(thumb, counts=counts, scale=scale * each * tokens, says=(*says, "attention left out"), unit="FLOPs")
+    says = (*says, "attention left out")
+    yield replace(thumb, counts=counts, scale=scale * each * tokens, says=says, unit=formula.measure.unit)
 
 
 def _run(model: Model, quantity: str, conventions: Mapping[str, str]) -> Model:
@@ -166,6 +176,8 @@ def _run(model: Model, quantity: str, conventions: Mapping[str, str]) -> Model:
     formula = model.formula(quantity, **conventions)
     wanting = [size for size in formula.symbols if size not in model.known]
     given: dict[Symbol | str, Expr | int | str] = {}
+    if N_tok in wanting:
+        raise SizeError(f"{quantity} of {model.target} depends on N_tok; give it as --set N_tok=300000000000")
     if B in wanting:
         given[B] = Integer(1)
     for size in (S, C):
@@ -177,10 +189,11 @@ def _run(model: Model, quantity: str, conventions: Mapping[str, str]) -> Model:
 
 
 def _run_said(model: Model, formula: Formula, quantity: str, number: Printed) -> str:
-    unit = "MACs" if number.unit == "MACs" else "FLOPs"
-    asked = [size for size in (B, S, C) if size in formula.symbols]
+    unit = "MACs" if number.unit == "MACs" else formula.measure.unit
+    asked = [size for size in (B, S, C, N_tok) if size in formula.symbols]
     run = ", ".join(f"{size} = {model.known[size]:,}" for size in asked)
-    of = {"flops": "one forward pass", "train-flops": "one forward and backward pass"}.get(quantity)
+    forward, both = "one forward pass", "one forward and backward pass"
+    of = {"flops": forward, "macs": forward, "train-flops": both}.get(quantity)
     return f"the {unit} of {of}" + (f" ({run})" if run else "") if of else f"the {formula.measure.title} ({run})"
 
 
@@ -189,7 +202,7 @@ def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[s
     model = _run(model, quantity, given)
     formula = model.formula(quantity, **given)
     unit, scale = formula.measure.unit, Fraction(1)
-    run = ", ".join(f"{size} = {model.known[size]:,}" for size in (B, S, C) if size in formula.symbols)
+    run = ", ".join(f"{size} = {model.known[size]:,}" for size in (B, S, C, N_tok) if size in formula.symbols)
     counts = f"the {formula.measure.title}" + (f" ({run})" if run else "")
     if unit == "bytes" and number.unit == "elements":
         size = SIZES.get(formula.conventions.get("dtype", ""))
@@ -199,18 +212,26 @@ def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[s
 
     def made() -> list[Switch]:
         found = [switch for switch in _otherwise(model, formula, quantity, given) if not switch.decides & given.keys()]
-        if unit == "FLOPs":
+        if unit in ("FLOPs", "MACs"):
             return [*found, *_products(formula, number)]
         return [switch for switch in found if unit == formula.measure.unit or "dtype" not in switch.decides]
 
     return Way(counts, formula, _numbers(model, formula), scale, made=made, unit=unit)
 
 
+def _share(model: Model, quantity: str, given: Mapping[str, str]) -> Way:
+    """A share in per cent; what it is under other conventions it is asked for under those."""
+    formula = model.formula(quantity, **given)
+    numbers = _numbers(model, formula)
+    run = ", ".join(f"{size} = {numbers[size]:,}" for size in formula.symbols if letter(size).run)
+    return Way(f"the {formula.measure.title} ({run})", formula, numbers, Fraction(100), unit=PERCENT)
+
+
 def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str, str]) -> Iterator[Switch]:
     """A switch for every other value of each convention."""
     known = find_quantity(quantity).choices
     for name, convention in known.items():
-        if name in PLACEMENT:
+        if convention.quiet and name != COUNTED:
             continue
         for choice, meaning in convention.meanings.items():
             if choice == formula.conventions.get(name, convention.default):
@@ -234,7 +255,7 @@ def _products(formula: Formula, number: Printed) -> list[Switch]:
     core = found(row for row in rows if row.entry.kind in ATTENDING)
     rest = found(row for row in rows if not _of_each(row))
     said, factor = "each multiply-add counted once, as MACs", HALF
-    if number.unit == "MACs":
+    if "MACs" in (number.unit, formula.measure.unit):
         said, factor = "each multiply-add counted twice, as FLOPs", Fraction(2)
     return [
         *less("attention", "the attention core, scores and mix, left out", core),

@@ -94,6 +94,7 @@ class CountedAs(Quantity):
     """A quantity that some papers and code bases count by rules of their own, each a value of ``counted``."""
 
     rule_sets: Mapping[str, RuleSet] = field(default_factory=dict)
+    of_a_batch: str = ""  # what is said before the statement of a rule set, where that is of one batch alone
 
     @property
     def tables(self) -> Any:
@@ -103,9 +104,11 @@ class CountedAs(Quantity):
     @property
     def choices(self) -> Mapping[str, Convention]:
         """Its conventions, those of which rank's share is counted, and whose rules."""
+        if not self.rule_sets:
+            return super().choices
         ways = {HERE: "by the rules of this formula's own conventions"}
         ways |= {name: f"as {each.who} counts: {each.short}" for name, each in self.rule_sets.items()}
-        return {**super().choices, COUNTED: Convention(ways)}
+        return {**super().choices, COUNTED: Convention(ways, quiet=True)}
 
     def choose(self, given: Mapping[str, str]) -> dict[str, str]:
         """Every convention with its value; of a rule set, which decides all others, its name. Raises OptionError."""
@@ -162,4 +165,6 @@ class CountedAs(Quantity):
     def states(self, formula: Formula) -> str:
         """What is counted by a formula, in words."""
         ruled = self.ruled(formula.conventions)
-        return ruled.statement if ruled else super().states(formula)
+        if ruled is None:
+            return super().states(formula)
+        return " ".join(filter(None, (self.of_a_batch, ruled.statement)))

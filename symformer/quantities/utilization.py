@@ -1,0 +1,51 @@
+"""What part of a peak is used: the FLOPs that training needs a second, over those that the devices can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from ..formulas.account import Line, Measure, Term
+from ..formulas.formula import Formula, Ratio, Source
+from ..language.errors import RuleError
+from ..language.sizes import Relations
+from ..language.symbols import N_dev, N_peak, N_tps
+from ..ledger.facts import ONE, Ledger
+from .by_token import by_token, holds_tokens
+from .quantity import PLACEMENT, Conventions, Counted
+from .train_flops import TrainFlops
+
+USED = Measure("used", "FLOPs a second", "F_used", "FLOPs")
+PEAK = Measure("peak", "FLOPs a second at most", "F_peak", "FLOPs")
+
+
+@dataclass(frozen=True)
+class Utilization(TrainFlops):
+    """Training FLOPs of all tokens of a second, over the peak of all devices together."""
+
+    counts: Measure = USED
+
+    def formula(
+        self,
+        part: Counted,
+        stem: str,
+        given: Mapping[str, str],
+        relations: Relations,
+        source: Source | None = None,
+    ) -> Ratio:
+        """The FLOPs of a second over the peak. Raises OptionError, UnknownNameError, RuleError."""
+        above = super().formula(part, stem, given, relations, source)
+        peak = Line("", "", ONE, part=above.root.part, terms=(Term("all devices", (N_dev, N_peak)),))
+        below = Formula(f"{above.id}.{PEAK.name}", PEAK, peak, relations=above.relations, source=source)
+        return Ratio(**{item.name: getattr(above, item.name) for item in fields(above)}, counts=self.counts, over=below)
+
+    def check(self, part: Counted, given: Mapping[str, str]) -> None:
+        """Raise RuleError for one rank of many, and for a model that reads anything but tokens."""
+        name = self.measure.name
+        if ranks := [key for key in PLACEMENT if given.get(key, PLACEMENT[key].default) != PLACEMENT[key].default]:
+            raise RuleError(f"{name} is of all devices together, however they divide a model; leave out {ranks[0]}")
+        holds_tokens(part.title, part.ledger, name)
+
+    def account(self, ledger: Ledger, conventions: Conventions) -> Line:
+        """The training FLOPs of the tokens of a second; of a model's own nothing is computed again."""
+        return by_token(super().account(ledger, {"recompute": "none", **conventions}), N_tps)

@@ -1,0 +1,86 @@
+"""Attention's share of the FLOPs, and the products of attention counted alone, or left out."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from click.testing import CliRunner
+
+import symformer as sf
+from symformer.commands.cli import cli
+from symformer.formulas.formula import Ratio
+from symformer.language.errors import RuleError
+from symformer.language.symbols import B, E, L, S
+
+
+def test_of_gpt2_by_hand() -> None:
+    """A token meets 12·768² elements in each of 12 layers and 50,257·768 of the head; 2·1,024·768 a layer of others."""
+    found = sf.architecture("gpt2").formula("attention-share")
+    others = 2 * 1024 * 12 * 768
+    assert found.value(S=1024) == Fraction(others, others + 12 * 12 * 768**2 + 50257 * 768)
+    assert B not in found.symbols
+
+
+def test_of_a_layer_as_korthikanti_has_it() -> None:
+    """Korthikanti et al. 2022, eq. 7: 72BLsh²(1 + s/6h + v/12hL), so that of a layer it is s/(s + 6h)."""
+    assert sf.architecture("gpt2").formula("attention-share").part("h").equals("S/(S + 6*E)")
+
+
+def test_the_two_sides_are_those_of_flops() -> None:
+    for target in ("gpt2", "t5", "deepseek-v3", "gemma2", "clip"):
+        model = sf.architecture(target)
+        for way in ({}, {"attention": "causal"}, {"logits": "last"}):
+            share = model.formula("attention-share", **way)
+            alone, others, whole = (
+                model.formula("flops", products=each, **way).expanded for each in ("attention", "others", "all")
+            )
+            assert isinstance(share, Ratio)
+            assert (alone + others - whole).expand() == 0 != alone
+            assert share.equals(alone / whole)
+
+
+def test_elementwise_operations_are_below_alone() -> None:
+    gpt2 = sf.architecture("gpt2")
+    contractions, all_ = (gpt2.formula("attention-share", count=each) for each in ("contractions", "all"))
+    assert gpt2.formula("flops", products="attention", count="all").equals(4 * B * S**2 * L * E)
+    assert all_.value(S=1024) < contractions.value(S=1024)
+
+
+def test_the_length_at_which_it_is_a_half() -> None:
+    """By hand: 2SLE = 12LE² + VE where S is 6E + V/(2L); 4,608 + 50,257/24 = 6,702.04… of GPT-2."""
+    run = CliRunner().invoke
+    sides = ["--left", "products=attention", "--right", "products=others", "--crossover", "S", "--set", "B=1"]
+    told = run(cli, ["compare", "gpt2", "gpt2", "-q", "flops", *sides, "--set", "P=9000"]).stdout
+    assert "gpt2 (1) has more where S is above (12LE + V)/(2L)" in told
+    found = sf.architecture("gpt2").set({"P": 9000}).formula("attention-share")
+    assert found.value(S=6702) < Fraction(1, 2) < found.value(S=6703)
+
+
+def test_without_attention_it_is_none_and_without_products_it_is_no_number() -> None:
+    assert sf.architecture("mamba-130m").formula("attention-share").value(S=7) == 0
+    with pytest.raises(sf.SymformerError, match="attention-share is no number"):
+        sf.component("layer-norm").formula("attention-share").value(E=5)
+
+
+def test_ranks_have_the_share_of_the_whole_where_all_is_divided_alike() -> None:
+    model = sf.architecture("llama-2-7b")
+    assert model.formula("attention-share", tensor="on").value(S=64, N_tp=4) == model.formula("attention-share").value(
+        S=64
+    )
+
+
+def test_of_what_was_read_off_code() -> None:
+    assert sf.model("hf:bloom").formula("attention-share").equals("2*S*L/(2*S*L + 12*L*E + V)")
+    for way in ({"quantity": "attention-share"}, {"quantity": "flops", "products": "others"}):
+        with pytest.raises(RuleError, match=r"hf-xlnet: whether .*bmm is a part of attention was not recognised"):
+            sf.model("hf:xlnet").formula(**way)
+
+
+def test_how_it_is_printed() -> None:
+    run = CliRunner().invoke
+    shown = run(cli, ["show", "gpt2", "-q", "attention-share", "--set", "S=1024"]).stdout
+    assert "24,576/185,425 ≈ 13.3%" in shown
+    refused = run(cli, ["solve", "gpt2", "-q", "attention-share", "--for", "S", "--total", "1"])
+    assert refused.exit_code == 2
+    assert "is a ratio" in refused.stderr

@@ -1,0 +1,129 @@
+"""FLOPs of a whole training run: what papers print of theirs, and the training FLOPs that it is made of."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import symformer as sf
+from symformer.commands.cli import cli
+from symformer.language.errors import RuleError, SizeError
+from symformer.language.symbols import B, E, H, L, N_tok, S, V
+from symformer.models.model import Model
+
+GPT3 = {"L": 96, "P": 2048, "E": 12288, "H": 49152, "A": 96, "S": 2048, "N_tok": 300 * 10**9}
+
+
+def gpt3() -> Model:
+    """GPT-3 175B, Brown et al. 2020, table 2.1; 300 billion tokens in sequences of 2,048."""
+    return sf.architecture("gpt2").set(GPT3)
+
+
+def test_the_run_of_gpt_3() -> None:
+    """Appendix D: 3.14e23 by 6·174,600M·300B, without attention's products, which are 12·S·L·E a token."""
+    found = gpt3().formula("run-flops").value()
+    attention = 12 * 2048 * 96 * 12288 * 300 * 10**9
+    assert round((found - attention) / 10**21) == 314
+    assert round(6 * 174_604_259_328 * 300 * 10**9 / 10**21) == 314
+    assert found == 6 * (96 * 12 * 12288**2 + 50257 * 12288) * 300 * 10**9 + attention
+
+
+def test_the_run_of_chinchilla() -> None:
+    """Hoffmann et al. 2022: 5.76e23 for 70B parameters and 1.4T tokens; within half a per cent, whatever the batch."""
+    model = sf.architecture("chinchilla-70b").set({"S": 2048, "N_tok": 1400 * 10**9, "B": 625})
+    assert abs(model.formula("run-flops").value() / 5.76e23 - 1) < 0.005
+
+
+def test_by_hand() -> None:
+    """A feed-forward network reads what nobody trains: 2EH up and down forward, their gradients, one of an input."""
+    assert sf.component("mlp").formula("run-flops").equals("10*N_tok*E*H")
+    model = sf.architecture("gpt2")
+    causal = model.formula("run-flops", attention="causal")
+    by_hand = 72 * N_tok * L * E**2 + 6 * N_tok * V * E + 6 * N_tok * (S + 1) * L * E
+    assert (causal.expanded - by_hand.expand()).expand() == 0
+
+
+@pytest.mark.parametrize("target", ["llama", "t5", "mixtral", "mamba2", "gopher", "bart"])
+def test_it_is_so_many_steps(target: str) -> None:
+    model = sf.architecture(target)
+    for way in ({}, {"recompute": "full"}, {"attention": "causal"}, {"train": "frozen-embeddings"}):
+        run, step = model.formula("run-flops", **way), model.formula("train-flops", **way)
+        assert (run.expanded - step.expanded * N_tok / (B * S)).expand() == 0 != run.expanded
+
+
+def test_whole_sequences_where_anything_is_counted_once_in_each() -> None:
+    """Of T5 the encoder runs once for S tokens of the decoder; of Llama 15T tokens need no whole sequence."""
+    sizes = {"S": 30, "S_enc": 50}
+    t5 = sf.architecture("t5-small").formula("run-flops")
+    step = sf.architecture("t5-small").formula("train-flops")
+    assert t5.value(N_tok=90, **sizes) == 3 * step.value(B=1, **sizes)
+    with pytest.raises(
+        SizeError, match=r"N_tok=100 is not a multiple of S=30 .* as many tokens as whole sequences have"
+    ):
+        t5.value(N_tok=100, **sizes)
+    assert sf.architecture("llama-3-8b").formula("run-flops").value(S=8192, N_tok=15 * 10**12) > 0
+    gopher = sf.architecture("gopher-44m").formula("run-flops")
+    with pytest.raises(SizeError, match=r"is not a multiple of BS=.*as many tokens as whole batches have"):
+        gopher.value(S=30, B=7, N_tok=90)
+
+
+def test_adapters_and_ranks() -> None:
+    model = sf.architecture("llama-2-7b", lora="q_proj")
+    some, step = model.formula("run-flops"), model.formula("train-flops")
+    assert 4 * step.value(B=3, S=16, R=5) == some.value(S=16, R=5, N_tok=4 * 3 * 16)
+    whole = sf.architecture("llama-2-7b")
+    assert 2 * whole.formula("run-flops", tensor="on").value(S=16, N_tok=32, N_tp=2) == whole.formula(
+        "run-flops"
+    ).value(S=16, N_tok=32)
+
+
+@pytest.mark.parametrize("target", ["vit", "clip"])
+def test_images_are_no_tokens(target: str) -> None:
+    with pytest.raises(RuleError, match=r"run-flops is reckoned by tokens, and .* reads images"):
+        sf.architecture(target).formula("run-flops")
+
+
+def test_what_a_trace_saw_of_a_step() -> None:
+    found = sf.model("hf:gpt_neo").formula("run-flops")
+    step = sf.model("hf:gpt_neo").formula("train-flops")
+    assert (found.expanded - step.expanded * N_tok / (B * S)).expand() == 0
+
+
+def test_the_rule_of_six_beside_it() -> None:
+    """Kaplan's and Chinchilla's 6ND is ours without attention's products; over the parameters ours is 6 and more."""
+    found = sf.check("6 N D", "gpt2", "run-flops", where={"D": "N_tok"})
+    assert [each.name for each in found.conventions] == [
+        "attention's products of tokens with tokens are left out",
+        "its number of parameters is that of the layers' matrices and the head's",
+    ]
+    ratio = sf.over(gpt3(), "run-flops", "params").value
+    assert ratio is not None
+    assert 6 < ratio / (300 * 10**9) < 6.2
+    explained = sf.explain(gpt3(), "3.14e23 FLOPs", "run-flops")
+    assert explained.verdict == "convention"
+    said = [explained.reading, *explained.others]
+    assert any("attention" in each.otherwise[0] and each.way.formula.measure.name == "params" for each in said)
+
+
+def test_doors() -> None:
+    run = CliRunner().invoke
+    shown = run(cli, ["show", "llama-2-7b", "-q", "run-flops", "--set", "S=4096", "--set", "N_tok=2000000000000"])
+    # 6·(6,738,415,616 - 32,000·4,096 - 65·4,096)·2e12 of matrices and head, 12·4,096·32·4,096·2e12 of attention
+    assert (
+        f"{6 * (6_738_415_616 - 131_072_000 - 266_240) * 2 * 10**12 + 12 * 4096**2 * 32 * 2 * 10**12:,}" in shown.stdout
+    )
+    unused = run(cli, ["show", "gpt2", "-q", "run-flops", "--set", "B=2"])
+    assert unused.exit_code == 2
+    assert "B=2 changes nothing" in unused.stderr
+    asked = run(cli, ["explain", "gpt2", "3e23 FLOPs", "-q", "run-flops"])
+    assert asked.exit_code == 2
+    assert "depends on N_tok; give it as --set N_tok=" in asked.stderr
+    assert H in sf.architecture("llama").formula("run-flops").symbols
+    solved = run(
+        cli, ["solve", "gpt2", "-q", "run-flops", "--total", "1e21", "--given", "S=1024", "--for", "N_tok", "--json"]
+    )
+    # a token of GPT-2 takes 12·1,024·12·768 + 72·12·768² + 6·50,257·768 = 854,438,400 FLOPs
+    nearest = json.loads(solved.stdout)["nearest"]
+    assert nearest["sizes"]["N_tok"] == -(-(10**21) // 854_438_400)

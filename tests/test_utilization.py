@@ -1,0 +1,117 @@
+"""MFU and HFU: the shares of the peak that papers print, and what they are made of."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+from click.testing import CliRunner
+
+import symformer as sf
+from symformer.commands.cli import cli
+from symformer.language.errors import OptionError, RuleError, SizeError
+from symformer.language.symbols import B, N_tps, S
+from symformer.models.model import Model
+
+# Korthikanti et al. 2022, tables 3 and 5: layers, width, heads, sequences, GPUs of 312 TFLOPs, seconds, and MFU in per
+# cent. Of the first the seconds have three digits, which is worth 0.2.
+KORTHIKANTI = {
+    "22B": (48, 6144, 64, 4, 8, "1.10", 41.5),
+    "175B": (96, 12288, 96, 64, 64, "13.75", 51.4),
+    "530B": (105, 20480, 128, 280, 280, "37.83", 56.0),
+    "1T": (128, 25600, 160, 512, 512, "71.49", 56.3),
+}
+PALM = {"S": 2048, "N_tps": 238_300, "N_dev": 6144, "N_peak": 275 * 10**12}
+
+
+def megatron(name: str) -> Model:
+    layers, width, heads, sequences, devices, seconds, _ = KORTHIKANTI[name]
+    sizes = {"L": layers, "E": width, "H": 4 * width, "A": heads, "V": 51200, "P": 2048}
+    speed = round(sequences * 2048 / Fraction(seconds))
+    return sf.architecture("gpt2").set({**sizes, "S": 2048, "N_tps": speed, "N_dev": devices, "N_peak": 312 * 10**12})
+
+
+def test_palm() -> None:
+    """Chowdhery et al. 2022, table 3 and appendix B: 46.2 % at 238.3K tokens a second on 6,144 chips; 45.7 % without
+    attention, of which 12·118·48·256·2,048 FLOPs a token are left out.
+    """
+    found = sf.architecture("palm-540b").set(PALM).formula("mfu").value()
+    assert round(100 * float(found), 1) == 46.2
+    attention = Fraction(12 * 118 * 48 * 256 * 2048 * 238_300, 6144 * 275 * 10**12)
+    assert round(100 * float(found - attention), 1) == 45.7
+
+
+@pytest.mark.parametrize("name", KORTHIKANTI)
+def test_korthikanti(name: str) -> None:
+    printed = KORTHIKANTI[name][-1]
+    found = 100 * float(megatron(name).formula("mfu").value())
+    assert abs(found - printed) < (0.2 if name == "22B" else 0.05)
+
+
+def test_what_is_computed_again_counts_for_the_hardware_alone() -> None:
+    """Selective recomputation computes the core again, 4S²LE a sequence beside 72SLE² + 12S²LE + 6SVE."""
+    model = megatron("175B")
+    mfu, hfu, again = (
+        model.formula("mfu"),
+        model.formula("hfu"),
+        model.formula("hfu", recompute="selective"),
+    )
+    assert mfu.equals(hfu)
+    layers, width, length, vocabulary = 96, 12288, 2048, 51200
+    needed = 72 * layers * width**2 + 12 * length * layers * width + 6 * vocabulary * width
+    assert again.value() / mfu.value() == Fraction(needed + 4 * length * layers * width, needed)
+    assert "recompute" not in mfu.conventions
+    # Korthikanti et al. print 52.8 by their eq. 8, which adds 12BS²LE for the core where 4BS²LE are computed again.
+    assert 51.4 < 100 * float(again.value()) < 52.8
+
+
+@pytest.mark.parametrize("target", ["llama", "mixtral", "t5", "mamba2"])
+def test_above_stands_training(target: str) -> None:
+    model = sf.architecture(target)
+    for way in ({}, {"attention": "causal"}):
+        found, step = model.formula("mfu", **way), model.formula("train-flops", **way)
+        assert (found.above.expanded - step.expanded * N_tps / (B * S)).expand() == 0  # type: ignore[attr-defined]
+        assert found.over.code() == "N_dev*N_peak"  # type: ignore[attr-defined]
+
+
+def test_of_what_a_trace_saw() -> None:
+    model = sf.model("hf:bloom")
+    step = model.formula("train-flops")
+    assert (model.formula("mfu").above.expanded - step.expanded * N_tps / (B * S)).expand() == 0  # type: ignore[attr-defined]
+
+
+def test_what_it_is_not_known_of() -> None:
+    with pytest.raises(RuleError, match=r"mfu is of all devices together, .* leave out tensor"):
+        sf.architecture("llama-2-7b").formula("mfu", tensor="on")
+    with pytest.raises(RuleError, match="hfu is reckoned by tokens, and ViT reads images"):
+        sf.architecture("vit").formula("hfu")
+    with pytest.raises(SizeError, match="is of the whole model, and of no part of it"):
+        sf.architecture("gpt2").formula("mfu").part("h.attn")
+    with pytest.raises(SizeError, match=r"palm.mfu.peak needs a number for N_dev, N_peak"):
+        sf.architecture("palm-540b").formula("mfu").value(S=2048, N_tps=238_300)
+
+
+def test_a_printed_share_is_explained() -> None:
+    palm = sf.architecture("palm-540b").set(PALM)
+    found = sf.explain(palm, "46.2 %", "mfu")
+    assert found.verdict == "rounded"
+    assert "46.23%, rounded to 3 digits" in found.because
+    assert sf.explain(palm, "45.7 %", "mfu").verdict == "unexplained"
+    with pytest.raises(OptionError, match=r"'46.2 %' is a share; name what it is a share of, as in -q mfu"):
+        sf.explain(palm, "46.2 %")
+    with pytest.raises(OptionError, match=r"'46.2' is no share, and mfu is one; give it in per cent"):
+        sf.explain(palm, "46.2", "mfu")
+    with pytest.raises(OptionError, match=r"'46.2 %' is printed in %, and params is counted in elements"):
+        sf.explain(palm, "46.2 %", "params")
+
+
+def test_on_the_command_line() -> None:
+    run = [f"--set={name}={value}" for name, value in PALM.items()]
+    shown = CliRunner().invoke(cli, ["show", "palm-540b", "-q", "mfu", *run]).stdout
+    assert "≈ 46.2%" in shown
+    told = json.loads(CliRunner().invoke(cli, ["show", "palm-540b", "-q", "mfu", *run, "--json"]).stdout)
+    assert told["unit"] == "of the peak"
+    assert Fraction(told["value"]) == sf.architecture("palm-540b").set(PALM).formula("mfu").value()
+    changes = CliRunner().invoke(cli, ["sensitivity", "palm-540b", "-q", "mfu", *run]).stdout
+    assert "elasticity" in changes
