@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -322,6 +323,15 @@ def test_what_is_ambiguous_is_asked(text: str) -> None:
     with pytest.raises(ReadingError) as refused:
         sf.check(text, "gpt2")
     assert ASKED[text] in str(refused.value)
+
+
+@pytest.mark.parametrize("target", ["gpt2", "llama-2-7b"])
+@pytest.mark.parametrize(("quantity", "tokens"), [("run-flops", "N_tok"), ("train-flops", "B*S")])
+def test_d_beside_n_is_tokens_or_the_width_of_a_head(target: str, quantity: str, tokens: str) -> None:
+    with pytest.raises(ReadingError, match=rf"D can be .* --where D={re.escape(tokens)}, or"):
+        sf.check("6 N D", target, quantity)
+    assert sf.check("6 N D", target, quantity, where={"D": tokens}).verdict == "convention"
+    assert sf.check("12 L A D", target, quantity).verdict == "differs"
 
 
 def test_a_name_that_the_formula_lacks_is_refused() -> None:

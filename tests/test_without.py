@@ -129,3 +129,9 @@ def test_other_doors(tmp_path: Path) -> None:
     assert "124,439,808" in run(cli, ["show", "gpt2", "--option", "without=embeddings", "--conventions"]).stdout
     with pytest.raises(OptionError, match="without=heads is not a convention of params; choose from nothing, embedd"):
         sf.architecture("gpt2").formula("params", without="heads")
+
+
+def test_a_pooler_is_left_out_of_what_has_one() -> None:
+    for left in ("pooler", "embeddings-and-pooler"):
+        with pytest.raises(RuleError, match=f"without={left} is known of a model with a pooler, and GPT-2 has none"):
+            sf.architecture("gpt2").formula("params", without=left)

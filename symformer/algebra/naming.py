@@ -11,7 +11,7 @@ from sympy import Add, Expr, Pow, Symbol, cancel, expand, nan, zoo
 from ..formulas.formula import Formula
 from ..language.arithmetic import parse
 from ..language.errors import ReadingError, SizeError, listed, quoted
-from ..language.notation.text import text
+from ..language.notation.text import code, text
 from ..language.reading.names import name_symbol, one_name
 from ..language.symbols import LETTERS, RANK, SYMBOLS, letter
 
@@ -114,6 +114,8 @@ def naming(
             found.append(Named(name, stated, "the paper"))
             continue
         candidates, by = _candidates(name, formula)
+        if name == "D" and not PARAMETERS.isdisjoint(names):
+            candidates = [*_tokens(formula), *candidates]
         if len(candidates) == 1:
             found.append(Named(name, candidates[0], by))
         elif not candidates and name in PARAMETERS:
@@ -157,6 +159,14 @@ def _candidates(name: str, formula: Formula) -> tuple[list[Expr], str]:
     return found, "its name"
 
 
+def _tokens(formula: Formula) -> list[Expr]:
+    """What D is beside a number of parameters, as in 6ND: the tokens that FLOPs are counted of."""
+    if formula.measure.unit not in ("FLOPs", "MACs"):
+        return []
+    ways = (SYMBOLS["N_tok"], SYMBOLS["B"] * SYMBOLS["S"])
+    return [each for each in ways if each.free_symbols <= formula.takes][:1]
+
+
 @cache
 def _common() -> dict[str, list[list[str]]]:
     found: dict[str, list[list[str]]] = {}
@@ -172,7 +182,7 @@ def _asked(name: str, candidates: list[Expr], formula: Formula, target: str) -> 
     if candidates:
         ways = " or ".join(text(each) + _meaning(each) for each in candidates)
         return ReadingError(
-            f"{name} can be {ways} of {target}; say which, as in --where {name}={text(candidates[0])}, or whose "
+            f"{name} can be {ways} of {target}; say which, as in --where {name}={code(candidates[0])}, or whose "
             "letters these are by --paper"
         )
     hint = ""

@@ -63,8 +63,10 @@ class Weighed(Quantity):
         return said.replace(every, f"{every} that is not left out") if "without" in formula.conventions else said
 
     def check(self, part: Counted, given: Mapping[str, str]) -> None:
-        """Raise RuleError where tables are to be left out of what has no table of tokens."""
+        """Raise RuleError where a pooler or tables are to be left out of what has none, or no table of tokens."""
         left = given.get("without", "nothing")
+        if left.endswith("pooler") and not any(_is_left_out(entry, "pooler") for _, entry in part.ledger):
+            raise RuleError(f"without={left} is known of a model with a pooler, and {part.title} has none")
         if left in ("nothing", "pooler"):
             return
         functions = [entry.function for _, entry in part.ledger if entry.kind is Kind.LOOKUP]
