@@ -277,7 +277,7 @@ def test_what_is_no_amount(text: str, unit: str, said: str) -> None:
         (["--over", "E=768", "--by", "E"], "say how many are kept"),
         (["--over", "E=768", "--top", "0"], "the first 0 are asked for; from 1 to 1,000,000 can be kept"),
         (["--over", "E=768", "--json", "-o", "x.csv"], "keep one of the two"),
-        (["--over", "E=768", "-o", "x.txt"], "a sweep is written as .csv, .parquet, .jsonl, not as .txt"),
+        (["--over", "E=768", "-o", "x.txt"], ".jsonl, .svg, .pdf, .png, not as .txt"),
         (["--over", "E=768", "--from", "x.csv"], "--over names a grid and --from a file; keep one"),
         ([], "name a grid by --over, or a file by --from"),
         (["--from", "nowhere.csv"], "nowhere.csv is no file"),

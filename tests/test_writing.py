@@ -12,9 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from symformer.commands.cli import cli
-from symformer.documents import files, gallery
+from symformer.documents import gallery
 from symformer.documents.formats import pdf
 from symformer.language.errors import DocumentError
+from symformer.output import files
 
 
 def derive(*arguments: str) -> Result:

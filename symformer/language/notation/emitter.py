@@ -34,31 +34,32 @@ from .tree import (
 
 _SUM, _POINTWISE, _PRODUCT, _POWER, _ATOM = range(5)
 
-LONG, WIDE = 80, 8  # letters of a name that stand in one line below another; of a letter that may be told by its number
+LONG = 80  # letters of a name that stand in one line below another
 
 
-def fitting(name: str) -> str:
+def fitting(name: str, told: int = 1) -> str:
     """A name as it fits below a letter: without the middle of one that no line holds. In prose it stands whole.
 
-    >>> len(fitting("x" * 80)), len(fitting("x" * 300)), fitting("模" * 80)
+    >>> len(fitting("x" * 80)), len(fitting("x" * 300)), fitting("模" * 80, 8)
     (80, 79, '模模模模…模模模模')
     """
-    if _taken(name) <= LONG:
+
+    def taken(letters: str) -> int:
+        return sum(1 if ord(each) < 0x250 else told for each in letters)
+
+    if taken(name) <= LONG:
         return name
     half = (LONG - 1) // 2
-    first = next(count for count in range(len(name)) if _taken(name[: count + 1]) > half)
-    last = next(count for count in range(len(name)) if _taken(name[-count - 1 :]) > half)
+    first = next(count for count in range(len(name)) if taken(name[: count + 1]) > half)
+    last = next(count for count in range(len(name)) if taken(name[-count - 1 :]) > half)
     return f"{name[:first]}…{name[-last:]}"
-
-
-def _taken(name: str) -> int:
-    return sum(1 if ord(each) < 0x250 else WIDE for each in name)
 
 
 class Emitter(ABC):
     """Prints a display tree in one language; subclasses say how each node is spelt, never when brackets are needed."""
 
     fraction_binds: int = _ATOM  # a stacked fraction needs no brackets; a slash binds as a product does
+    told: int = 1  # of a letter beyond Latin, how many it takes: 8 where it may be told by its number
 
     def emit(self, shown: Tree) -> str:
         """The tree in this language."""
@@ -68,7 +69,7 @@ class Emitter(ABC):
             case Size(symbol):
                 return self.size(symbol)
             case Label(letter, name, _):
-                return self.label(letter, fitting(name))
+                return self.label(letter, fitting(name, self.told))
             case Sum(terms):
                 return self.sum([self._signed(term) for term in terms])
             case Minus(operand):
@@ -92,10 +93,10 @@ class Emitter(ABC):
             case Call(function, arguments):
                 return self.call(function, [self.emit(argument) for argument in arguments])
             case Name(letter, below, None):
-                return self.name(letter, fitting(below))
+                return self.name(letter, fitting(below, self.told))
             case Name(letter, below, index):
                 which = self.emit(index) if index else ""
-                return self.numbered(letter, f"{self.word(fitting(below))},{which}" if below else which)
+                return self.numbered(letter, f"{self.word(fitting(below, self.told))},{which}" if below else which)
             case Word(word):
                 return self.word(word)
             case Transposed(operand):

@@ -51,6 +51,8 @@ def upright(word: str) -> str:
 class LatexEmitter(Emitter):
     """A display tree as LaTeX mathematics."""
 
+    told = 8
+
     def number(self, number: int) -> str:
         return f"{number:,}".replace(",", "{,}")
 

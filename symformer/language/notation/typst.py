@@ -12,6 +12,8 @@ from .tree import Tree, tree
 class TypstEmitter(Emitter):
     """A display tree as Typst mathematics."""
 
+    told = 8
+
     def number(self, number: int) -> str:
         return f'"{number:,}"' if number > 999 else str(number)
 
