@@ -159,6 +159,8 @@ def cache_by_placement() -> Callable[[Divisible, Placement], Ledger]:
 def _answers(model: Model, turn: int | None) -> list[Answer]:
     found, places = [], count()
     for quantity, question in quantities().items():
+        if question.follows and (turn is None or turn):  # it is so many times another, as its own tests hold
+            continue
         changes = [
             (key, value)
             for key, each in question.conventions.items()
