@@ -65,12 +65,18 @@ def test_every_correction_has_its_arithmetic() -> None:
     text = page()
     places = [text.index(f"**{re.sub('([_*])', chr(92) * 2 + chr(92) + '1', each.whose)}** prints") for each in AMISS]
     places += [text.index(f"(`{each.id}`)") for each in FORMULAS] + [len(text)]
-    assert len(AMISS) == 40
+    assert len(AMISS) == 46
     for start, end in zip(sorted(places), sorted(places)[1:], strict=False):
         assert "```math" in text[start:end], text[start : start + 100]
     anchors = {line[3:].lower().replace(" ", "-") for line in text.splitlines() if line.startswith("## ")}
     assert set(re.findall(r"\]\(#([^)]+)\)", text)) == anchors
     assert text == page()
+
+
+def test_formulas_whose_names_have_commas_are_told_apart() -> None:
+    (line,) = (line for line in page().splitlines() if line.startswith("And [formulas]"))
+    assert line.count("; ") == len(FORMULAS) - 1
+    assert "eq. 8; EleutherAI" in line
 
 
 def test_long_sums_go_on_in_another_line() -> None:

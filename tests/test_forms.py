@@ -137,3 +137,9 @@ def test_a_short_form_of_macros_is_refused() -> None:
     result = CliRunner().invoke(cli, ["derive", "gpt2", "-o", "x.tex", "--macros", "--form", "short"])
     assert (result.exit_code, result.stdout) == (2, "")
     assert "leave one out" in result.stderr
+
+
+def test_what_is_never_trained_is_not_said_to_store_nothing() -> None:
+    """The sines of a DiT are a fixed table, and 1,152 columns of 256 rows of its parameters."""
+    said = words(made("dit-xl-2"))
+    assert "What is never trained, as a fixed table may be, counts as well" in said
