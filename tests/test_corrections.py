@@ -68,7 +68,16 @@ def test_every_correction_has_its_arithmetic() -> None:
     assert len(AMISS) == 46
     for start, end in zip(sorted(places), sorted(places)[1:], strict=False):
         assert "```math" in text[start:end], text[start : start + 100]
+    heads = [line[3:] for line in text.splitlines() if line.startswith("## ")]
+    anchors = {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}  # as GitHub makes them
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) == anchors
     assert text == page()
+
+
+def test_formulas_whose_names_have_commas_are_told_apart() -> None:
+    (line,) = (line for line in page().splitlines() if line.startswith("And [formulas]"))
+    assert line.count("; ") == len(FORMULAS) - 1
+    assert "eq. 8; EleutherAI" in line
 
 
 def test_long_sums_go_on_in_another_line() -> None:

@@ -10,11 +10,12 @@ from click.testing import CliRunner
 
 from symformer.architectures import architecture
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Contents, Document, Equation, Heading, Paragraph, Table
+from symformer.documents.blocks import Code, Contents, Document, Equation, Heading, Math, Paragraph, Table
 from symformer.documents.derivation import document
 from symformer.documents.formats import render
 from symformer.documents.formats.language import templates
 from symformer.documents.formats.typ import FORMAT as TYPST
+from symformer.language.notation.text import text
 from symformer.language.symbols import B, S
 
 
@@ -49,6 +50,64 @@ def test_the_short_form_has_the_result_the_parts_and_what_torch_said() -> None:
     assert str(said.line[0]).startswith("Certified")
 
 
+def heads(document: Document) -> list[str]:
+    return [str(block.line[0]) for block in document.blocks if isinstance(block, Heading)]
+
+
+def words(document: Document) -> str:
+    """Its paragraphs, without mathematics."""
+    lines = [block.line for block in document.blocks if isinstance(block, Paragraph)]
+    pieces = [piece.text if isinstance(piece, Code) else piece for line in lines for piece in line]
+    return "".join(piece for piece in pieces if isinstance(piece, str))
+
+
+def symbols(document: Document) -> list[str]:
+    (table,) = (each for each in document.blocks if isinstance(each, Table) and each.head[0] == ["Symbol"])
+    return [text(row[0][0].shown) for row in table.rows if isinstance(row[0][0], Math)]
+
+
+def test_the_short_form_names_its_conventions() -> None:
+    """Bytes of memory traffic are no number without the bytes of an element, nor FLOPs without which pairs count."""
+    traffic = words(document(architecture("gpt2"), ["traffic"], "1.2.3", form="short", dtype="fp32"))
+    assert "phase=prefill" in traffic
+    assert "dtype=fp32" in traffic
+    assert "attention=full" in words(made("gpt2", "flops", form="short"))
+    assert "Counted with" not in words(made("gpt2", form="short"))  # of parameters there is nothing to choose
+
+
+@pytest.mark.parametrize("ratio", ["mfu", "attention-share", "pipeline-bubble", "intensity"])
+def test_the_short_form_of_a_ratio_is_short_too(ratio: str) -> None:
+    short = document(architecture("gpt2"), [ratio], "1.2.3", form="short")
+    assert heads(short) == []
+    assert [table.head[0] for table in short.blocks if isinstance(table, Table)] == [["Symbol"]]
+
+
+def test_a_ratio_says_what_stands_on_each_side_and_has_no_rows_of_ones() -> None:
+    share = document(architecture("gpt2"), ["attention-share"], "1.2.3")
+    assert " are the FLOPs of the products of attention, and " in words(share)
+    assert "Row by row" not in heads(share)  # each product of attention is all of its own FLOPs: 1 and 1
+    assert "Row by row" in heads(document(architecture("gpt2"), ["intensity"], "1.2.3"))
+
+
+def test_the_letter_of_an_appendix_is_no_size() -> None:
+    """PaLM's appendix B is no batch: no sequences are counted in FLOPs of tokens over FLOPs of devices."""
+    found = document(architecture("gpt2"), ["mfu"], "1.2.3")
+    assert "appendix B." in words(found)
+    assert "B" not in symbols(found)
+
+
+def test_a_bubble_asks_for_no_width() -> None:
+    """(p - 1)/m, Narayanan et al. 2021, section 2.2.1; the layers are divided, and that is all."""
+    assert symbols(document(architecture("gpt2"), ["pipeline-bubble"], "1.2.3")) == ["L", "N_pp", "N_micro"]
+
+
+def test_a_long_table_is_not_carried_over_whole_with_the_equation_below_it() -> None:
+    """Else most of a page may be left blank."""
+    source = TYPST.spell(document(architecture("gpt2"), ["params", "flops", "train-memory"], "1.2.3"))
+    assert "long: true, sticky: false" in source
+    assert "long: true, sticky: true" not in source
+
+
 def test_a_document_carries_its_formulas_and_its_papers() -> None:
     files = dict(made("gpt2").attached)
     (told,) = json.loads(files["formulas.json"])
@@ -78,3 +137,9 @@ def test_a_short_form_of_macros_is_refused() -> None:
     result = CliRunner().invoke(cli, ["derive", "gpt2", "-o", "x.tex", "--macros", "--form", "short"])
     assert (result.exit_code, result.stdout) == (2, "")
     assert "leave one out" in result.stderr
+
+
+def test_what_is_never_trained_is_not_said_to_store_nothing() -> None:
+    """The sines of a DiT are a fixed table, and 1,152 columns of 256 rows of its parameters."""
+    said = words(made("dit-xl-2"))
+    assert "What is never trained, as a fixed table may be, counts as well" in said

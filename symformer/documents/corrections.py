@@ -9,7 +9,6 @@ from ..algebra.explain import Explanation
 from ..algebra.numbers import PublishedNumber, numbers
 from ..algebra.printed import PrintedFormula, printed
 from ..algebra.working import Working, in_numbers
-from ..language.errors import listed
 from ..language.notation.latex import latex
 from ..language.notation.text import number
 from ..language.notation.tree import Number
@@ -45,7 +44,7 @@ def page() -> str:
             ],
         ),
         "",
-        f"And [formulas](#{anchor(FORMULAS)}): {listed(f'{each.whose}, {each.where}' for each in formulas)}.",
+        f"And [formulas](#{anchor(FORMULAS)}): {'; '.join(f'{each.whose}, {each.where}' for each in formulas)}.",
     ]
     for name, entries in sources.items():
         lines += ["", f"## {name}"]

@@ -65,7 +65,8 @@ def document(
 ) -> Document:
     """The derivation of a model, one chapter a quantity. Raises UnknownNameError and OptionError.
 
-    Its short form is a page: the result, the sizes, what each part comes to, and what torch said.
+    Its short form is a page: the result, the conventions by name, the sizes, what each part comes to, and what torch
+    said.
 
     Where the quantities have a name ``together`` ("costs"), one that the model refuses is named with its reason;
     otherwise RuleError is raised.
@@ -168,12 +169,15 @@ def _chapter(model: Model, formula: Formula, form: str, first: bool) -> _Chapter
     subject = Subject(shown, formula)
     if isinstance(formula, Ratio):
         result, rest = _ratio(formula, subject, numbered_)
+        if form == "short":
+            checked = rest[-1:]
+            return _Chapter(subject, [*result, *_chosen(formula)], [*_conditions(model, formula), *checked])
     else:
         result = _result(formula, subject, numbered_)
         numbers = shown.known if numbered_ else None
         result += message(model, formula, numbers)
         if form == "short":
-            return _Chapter(subject, result, _page(model, formula, numbers))
+            return _Chapter(subject, [*result, *_chosen(formula)], _page(model, formula, numbers))
         rest = parts(model, formula, first)
         rest += _leading(formula, subject, numbered_)
         if numbered_:
@@ -182,6 +186,13 @@ def _chapter(model: Model, formula: Formula, form: str, first: bool) -> _Chapter
         rest += _presets(model, formula, subject)
         rest += check(model, formula)
     return _Chapter(subject, [*result, *_counted(model, formula, first)], [*_conditions(model, formula), *rest])
+
+
+def _chosen(formula: Formula) -> list[Block]:
+    """The conventions by name, on a page that has no room for what they mean."""
+    said = find_quantity(formula.measure.name).said(formula).items()
+    notes = [[Code(f"{name}={value}")] for name, value in said if (name, value) != ("data", "off") or placed(formula)]
+    return [Paragraph(["Counted with ", *listed(*notes), "."])] if notes else []
 
 
 def _page(model: Model, formula: Formula, numbers: Numbers | None) -> list[Block]:
@@ -220,6 +231,9 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
     quotient = Chain((_label(formula),), (Quotient(_label(above), _label(below)),))
     result: list[Block] = [Equation(quotient, key=True, id=formula.id)]
     result += [Equation(Chain((_label(side),), (tree(side.written),))) for side in (above, below)]
+    letters = Math(_label(above)), Math(_label(below))
+    said_of = f" are the {above.measure.title}, and ", f" the {below.measure.title}."
+    result.append(Paragraph([letters[0], said_of[0], letters[1], said_of[1]]))
     known = subject.model.known
     if numbered_:
         value = amount(formula.value(dict(known)), formula.measure.unit)
@@ -245,7 +259,7 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
             continue
         value_cell: list[Line] = [[number(formula.of_row(row, known))]] if numbered_ else []
         rows.append([[named(row.path, formula)], [Math.of(row.each)], *value_cell])
-    if rows:
+    if any(row.each not in (0, 1) for row in formula.rows):  # of a share each row is all of its own
         rest += [Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered_ else "ll", caption=_rows(formula))]
     said = find_quantity(formula.measure.name).checked or RATIO
     return result, [*rest, Heading(1, ["The check against torch"]), Paragraph([said])]
@@ -348,7 +362,10 @@ def conditions(model: Model, formula: Formula) -> list[Line]:
     if reading := model.provenance.of(formula.measure.name).reading:
         notes += [[Code(each.name), f" is {each.value:,}"] for each in reading.pinned]
         notes += [[Code(name), " is ", Code(other)] for name, other in reading.ties.items()]
+    own = {*formula.symbols, *(size for rule in formula.constraints for size in rule.symbols)}
     for target, value in formula.relations.items():
+        if not own & {target, *value.free_symbols}:
+            continue  # of a pipeline's stages, say, no width is asked
         notes.append([Math(tree(target)), " = ", Math.of(value)])
     for constraint in formula.constraints:
         if not concerns(constraint, formula):

@@ -85,7 +85,7 @@ OF_RUN = f"{TRAINED}-run"
 TRAINED_QUANTITIES = ("macs", "attention-share", "run-flops", "mfu", "hfu", "pipeline-bubble")
 TRAINED_RUN: dict[Symbol, Expr] = {
     **{B: Integer(1), S: Integer(4096), N_tok: Integer(2 * 10**12), N_pp: Integer(8), N_micro: Integer(32)},
-    **{N_dev: Integer(2000), N_tps: Integer(645_864), N_peak: Integer(312 * 10**12)},
+    **{N_dev: Integer(2000), N_tps: Integer(645_874), N_peak: Integer(312 * 10**12)},
 }
 RANK_QUANTITIES = ("params", "train-memory", "communication")
 RANK_CONVENTIONS = {

@@ -11,7 +11,7 @@ from ..language.symbols import LETTERS, SYMBOLS
 from ..papers import pieces
 from .blocks import Cited, Code, Line, Math, Piece
 
-_LETTER = re.compile(r"(?<![A-Za-z_0-9-])([A-Z](?:_[a-z]+)?)(²?)(?![A-Za-z_0-9])")
+_LETTER = re.compile(r"(?<![A-Za-z_0-9-])(?<!ppendix )([A-Z](?:_[a-z]+)?)(²?)(?![A-Za-z_0-9])")
 
 
 def sentence(words: str, sizes: Mapping[Symbol, Expr] | None = None) -> list[Piece]:
@@ -19,7 +19,7 @@ def sentence(words: str, sizes: Mapping[Symbol, Expr] | None = None) -> list[Pie
     stands there; ``sizes`` says what letters stand for.
 
     The word "A" at the beginning of a sentence is no letter, and neither is one that is no size of the alphabet, or
-    that a hyphen makes a part of a name: Command-R, Nemotron-H.
+    that a hyphen makes a part of a name, Command-R, Nemotron-H, and neither is that of an appendix.
     """
     found: list[Piece] = []
     for place, part in enumerate(pieces(words)):

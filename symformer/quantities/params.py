@@ -19,5 +19,5 @@ QUANTITY = Weighed(
     ("weight", "shape"),
     {"without": WITHOUT},
     weighs=True,
-    frozen="What is never trained counts as well where it is stored among the weights.",
+    frozen="What is never trained, as a fixed table may be, counts as well where it is stored among the weights.",
 )

@@ -17,7 +17,7 @@ from ..ledger.placement import Placement, conditions, place
 from .quantity import PLACEMENT, Convention, Counted, Quantity, nothing, rows
 
 IDLE = Measure("idle", "turns that a stage waits", "I_wait", "micro-batches")
-WORK = Measure("work", "turns that the time is", "I_time", "micro-batches")
+WORK = Measure("work", "turns that they are divided by", "I_time", "micro-batches")
 SCHEDULE = Convention(
     {
         "1f1b": "each stage has one forward and one backward pass in turn; Narayanan et al. 2021 [narayanan2021], "
