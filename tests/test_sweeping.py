@@ -277,7 +277,7 @@ def test_what_is_no_amount(text: str, unit: str, said: str) -> None:
         (["--over", "E=768", "--by", "E"], "say how many are kept"),
         (["--over", "E=768", "--top", "0"], "the first 0 are asked for; from 1 to 1,000,000 can be kept"),
         (["--over", "E=768", "--json", "-o", "x.csv"], "keep one of the two"),
-        (["--over", "E=768", "-o", "x.txt"], "a sweep is written as .csv, .parquet, .jsonl, not as .txt"),
+        (["--over", "E=768", "-o", "x.txt"], ".jsonl, .svg, .pdf, .png, not as .txt"),
         (["--over", "E=768", "--from", "x.csv"], "--over names a grid and --from a file; keep one"),
         ([], "name a grid by --over, or a file by --from"),
         (["--from", "nowhere.csv"], "nowhere.csv is no file"),
@@ -321,6 +321,16 @@ def test_a_file_that_is_refused(tmp_path: Path, name: str, content: str, said: s
     assert said in result.stderr
     assert not (tmp_path / "out.csv").exists()
     assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+@pytest.mark.parametrize("content", ["E\n768\n".encode("utf-16"), b'{"E": 768}\n\xff\n', b"E\n768\n\xff\n"])
+def test_a_file_of_another_encoding_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    result = run("gpt2", "--from", str(tmp_path / name))
+    assert (result.exit_code, result.stdout) == (2, "")
+    if name == "a.csv" or not content.startswith(b"E"):
+        assert result.stderr.endswith(f"{name} is no text in UTF-8\n")
 
 
 def test_files_of_every_kind_come_back(tmp_path: Path, monkeypatch: Any) -> None:
