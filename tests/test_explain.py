@@ -316,6 +316,19 @@ def test_json() -> None:
     assert (facts["verdict"], facts["value"], facts["difference"]) == ("unexplained", 124_439_808, 6_560_192)
 
 
+def test_a_difference_is_a_formula_only_where_that_comes_to_it() -> None:
+    """4 bits for the matrices of the layers and 1 byte for the rest, beside 2 bytes for all of 6,738,415,616."""
+    facts = json.loads(run("llama-2-7b", "3.5 GB", "--json").stdout)
+    matrices = 32 * (4 * 4096**2 + 3 * 4096 * 11008)
+    assert facts["value"] == 6_738_415_616 - matrices // 2
+    assert facts["difference"] == facts["value"] - 2 * 6_738_415_616
+    assert facts["formula"] is None  # that of the second step alone is no difference of the two
+    assert [(row["what"], row["value"]) for row in facts["rows"]] == [
+        ("every parameter at 1 byte (int8 or fp8)", -6_738_415_616),
+        ("4-bit weights packed two to a byte", -matrices // 2),
+    ]
+
+
 def test_exit_status() -> None:
     assert [run("gpt2", number).exit_code for number in ("124,439,808", "124M", "117M", "131M")] == [0, 0, 0, 1]
 

@@ -194,6 +194,26 @@ def test_the_longest_context_for_a_budget() -> None:
     ]
 
 
+def test_a_limit_that_stands_far_below_what_the_budget_allows() -> None:
+    """GPT-2 has 1,024 positions, of which the next token takes one, and 80 GB are many more."""
+    document = found("gpt2", "-q", "inference-memory", "--at-most", "80GB", "--for", "C", "--given", "B=8")
+    token = 2 * 2 * 12 * 768  # bytes of the keys and values of a token in 12 layers, in 2 bytes
+    value = 2 * 124_439_808 + 8 * 1_023 * token + 8 * 50_257 * 4
+    assert [(each["sizes"], each["value"]) for each in document["solutions"]] == [({"C": 1_023}, value)]
+    document = found("gpt2", "-q", "flops", "--total", "1e15", "--for", "S", "--given", "B=1", status=1)
+    assert document["nearest"]["sizes"] == {"S": 1_024}
+    document = found("mixtral-8x7b", "-q", "active-params", "--at-most", "50e9", "--for", "K")
+    assert [each["sizes"] for each in document["solutions"]] == [{"K": 8}]  # K <= X = 8
+
+
+def test_many_solutions_take_no_longer_for_their_names() -> None:
+    """Whose sizes are asked for with each of them: they are made once."""
+    solutions = sf.solve("gpt2", "1e13", within="1%", quantity="flops", for_=["S", "B"])
+    assert len(solutions.all) > 1_000
+    assert solutions._names is solutions._names
+    assert solutions.numbers is solutions.numbers
+
+
 def test_nothing_found_says_so_with_the_nearest() -> None:
     result = run("llama-2-7b", "--total", "6738415617", "--for", "L")
     assert result.exit_code == 1

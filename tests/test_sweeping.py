@@ -323,6 +323,16 @@ def test_a_file_that_is_refused(tmp_path: Path, name: str, content: str, said: s
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+@pytest.mark.parametrize("content", ["E\n768\n".encode("utf-16"), b'{"E": 768}\n\xff\n', b"E\n768\n\xff\n"])
+def test_a_file_of_another_encoding_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    result = run("gpt2", "--from", str(tmp_path / name))
+    assert (result.exit_code, result.stdout) == (2, "")
+    if name == "a.csv" or not content.startswith(b"E"):
+        assert result.stderr.endswith(f"{name} is no text in UTF-8\n")
+
+
 def test_files_of_every_kind_come_back(tmp_path: Path, monkeypatch: Any) -> None:
     arguments = ["component:mlp", "--over", "E=1:300", "--over", "H=2:40:2"]
     for name in ("a.csv", "a.parquet", "a.jsonl"):

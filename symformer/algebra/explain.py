@@ -141,7 +141,7 @@ class Explanation(Answer):
         way, found = self.reading.way, list[tuple[str, tuple[str, ...], int | Fraction]]()
         before = way.value - self.plain.value
         if before and way.unit == self.plain.way.unit and self.verdict == "convention":
-            found.append((" and ".join(way.says), (), plainly(before)))
+            found.append((" and ".join(way.says) or way.counts, (), plainly(before)))
         for switch in self.reading.switches if self.verdict == "convention" else ():
             alone = value_of(way, (switch,)) - way.value
             found.append((switch.says, switch.rows, plainly(alone)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sympy import Symbol
 
@@ -33,7 +34,7 @@ class Open:
         axis = Axis.read(argument)
         return cls(axis.size, axis.values if isinstance(axis.values, range) else tuple(sorted(axis.values)))
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Its name."""
         return str(self.size)

@@ -45,7 +45,10 @@ class File:
             raise ConfigError(f"{path[:200]} is no file")
         if not os.access(path, os.R_OK):
             raise ConfigError(f"{path[:200]} cannot be read: permission denied")
-        _ = found._looked
+        try:
+            _ = found._looked
+        except UnicodeDecodeError:
+            raise ConfigError(f"{path[:200]} is no text in UTF-8") from None
         return found
 
     @property
@@ -135,8 +138,6 @@ class File:
                     ]
             except csv.Error as error:
                 raise ConfigError(f"{self.path}, line {reader.line_num}: {error}") from None
-            except UnicodeDecodeError:
-                raise ConfigError(f"{self.path} is no text in UTF-8") from None
 
     def _jsonl(self) -> Iterator[list[int]]:
         names = self.names

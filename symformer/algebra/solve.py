@@ -15,8 +15,8 @@ from ..formulas.arrays import WIDE
 from ..formulas.compiled import Compiled
 from ..formulas.compiling import compiled, program
 from ..formulas.formula import Formula
+from ..formulas.program import ONE, Monomial, Polynomial, Program
 from ..formulas.program import Fraction as Quotient
-from ..formulas.program import Monomial, Polynomial, Program
 from ..language.amounts import amount
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.notation.cards import Card, Cell, Name, Table
@@ -161,16 +161,16 @@ class Solutions(Answer):
         given = {name: number for name, number in self._compiled.given.items() if name not in self._names}
         return self._compiled.program.at(given)
 
-    @property
+    @cached_property
     def _names(self) -> tuple[str, ...]:
         return tuple(each.name for each in self.open)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of the sizes of a solution: those looked for, and those that follow them."""
         return (*self._names, *map(str, self.follows))
 
-    @property
+    @cached_property
     def numbers(self) -> dict[str, int]:
         """The sizes that had numbers."""
         used = {*self._compiled.symbols, *(name for held in self._compiled.program.conditions for name in held.sizes)}
@@ -180,7 +180,22 @@ class Solutions(Answer):
 
     @cached_property
     def _reach(self) -> Reach:
-        return Reach(replace(self._program, conditions=()), self.open, self.formula.id)
+        sizes = [
+            each if each.values is not None else replace(each, values=self._limited(each.name)) for each in self.open
+        ]
+        return Reach(replace(self._program, conditions=()), sizes, self.formula.id)
+
+    def _limited(self, name: str) -> range | None:
+        """As far as the conditions let a size go, whatever the others are, such as up to P; None where none says."""
+        most: int | None = None
+        for held in self._program.conditions:
+            for test in () if held.one and len(held.tests) > 1 else held.tests:
+                room = dict((test.right + -test.left).terms) if test.how == "at most" else {}
+                slope = room.get(((name, 1),), 0)
+                if slope < 0 and room.keys() <= {((name, 1),), ONE}:
+                    end = room.get(ONE, 0) // -slope
+                    most = end if most is None else min(most, end)
+        return None if most is None or most < 1 else range(1, most + 1)
 
     @cached_property
     def _last(self) -> str | None:

@@ -43,8 +43,9 @@ class Reading:
         return replace(self, way=replace(self.way, says=(*self.way.says, otherwise)))
 
     def change(self, plain: Way) -> Expr | None:
-        """What this comes to less the plain count, as a formula; None where it is in another unit or of other rows."""
-        if self.way.scale != 1 or any(switch.scale != 1 for switch in self.switches) or plain.unit != self.way.unit:
+        """What this comes to less the plain count, as a formula; None where either is in another unit or scaled."""
+        scaled = (plain.scale, self.way.scale, *(switch.scale for switch in self.switches))
+        if any(scale != 1 for scale in scaled) or plain.unit != self.way.unit:
             return None
         changed, sizes = Add(*(switch.change for switch in self.switches)), self.sizes
         own = plain.formula.simplified
