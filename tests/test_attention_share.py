@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -84,3 +86,16 @@ def test_how_it_is_printed() -> None:
     refused = run(cli, ["solve", "gpt2", "-q", "attention-share", "--for", "S", "--total", "1"])
     assert refused.exit_code == 2
     assert "is a ratio" in refused.stderr
+
+
+@pytest.mark.parametrize("quantity", ["flops", "run-flops", "attention-share"])
+def test_no_causal_pairs_of_layers_whose_cache_is_not_what_they_attend_to(quantity: str) -> None:
+    """Qwen2 with ``use_sliding_window`` has windows from a layer on that a run of few layers does not come to."""
+    model = sf.model("hf:qwen2")
+    component: Any = model.component
+    lifted = component.lifted()
+    assert "S" in model.formula(quantity, attention="causal").code()
+    otherwise = replace(lifted, refusals={"kv-cache": "torch counts otherwise: formula 8 of 60, torch 4 of 60"})
+    windowed = replace(model, component=replace(component, lifted=lambda: otherwise))
+    with pytest.raises(RuleError, match="attention=causal: how far back each layer attends is not known: .* 4 of 60"):
+        windowed.formula(quantity, attention="causal")

@@ -85,6 +85,18 @@ def test_images_are_no_tokens(target: str) -> None:
         sf.architecture(target).formula("run-flops")
 
 
+def test_an_image_beside_each_sequence_is_no_token_either() -> None:
+    with pytest.raises(RuleError, match=r"run-flops is reckoned by tokens, and .* reads images"):
+        sf.model("hf:blip").formula("run-flops")
+
+
+@pytest.mark.parametrize("target", ["pooler", "conditioning"])
+def test_what_reads_one_vector_reads_no_image(target: str) -> None:
+    """Of each sequence its first state, and of each image a timestep and a class."""
+    with pytest.raises(RuleError, match=r"run-flops is reckoned by tokens, and .* reads none"):
+        sf.component(target).formula("run-flops")
+
+
 def test_what_a_trace_saw_of_a_step() -> None:
     found = sf.model("hf:gpt_neo").formula("run-flops")
     step = sf.model("hf:gpt_neo").formula("train-flops")

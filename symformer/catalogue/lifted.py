@@ -28,6 +28,7 @@ LAST = {
     "inference-memory": C,
     "generation-flops": S + N_new - 1,
 }  # how many tokens a run goes over, where these are not the S that a trace is told of
+OTHERWISE = "torch counts otherwise"  # how a refusal begins where the operations are not what torch ran
 _ORDER = "what an operation reads from which other is not known"
 UNSEEN = {
     ("count", "all"): "a run of torch does not show what its elementwise operations are for",
@@ -123,6 +124,9 @@ class Lifted(Component):
         windows = any(entry.window is not None for _, entry in self.rows)
         if windows and chosen.get("attention") == "causal" and "kv-cache" in self.refusals:
             return "attention=causal: how many layers have a window is known only where a cache tells it"
+        cache = self.refusals.get("kv-cache", "")
+        if chosen.get("attention") == "causal" and cache.startswith(OTHERWISE):
+            return f"attention=causal: how far back each layer attends is not known: of its cache {cache}"
         kinds = [(entry.kind, entry.function, entry.logits) for _, entry in self.rows]
         if chosen.get("logits") == "last" and not any(logits for _, _, logits in kinds):
             return "logits=last: which product gives the logits was not recognised"

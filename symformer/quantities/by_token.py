@@ -8,7 +8,7 @@ from sympy import Expr, cancel, fraction
 
 from ..formulas.account import Line, Term
 from ..language.errors import RuleError
-from ..language.symbols import B, B_vis, S
+from ..language.symbols import B, B_vis, S, Z
 from ..ledger.facts import ONE, Ledger
 
 
@@ -51,9 +51,9 @@ def _of_one(line: Line) -> Line:
 def holds_tokens(title: str, ledger: Ledger, what: str) -> None:
     """Raise RuleError for what reads images, or no tokens: how many of those a run goes over is not told by tokens."""
     read = {size for _, entry in ledger for dim in entry.output.shape for size in dim.free_symbols}
-    if B_vis in read or S not in read:
+    if read & {B_vis, Z}:
         raise RuleError(
             f"{what} is reckoned by tokens, and {title} reads images; see the train-flops of a batch of them"
-            if B_vis in read or B in read
-            else f"{what} is reckoned by tokens, and {title} reads none"
         )
+    if S not in read:
+        raise RuleError(f"{what} is reckoned by tokens, and {title} reads none")

@@ -10,7 +10,7 @@ from typing import cast
 
 from sympy import Expr, Symbol
 
-from ..catalogue.lifted import Lifted
+from ..catalogue.lifted import OTHERWISE, Lifted
 from ..catalogue.traced import Traced
 from ..language.errors import SizeError, SymformerError, WitnessError
 from ..language.shapes import Shape
@@ -19,7 +19,7 @@ from ..language.symbols import SYMBOLS, C
 from .drawing import DEEP
 from .fitting import Point
 from .lifting import Reader, Sight, Sights, Trained
-from .lifting.check import OTHERWISE, Check, active
+from .lifting.check import Check, active
 from .lifting.latents import decoded, from_latents
 from .lifting.looking import Calls, numbers_at, sight_at, tied, trained_at
 from .lifting.sights import Numbers, Row, number

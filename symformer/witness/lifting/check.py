@@ -11,6 +11,7 @@ from typing import Any
 from sympy import Symbol
 from torch import nn
 
+from ...catalogue.lifted import OTHERWISE
 from ...language.errors import SizeError, SymformerError, WitnessError
 from ...language.symbols import B, C, N_new, S
 from ...models.model import Model
@@ -27,7 +28,6 @@ from .sights import Sight, star
 
 NEW = 3  # tokens that are generated
 ADDED = ("generation-flops",)  # a term of these is what a module comes to over all passes
-OTHERWISE = "torch counts otherwise"
 FEW = 5  # tokens that an encoder reads before
 FAR = 100_003  # tokens, beyond every window and chunk that a config has by default
 
