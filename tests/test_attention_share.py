@@ -97,5 +97,5 @@ def test_no_causal_pairs_of_layers_whose_cache_is_not_what_they_attend_to(quanti
     assert "S" in model.formula(quantity, attention="causal").code()
     otherwise = replace(lifted, refusals={"kv-cache": "torch counts otherwise: formula 8 of 60, torch 4 of 60"})
     windowed = replace(model, component=replace(component, lifted=lambda: otherwise))
-    with pytest.raises(RuleError, match="attention=causal: how far back each layer attends is not known: .* 4 of 60"):
+    with pytest.raises(RuleError, match=r"attention=causal: how far back each layer attends is not known: .* 4 of 60"):
         windowed.formula(quantity, attention="causal")
