@@ -52,6 +52,8 @@ __all__ = [
     "verify",
 ]
 
+__version__ = "0.1.0"
+
 # Each public name and the module it lives in: imported when it is first asked for, so that nothing is paid for early.
 _HOMES = {
     "Certificate": "certificates",
@@ -76,10 +78,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("symformer")
     if name not in _HOMES:
         raise AttributeError(f"module 'symformer' has no attribute {name!r}")
     value = getattr(import_module(f".{_HOMES[name]}", __name__), name)

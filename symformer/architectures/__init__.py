@@ -13,6 +13,7 @@ from typing import Any
 from sympy import Integer
 
 from .. import components
+from ..components.base import Component
 from ..configs.finding import reader
 from ..configs.opening import Opened, open_config
 from ..language.errors import ConfigError, TargetError, UnknownNameError
@@ -61,6 +62,16 @@ def presets() -> dict[str, dict[str, Any]]:
 def presets_of(name: str) -> list[str]:
     """The presets of an architecture, in the order of the data file; the first is the one examples use."""
     return [preset for preset, facts in presets().items() if facts["architecture"] == name]
+
+
+def presets_like(component: Component) -> list[str]:
+    """Those presets of its architecture that have its options too, and so its formulas."""
+    found = []
+    for name in presets_of(component.name):
+        base, options = architecture_class(component.name), presets()[name].get("options", {})
+        if _component(base, base.options_from(options)) == component:
+            found.append(name)
+    return found
 
 
 @cache

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from .. import __version__
 from . import arguments, completing
-from .shell import Command, version
+from .shell import Command
 from .terminal import put
 
 
@@ -20,4 +21,4 @@ def command(ids: tuple[str, ...], options: tuple[str, ...]) -> None:
     from ..answers.citations import bibtex
     from ..answers.targets import pairs
 
-    put(bibtex(ids, version(), pairs(options)) + "\n")
+    put(bibtex(ids, __version__, pairs(options)) + "\n")

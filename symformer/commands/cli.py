@@ -7,6 +7,7 @@ from importlib import import_module
 
 import click
 
+from .. import __version__
 from . import completing  # noqa: F401 (it tells click how bash is completed)
 from .shell import Program
 
@@ -58,7 +59,7 @@ class Commands(Mapping[str, click.Command]):
     commands=Commands(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(package_name="symformer", message="%(prog)s %(version)s")
+@click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
     """Transformer architectures in closed form: formulas that are derived, printed and proved against torch.
 

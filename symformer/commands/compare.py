@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .. import __version__
 from ..documents.formats import FORMATS
 from . import arguments, completing, drawing, writing
-from .shell import Command, version
+from .shell import Command
 from .terminal import put_json, say, spell, table
 
 if TYPE_CHECKING:
@@ -294,7 +295,7 @@ def _over(
     if output is not None:
         from ..documents.divided import document
 
-        _put(lambda: document(found, version()), output, "a quotient", form, engine, flavour)
+        _put(lambda: document(found, __version__), output, "a quotient", form, engine, flavour)
         return
     if as_json:
         told = [each.to_json() for each in found]
@@ -328,7 +329,7 @@ def _write(
             set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=True)
             for formulas in beside.formulas()
         ]
-        return document(found, version())
+        return document(found, __version__)
 
     _put(made, output, "a comparison", form, engine, flavour)
 

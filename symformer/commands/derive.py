@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .. import __version__
 from ..documents.formats import FORMATS, Engine, Flavour
 from . import arguments, completing, writing
-from .shell import Command, version
+from .shell import Command
 from .terminal import tell
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def command(
     own = _own(template, extension, place) if template else None
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
     usual: Flavour = flavour or "github"
-    order = Order(version(), extension, kind, asked, pairs(options), sets, length, engine, usual, own)
+    order = Order(__version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own)
     if into:
         made = made_of_each(order, targets, output)
         write_all(output, made)

@@ -6,8 +6,9 @@ import sys
 
 import click
 
+from .. import __version__
 from . import completing
-from .shell import Command, version
+from .shell import Command
 from .terminal import tell
 
 
@@ -24,7 +25,7 @@ def command(folder: str, check: bool) -> None:
     from ..output.files import check_folder, stale, write_all
 
     check_folder(folder, to_write=not check)
-    made = pages(version())
+    made = pages(__version__)
     if check:
         if different := stale(folder, made):
             for name in different:

@@ -25,13 +25,6 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  # wha
 ROOM = 1_200  # characters of a sentence
 
 
-def version() -> str:
-    """The version of symformer that is installed."""
-    from importlib.metadata import version
-
-    return version("symformer")
-
-
 class Command(click.Command):
     """A command whose options stand at most once, except those that are there to be repeated."""
 

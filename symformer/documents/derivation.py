@@ -11,9 +11,9 @@ from functools import cache
 from sympy import Add, Expr, Integer, Symbol, expand
 
 from ..answers.summary import amount, share, show_json
-from ..architectures import architecture, presets, presets_of, variant
+from ..architectures import architecture, presets, presets_like, variant
 from ..architectures.base import Architecture
-from ..components.base import spell_option
+from ..components.base import Component, spell_option
 from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Chain, substitution
 from ..formulas.factored import factored
@@ -275,8 +275,8 @@ def with_numbers(model: Model) -> Model:
     """The model itself if it has numbers; else its first preset with these options, in the same run, for examples."""
     if not all(letter(size).run for size in model.known):
         return model
-    for preset in _presets_of(model.id):
-        if (preset.component, preset.relations) == (model.component, model.relations):
+    for preset in _presets_of(model.component):
+        if preset.relations == model.relations:
             return preset.set({size: Integer(number) for size, number in model.numbers.items()})
     return model
 
@@ -426,7 +426,7 @@ MOST_LEFT_OUT = Fraction(1, 10)  # what leaves out more of every model shown lea
 
 def _other_preset(shown: Model, formula: Formula) -> Model | None:
     """The largest other preset of the same form; the smallest, where the one shown is the largest."""
-    same = [other for other in _presets_of(shown.id) if other.component == shown.component and _fits(formula, other)]
+    same = [other for other in _presets_of(shown.component) if _fits(formula, other)]
     if len(same) < 2:
         return None
     values = [formula.value(_asked(formula, other.known)) for other in same]
@@ -470,9 +470,9 @@ def _rows(formula: Formula) -> Line:
 
 
 @cache
-def _presets_of(name: str) -> tuple[Model, ...]:
-    """The presets of an architecture as models: every chapter goes through all of them."""
-    return tuple(architecture(preset) for preset in presets_of(name))
+def _presets_of(component: Component) -> tuple[Model, ...]:
+    """The presets of an architecture with these options, as models: every chapter goes through all of them."""
+    return tuple(map(architecture, presets_like(component)))
 
 
 def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
@@ -481,7 +481,7 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
     if not isinstance(model.component, Architecture):
         return blocks
     rows: list[Sequence[Line]] = []
-    known = [each for each in _presets_of(model.id) if each.component == model.component and _fits(formula, each)]
+    known = [each for each in _presets_of(model.component) if _fits(formula, each)]
     for preset in known[:LISTED]:
         value = formula.value(_asked(formula, preset.known))
         rows.append([[Code(preset.target)], _integer(value), sentence(presets()[preset.target]["source"])])
@@ -547,8 +547,7 @@ def _asked(formula: Formula, known: Numbers) -> Numbers:
 
 def _with_sizes(variant_: Model, formula: Formula, shown: Model) -> Model | None:
     """Where a variant's example numbers come from: the model shown, or else the variant's own first preset."""
-    candidates = [shown, *(model for model in _presets_of(variant_.id) if model.component == variant_.component)]
-    return next((model for model in candidates if _fits(formula, model)), None)
+    return next((model for model in (shown, *_presets_of(variant_.component)) if _fits(formula, model)), None)
 
 
 def _integer(number: int | None) -> Line:

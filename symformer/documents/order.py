@@ -37,7 +37,6 @@ class Order:
         """What a file holds: of one model, or of two that a live page sets side by side. Raises SymformerError."""
         from .derivation import document
         from .formats import render
-        from .macros import Asked, formulas_of, spelt
 
         if self.kind == "live":
             from .live import page
@@ -45,11 +44,14 @@ class Order:
             return page(models, self.quantities, self.version, self.form, **conventions)
         (model,) = models
         if self.kind == "macros":
+            from .macros import Asked, formulas_of, spelt
+
             source = Asked.for_file(self.version, model, self.quantities, self.options, self.sets, file)
             return spelt(model, formulas_of(model, self.quantities, conventions), source)
         paper = document(model, self.quantities, self.version, form=self.form, **conventions)
         if self.extension == ARCHIVE:
             from .bundle import bundle
+            from .macros import formulas_of
 
             return bundle(model, formulas_of(model, self.quantities, conventions), paper)
         if self.template:
