@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
+import pypdfium2
 import pytest
 import torch
 import typst
@@ -829,3 +830,16 @@ def test_a_window_that_stays_put_keeps_its_term_from_growing() -> None:
     assert repr(architecture("gemma-2-2b").formula("kv-cache").leading()) == "4*B*C*L_global*G*D"
     said = paragraphs(derivation("gemma-2-2b", "kv-cache"))
     assert any("when all sizes but D and C_win grow alike" in line or "but C_win and D grow" in line for line in said)
+
+
+@pytest.mark.parametrize("total", [False, True])
+def test_a_table_that_goes_on_leaves_more_than_three_rows_over(total: bool) -> None:
+    seen = set()
+    for count in range(44, 52):
+        rows: list[list[Line]] = [[[f"part{row}"], [str(row)]] for row in range(count)]
+        table = Table([["Part"], ["Size"]], rows, "lr", total=total)
+        pages = pypdfium2.PdfDocument(render(Document("A table", "of many rows", [table]), "pdf"))
+        found = [page.get_textpage().get_text_range().count("part") for page in pages]
+        assert sum(found) == count
+        seen.update(found[1:])
+    assert min(seen) == 4, "and some go on by no more than that"
