@@ -13,7 +13,6 @@ from typing import Any
 from sympy import Integer
 
 from .. import components
-from ..components.base import Component
 from ..configs.finding import reader
 from ..configs.opening import Opened, open_config
 from ..language.errors import ConfigError, TargetError, UnknownNameError
@@ -64,7 +63,7 @@ def presets_of(name: str) -> list[str]:
     return [preset for preset, facts in presets().items() if facts["architecture"] == name]
 
 
-def presets_like(component: Component) -> list[str]:
+def presets_like(component: Architecture) -> list[str]:
     """Those presets of its architecture that have its options too, and so its formulas."""
     found = []
     for name in presets_of(component.name):

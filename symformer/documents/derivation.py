@@ -13,7 +13,7 @@ from sympy import Add, Expr, Integer, Symbol, expand
 from ..answers.summary import amount, share, show_json
 from ..architectures import architecture, presets, presets_like, variant
 from ..architectures.base import Architecture
-from ..components.base import Component, spell_option
+from ..components.base import spell_option
 from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Chain, substitution
 from ..formulas.factored import factored
@@ -273,7 +273,7 @@ RATIO = (
 
 def with_numbers(model: Model) -> Model:
     """The model itself if it has numbers; else its first preset with these options, in the same run, for examples."""
-    if not all(letter(size).run for size in model.known):
+    if not all(letter(size).run for size in model.known) or not isinstance(model.component, Architecture):
         return model
     for preset in _presets_of(model.component):
         if preset.relations == model.relations:
@@ -470,7 +470,7 @@ def _rows(formula: Formula) -> Line:
 
 
 @cache
-def _presets_of(component: Component) -> tuple[Model, ...]:
+def _presets_of(component: Architecture) -> tuple[Model, ...]:
     """The presets of an architecture with these options, as models: every chapter goes through all of them."""
     return tuple(map(architecture, presets_like(component)))
 
