@@ -565,8 +565,9 @@ def _answer(model: Model, quantity: str, conventions: Mapping[str, str]) -> int 
 
 def at(formula: Formula, model: Model) -> int:
     """The formula at a model's sizes, in the run that torch is asked for."""
-    run = {name: number for name, number in RUN.items() if name in map(str, formula.asks)}
-    return formula.value({str(name): number for name, number in model.known.items()}, **run)
+    asked = {name.name for name in formula.asks}
+    run = {name: number for name, number in RUN.items() if name in asked}
+    return formula.value({name.name: number for name, number in model.known.items()}, **run)
 
 
 def differences(config: Config, path: Path) -> dict[str, Any]:

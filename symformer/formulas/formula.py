@@ -302,7 +302,7 @@ class Formula(Shown):
         found = next((count for count, line in self._whole.counted() if line.key == self.root.key), ONE)
         return expand(found.xreplace(self.simplified))
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A fingerprint of every term, before the model's relations are put in: what a certificate is bound to."""
         from hashlib import sha256

@@ -149,7 +149,8 @@ def _meaning(size: Expr) -> str:
 def put_in(expr: Expr, values: Mapping[Symbol, int | Expr]) -> Expr:
     """An expression with some symbols replaced; complex infinity where it then divides by zero."""
     try:
-        return expr.xreplace({name: Integer(each) if isinstance(each, int) else each for name, each in values.items()})
+        given = {name: values[name] for name in expr.free_symbols if name in values}
+        return expr.xreplace({name: Integer(each) if isinstance(each, int) else each for name, each in given.items()})
     except (ValueError, TypeError):  # what max and min say of such an argument
         return S.ComplexInfinity
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sympy import Expr, Integer, Symbol, cancel
@@ -241,6 +242,11 @@ class Ledger:
     def __iter__(self) -> Iterator[tuple[Expr, Entry]]:
         """Each entry with the number of times it stands in the model."""
         return _walk(self.root, ONE)
+
+    @cached_property
+    def sizes(self) -> frozenset[Symbol]:
+        """The symbols of its shapes."""
+        return frozenset(sizes_of(self))
 
     @property
     def weights(self) -> list[tuple[Expr, Weight]]:

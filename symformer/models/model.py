@@ -16,7 +16,7 @@ from ..language.notation.text import text
 from ..language.notation.tree import tree
 from ..language.sizes import Condition, Equals, Numbers, Relations, at, close, put_in, shown, sized, whole
 from ..language.symbols import RANK, SYMBOLS, letter, symbol
-from ..ledger.facts import Ledger, sizes_of
+from ..ledger.facts import Ledger
 from ..quantities import quantity as find_quantity
 from .provenance import Provenance
 
@@ -61,7 +61,7 @@ class Model(Shown):
     @cached_property
     def sizes(self) -> tuple[Symbol, ...]:
         """The symbols of its shapes, in the order of the alphabet."""
-        found = sizes_of(self.ledger)
+        found = set(self.ledger.sizes)
         for value in self.relations.values():
             found |= value.free_symbols
         for constraint in self.constraints:

@@ -122,4 +122,9 @@ def versions(component: Architecture) -> dict[str, str]:
 
 def releases(*libraries: str) -> dict[str, str]:
     """The versions of libraries that are installed."""
-    return {library: version(library).partition("+")[0] for library in libraries}
+    return {library: _release(library) for library in libraries}
+
+
+@cache
+def _release(library: str) -> str:
+    return version(library).partition("+")[0]

@@ -137,24 +137,24 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
     sides = _sides(products)
     drawn = [_parametrise(fresh, (*conditions, *side)) for side in sides]
-    largest = min(_LARGEST, int(_ELEMENTS ** (1 / max(_degree(shape, sizes) for sizes in drawn for shape in tensors))))
+    degrees_in = [_Degrees(sizes) for sizes in drawn]
+    tensors = list(dict.fromkeys(tensors))
+    largest = min(_LARGEST, int(_ELEMENTS ** (1 / max(degree(shape) for degree in degrees_in for shape in tensors))))
     while any(_elements(shape, sizes, largest) > _MOST for sizes in drawn for shape in tensors):
         largest = largest * 3 // 4
     passes = any(map(new_tokens, formulas))
     constants = len(depths) + len(looped) + len(NEW) * passes
-    apart = max(_apart([_degree((expr,), sizes) for expr in sizes.values()], constants, largest) for sizes in drawn)
+    apart = max(_apart([degree((size,)) for size in degree.sizes], constants, largest) for degree in degrees_in)
     fewest = max((max(values) for size, values in looped.items() if size not in (S, C)), default=1)
-    read = [sizes[length] for sizes in drawn for length in (S, C) if length in sizes]
-    apart += Fraction(
-        (fewest - 1) * max((_degree((size,), sizes) for sizes in drawn for size in read), default=0), largest
-    )
+    read = [degree((length,)) for degree in degrees_in for length in (S, C) if length in degree.sizes]
+    apart += Fraction((fewest - 1) * max(read, default=0), largest)
     if apart >= 1:
         raise WitnessError(f"{model.target} has so many sizes that no {largest} numbers keep them apart")
     degrees = {
         formula.digest: max(
-            _degree([factor.xreplace({**side, S: C} if C in needed else side) for factor in factors], sizes)
-            for side, sizes in zip(_sides(_products(formula)).values(), drawn, strict=True)
-            for factors in _products(formula)
+            degree(tuple(factor.xreplace({**side, S: C} if C in needed else side) for factor in factors))
+            for side, degree in zip(_sides(_products(formula)).values(), degrees_in, strict=True)
+            for factors in dict.fromkeys(_products(formula))
         )
         for formula in formulas
     }
@@ -222,8 +222,9 @@ def _grid(depths: Sequence[Symbol]) -> tuple[Numbers, ...]:
 
 def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr, Expr]]:
     """Every choice of one side of each min: the condition it holds under, and what the min is there."""
-    found = sorted({least for factors in products for each in factors for least in each.atoms(Min)}, key=str)
-    rounded = sorted({one for factors in products for each in factors for one in each.atoms(ceiling)}, key=str)
+    inside = {one for each in {each for factors in products for each in factors} for one in each.atoms(Min, ceiling)}
+    found = sorted((one for one in inside if isinstance(one, Min)), key=str)
+    rounded = sorted((one for one in inside if isinstance(one, ceiling)), key=str)
     choices: list[list[tuple[Side, dict[Expr, Expr]]]] = []
     for one in rounded:
         dividend, divisor = fraction(one.args[0])
@@ -269,8 +270,17 @@ def _elements(shape: Sequence[Expr], sizes: Mapping[Symbol, Expr], largest: int)
     return Mul(*(dim.xreplace(dict.fromkeys(dim.free_symbols, Integer(largest))) for dim in drawn))
 
 
-def _degree(shape: Sequence[Expr], sizes: Mapping[Symbol, Expr]) -> int:
-    drawn = expand(Mul(*shape).xreplace(dict(sizes)))
-    # in what is drawn; a share of the copies of a layer has the depth below the line
-    variables = [name for name in drawn.free_symbols if any(name in size.free_symbols for size in sizes.values())]
-    return int(Poly(drawn, *variables).total_degree()) if variables else 0
+class _Degrees:
+    """The degree of a product in what sizes are drawn by; a share of a layer's copies has the depth below the line."""
+
+    def __init__(self, sizes: Mapping[Symbol, Expr]) -> None:
+        self.sizes = dict(sizes)
+        self._drawn = {name for size in sizes.values() for name in size.free_symbols}
+        self._found: dict[Factors, int] = {}
+
+    def __call__(self, shape: Factors) -> int:
+        if shape not in self._found:
+            drawn = expand(Mul(*shape).xreplace(self.sizes))
+            variables = drawn.free_symbols & self._drawn
+            self._found[shape] = int(Poly(drawn, *variables).total_degree()) if variables else 0
+        return self._found[shape]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sympy import Expr, Symbol
@@ -113,7 +114,13 @@ def code(shown: Tree | Expr) -> str:
     >>> code(13*L*E + 12*L*E**2)
     '12*L*E**2 + 13*L*E'
     """
-    return _CODE.emit(shown if isinstance(shown, Tree) else tree(shown))
+    return _CODE.emit(shown) if isinstance(shown, Tree) else _coded(shown)
+
+
+@lru_cache(maxsize=1 << 16)
+def _coded(expr: Expr) -> str:
+    """A fingerprint spells the same few sizes for every weight, and for every quantity again."""
+    return _CODE.emit(tree(expr))
 
 
 def text(shown: Tree | Expr) -> str:
