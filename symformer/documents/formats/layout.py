@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import floor
 
 from ...language.notation.text import text
@@ -35,6 +36,8 @@ FEW = 12  # rows of a table that stand on one page whatever stands before
 WRAPPED = 40  # of a cell that wraps
 BRIEF = 4  # lines of an equation that stands on one page with its table
 BOXED = 4  # characters that a box around an equation takes from its lines
+LEFT = 4  # rows of a table that goes on that stand on its last page at least,
+DEEP = 16  # if they take no more lines
 TAIL = 10  # lines that the last page has at least
 LINE = 96  # characters of prose in one
 
@@ -102,8 +105,12 @@ class Page:
         """Whether it may go on from one page to the next: many rows, or some that wrap into many lines."""
         if isinstance(block, Equation):
             return sum(1 + _high(row.shown) for row in self.rows(block)) > self.lines
-        lines = sum(max(-(-extent(cell) // WRAPPED) for cell in row) for row in block.rows) * (1 + tall(block))
-        return len(block.rows) > FEW or lines > self.lines
+        return len(block.rows) > FEW or sum(_deep(block)) > self.lines
+
+    def kept(self, table: Table) -> int:
+        """How many of the last rows of a table that goes on stand on one page: so many that it leaves no fewer over."""
+        lines = list(accumulate(reversed(_deep(table)[-LEFT:])))
+        return sum(each <= DEEP for each in lines) if self.long(table) else 0
 
     def brief(self, equation: Equation) -> bool:
         """Whether it has so few lines that it stands on one page with what it follows from."""
@@ -234,6 +241,11 @@ def tall(table: Table) -> bool:
 def _high(shown: Tree) -> bool:
     """Whether it has a fraction."""
     return "/" in text(shown)
+
+
+def _deep(table: Table) -> list[int]:
+    """About how many lines each row takes."""
+    return [max(-(-extent(cell) // WRAPPED) for cell in row) * (1 + tall(table)) for row in table.rows]
 
 
 def _longest(table: Table) -> list[int]:
