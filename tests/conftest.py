@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,6 +15,10 @@ os.environ["HF_HUB_CACHE"] = os.path.join(os.path.dirname(__file__), "no-cache")
 
 import symformer.witness  # noqa: F401 (it looks at the switch once, before a test takes that away)
 from symformer.architectures import kept
+
+# What is asked once is kept for the tests that follow, and to look through all of it for garbage, again and again, took
+# a fifth of the time of those that ask most.
+gc.set_threshold(100_000, 20, 20)
 
 Rewrite = Callable[[type, Any], None]
 
@@ -36,3 +41,8 @@ def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
     from xdist.scheduler import LoadFileScheduling
 
     return LoadFileScheduling(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """What is imported and collected is no garbage until the end."""
+    gc.freeze()
