@@ -115,6 +115,7 @@ def _view(block: Block, language: Language) -> dict[str, Any]:
     page = language.page
     if isinstance(block, Table):
         view |= {"columns": page.columns(block), "wide": page.wide(block), "tall": tall(block)}
+        view["kept"] = page.kept(block)
     if isinstance(block, References):
         view["tail"] = page.tail(block)
     if isinstance(block, Table | Equation):
