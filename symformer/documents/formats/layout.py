@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate
 from math import floor
 
@@ -267,6 +268,7 @@ def _carried(piece: Tree) -> tuple[str, Tree]:
     return "-", terms_tree([first.operand, *others])
 
 
+@lru_cache(maxsize=1 << 12)  # an equation's pieces are measured alone, in lines, and again in lines cut otherwise
 def breadth(shown: Tree) -> int:
     """The room of mathematics in characters of prose: capitals are wide, subscripts small, and no dot is printed but
     beside a size that goes by a whole name, which is as wide as it is long.
