@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -312,7 +313,10 @@ def test_completion() -> None:
 
 
 def test_version_and_help_are_quick_to_import() -> None:
-    assert run("--version").stdout.startswith("symformer ")
+    cited = (Path(__file__).parents[1] / "CITATION.cff").read_text("utf-8")
+    (number,) = (line.removeprefix("version: ") for line in cited.splitlines() if line.startswith("version: "))
+    assert run("--version").stdout == f"symformer {number}\n"
+    assert version("symformer") == number
     for command in ("list", "show", "derive", "verify", "tree", "compare", "cite", "gallery", "completion"):
         result = run(command, "--help")
         assert result.exit_code == 0

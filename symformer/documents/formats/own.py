@@ -114,8 +114,8 @@ def _view(block: Block, language: Language) -> dict[str, Any]:
                 view[field.name] = value
     page = language.page
     if isinstance(block, Table):
-        view |= {"columns": page.columns(block), "wide": page.wide(block), "tall": tall(block)}
-        view["kept"] = page.kept(block)
+        view |= {"columns": page.columns(block), "kept": page.kept(block)}
+        view |= {"wide": page.wide(block), "tall": tall(block)}
     if isinstance(block, References):
         view["tail"] = page.tail(block)
     if isinstance(block, Table | Equation):
