@@ -12,6 +12,7 @@ from sympy import Expr, expand
 from ..language.notation.cards import Card, Cell, Name, Shown, Table
 from ..language.notation.text import number, percent, text
 from ..language.notation.tree import tree
+from . import ranks
 
 if TYPE_CHECKING:
     from .formula import Formula
@@ -64,4 +65,9 @@ class Breakdown(list[Row], Shown):
         if shares and whole is not None:
             rows.append(["total", "", "", number(whole), percent(Fraction(1))])
         align = "lrl" + "r" * (len(head) - 3)
-        return Card(f"{formula.id}, row by row", table=Table(head, rows, align, total=shares))
+        return Card(
+            f"{formula.id}, row by row",
+            ranks.equations(formula.ranks, known),
+            Table(head, rows, align, total=shares),
+            ranks.stated(formula.ranks, known),
+        )

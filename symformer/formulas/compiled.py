@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..language.errors import SizeError, UnknownNameError
+from ..language.frozen import Immutable
 from .arrays import Arrays, library_of
 from .program import Program
 
 
 @dataclass(frozen=True, repr=False)
-class Compiled:
+class Compiled(Immutable):
     """What a formula comes to at numbers, or at arrays of numpy, torch, JAX or Dask, which are broadcast.
 
     Before the first row is reckoned, the largest number that any step can come to is known from the largest of each

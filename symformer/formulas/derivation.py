@@ -7,11 +7,12 @@ section adds its parts up by name, puts their results in, and expands. The last 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sympy import Expr, Symbol, expand
 
 from ..language.errors import DerivationError
+from ..language.frozen import Immutable
 from ..language.notation.cards import Card, Shown
 from ..language.notation.text import text
 from ..language.notation.tree import (
@@ -33,6 +34,8 @@ from ..language.notation.tree import (
 )
 from ..language.sizes import Relations, evaluate
 from ..language.symbols import RANK
+from ..ledger.facts import ONE
+from . import ranks
 from .account import Line, Measure, Term, together
 from .totals import gathered
 
@@ -78,11 +81,13 @@ class Section:
 
 
 @dataclass(frozen=True, repr=False)
-class Derivation(Shown):
+class Derivation(Immutable, Shown):
     """The sections, parts before what they are part of; the last one is the whole."""
 
     sections: tuple[Section, ...]
     relations: Relations
+    ranks: Expr = ONE  # how many ranks the model is divided among
+    known: Mapping[Symbol, int] = field(default_factory=dict)  # the numbers of its model
 
     @property
     def whole(self) -> Section:
@@ -105,7 +110,9 @@ class Derivation(Shown):
     @property
     def card(self) -> Card:
         """Every chain, parts before what they are part of."""
-        return Card(equations=[(chain.labels, chain.steps) for chain in self.chains])
+        chains: list[ranks.Equation] = [(chain.labels, chain.steps) for chain in self.chains]
+        equations = [*chains, *ranks.equations(self.ranks, self.known)]
+        return Card(equations=equations, notes=ranks.stated(self.ranks, self.known))
 
 
 def derive(root: Line, measure: Measure, relations: Relations, totals: Relations) -> Derivation:

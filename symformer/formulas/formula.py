@@ -12,6 +12,7 @@ from sympy import Add, Expr, Integer, Mul, Rational, Symbol, expand, fraction, i
 
 from ..language.arithmetic import parse
 from ..language.errors import SizeError, UnknownNameError
+from ..language.frozen import Immutable
 from ..language.limits import Bound
 from ..language.notation.cards import Card, Shown
 from ..language.notation.latex import latex
@@ -20,6 +21,7 @@ from ..language.notation.tree import Label, Number, growth, tree
 from ..language.sizes import Condition, Numbers, Relations, at, close, evaluate, shown, sized, whole
 from ..language.symbols import RANK, letter, symbol
 from ..ledger.facts import ONE, sizes_of
+from . import ranks
 from .account import Line, Measure
 from .breakdown import Breakdown, Row
 from .totals import gathered, given_by
@@ -43,7 +45,7 @@ class Source(Protocol):
     @property
     def known(self) -> Numbers: ...
 
-    def numbers_for(self, spec: object, given: Mapping[Symbol, int]) -> Numbers: ...
+    def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers: ...
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Leading:
 
 
 @dataclass(frozen=True, eq=False)
-class Formula(Shown):
+class Formula(Immutable, Shown):
     """What one quantity comes to for one model, in closed form.
 
     ``expr`` is the truth as it adds up, ``expanded`` the polynomial. ``repr`` is plain arithmetic over the alphabet, or
@@ -89,10 +91,15 @@ class Formula(Shown):
     constraints: tuple[Condition, ...] = ()
     source: Source | None = None
     within: Line | None = None  # what the root is a part of, where it is one
+    named: frozenset[Symbol] = (
+        frozenset()
+    )  # sizes of a run that define the quantity, whether or not the formula contains them
+    ranks: Expr = ONE  # the number of ranks, if the formula is per rank
     additive: ClassVar[bool] = True  # whether it is the sum of its rows
 
     def __post_init__(self) -> None:
         """Hold what comes of putting the relations in to a length that can be multiplied out. Raises SizeError."""
+        super().__post_init__()
         known = {target: Bound.of(relation, {}) for target, relation in self.relations.items()}
         if any(bound.terms > 1 or bound.degree > 2 for bound in known.values()):
             terms = Bound.of(self.root.each, known).terms
@@ -111,7 +118,17 @@ class Formula(Shown):
     @cached_property
     def expanded(self) -> Expr:
         """The polynomial."""
-        return expand(self.expr)
+        return self._expanded
+
+    @cached_property
+    def _expanded(self) -> Expr:
+        """The sum over the parts, expanded while each total is still one symbol.
+
+        A fraction of all layers such as ``L_local/L`` then cancels with ``L``, but not with ``L_local + L_global``.
+        """
+        polynomial = expand(self.root.each.xreplace(self.simplified))
+        totals = given_by(self.relations, self.totals)
+        return expand(polynomial.xreplace(totals)) if totals else polynomial
 
     @property
     def simplified(self) -> Relations:
@@ -137,7 +154,7 @@ class Formula(Shown):
         """The sizes that change it: those in it and in its conditions, and those that its relations give them by."""
         shapes = sizes_of((count, line.entry) for count, line in self._whole.leaves() if line.entry is not None)
         found = {size for size in shapes if letter(size).ranks or not letter(size).run}
-        found |= self._whole.each.free_symbols
+        found |= self._whole.each.free_symbols | self.ranks.free_symbols
         for constraint in self.constraints:
             found |= constraint.symbols
         for target, relation in self.relations.items():
@@ -162,19 +179,21 @@ class Formula(Shown):
         """The steps from the shapes to the polynomial, each proved equal to the next."""
         from .derivation import derive
 
-        return derive(self.root, self.measure, self.simplified, given_by(self.relations, self.totals))
+        steps = derive(self.root, self.measure, self.simplified, given_by(self.relations, self.totals))
+        return replace(steps, ranks=self.ranks, known=self._known)
 
     @property
     def rows(self) -> Breakdown:
         """One row for each entry that counts, or that is a module of its own in torch and counts nothing."""
-        found: dict[str, Row] = {}
+        found: dict[tuple[str, Expr], Row] = {}
         for count, line in self.root.leaves():
             if line.each == 0 and not (line.entry and line.entry.module):
                 continue
             each = expand(line.each.xreplace(self.simplified))
-            if line.path in found:  # a module used twice, such as one dropout for two residuals
-                each += found[line.path].each
-            found[line.path] = Row(line.path, count.xreplace(self.simplified), each)
+            key = line.path, count.xreplace(self.simplified)  # layers of two kinds may have rows with the same path
+            if key in found:  # a module used twice, such as one dropout for two residuals
+                each += found[key].each
+            found[key] = Row(*key, each)
         return Breakdown(found.values(), self)
 
     def of_row(self, row: Row, numbers: Numbers) -> int | Fraction:
@@ -233,7 +252,7 @@ class Formula(Shown):
         if isinstance(spec, Mapping):
             return named | given
         if self.source is not None:
-            return self.source.numbers_for(spec, given)
+            return self.source.numbers_for(self, spec, given)
         if spec is None:
             return given
         raise SizeError(f"{self.id} belongs to no model, so {shown(spec)} names no sizes; give a dict of numbers")
@@ -241,7 +260,7 @@ class Formula(Shown):
     def _taken(self, name: str) -> Symbol:
         """The symbol of that name. Raises UnknownNameError, or SizeError where nothing here has such a size."""
         size = symbol(name)
-        if size not in self.takes:
+        if size not in self.takes | self.named:
             known = ", ".join(map(str, sorted(self.takes, key=RANK.__getitem__)))
             raise SizeError(f"{self.id} has no size {name} ({letter(size).meaning}); it has {known}")
         return size
@@ -347,20 +366,32 @@ class Formula(Shown):
         return self.code() if self._short else f"<{self.id}: {self._extent}; code() has it whole>"
 
     def _repr_latex_(self) -> str | None:
-        return f"${self.latex()}$" if self._short else None
+        if not self._short:
+            return None
+        return ", ".join([f"${self.latex()}$", *(f"${chain}$" for chain in self._ranks_latex())])
+
+    def _ranks_latex(self) -> list[str]:
+        """Return the number of ranks as an equation; nothing for a formula of the whole model."""
+        return [" = ".join(map(latex, [*labels, *steps])) for labels, steps in ranks.equations(self.ranks, self._known)]
 
     @property
     def card(self) -> Card | None:
         """The equation, with its number where its sizes have some; nothing of one that fills a screen."""
         if not self._short:
             return None
-        known = self.source.known if self.source is not None else {}
+        known = self._known
         steps = [tree(self.written)]
         if self.written.free_symbols and set(self.symbols) <= known.keys():
             with suppress(SizeError):  # a ratio to nothing
                 value = self.value()
                 steps.append(Number(value) if value == int(value) else tree(Rational(value)))
-        return Card(self.id, [((Label(self.measure.letter, self.root.name, self.written),), steps)])
+        own: ranks.Equation = ((Label(self.measure.letter, self.root.name, self.written),), steps)
+        return Card(self.id, [own, *ranks.equations(self.ranks, known)], notes=ranks.stated(self.ranks, known))
+
+    @property
+    def _known(self) -> Mapping[Symbol, int]:
+        """The numbers of its model."""
+        return self.source.known if self.source is not None else {}
 
     @cached_property
     def _short(self) -> bool:
@@ -402,7 +433,7 @@ class Ratio(Formula):
     @cached_property
     def expr(self) -> Expr:
         """The quotient in lowest terms, as far as whole numbers and powers of single symbols go."""
-        return lowest(expand(self.root.each.xreplace(self.relations)), self.over.expanded)
+        return lowest(self._expanded, self.over.expanded)
 
     @property
     def expanded(self) -> Expr:

@@ -156,6 +156,7 @@ class Plan:
     tests: tuple[tuple[Held, tuple[tuple[str, Node, Node], ...]], ...]
     ranges: Mapping[str, Range]
     peak: int  # the largest number, without its sign, that any step can come to
+    operations: int  # scalar operations, for one piece of the arrays
 
     @classmethod
     def of(cls, program: Program, shapes: Mapping[str, tuple[int, ...]], ranges: Mapping[str, Range]) -> Plan:
@@ -188,7 +189,11 @@ class Plan:
             if nodes_of:
                 tests.append((held, nodes_of))
         peak = max(max(abs(low), abs(high)) for low, high in seen)
-        return cls(tuple(definitions), above, below, tuple(tests), known, peak)
+        every: list[Node] = [above, below]
+        every += [node for _, own in definitions for node in own]
+        every += [node for _, own in tests for _, left, right in own for node in (left, right)]
+        operations = sum(_operations(node, extent) for node in every)
+        return cls(tuple(definitions), above, below, tuple(tests), known, peak, operations)
 
     def defined(self, values: Mapping[str, Any], do: Any) -> dict[str, Any]:
         """The values with those of the definitions."""
@@ -230,6 +235,21 @@ class Plan:
                     there = a <= b if how == "at most" else a == b if how == "is" else a != b
                 found = there if found is None else (found | there if held.one else found & there)
             yield held, found
+
+
+def _operations(node: Node, extent: Mapping[str, tuple[int, ...]]) -> int:
+    """The number of scalar additions and multiplications of a node."""
+    if not isinstance(node, Sum | Product):
+        return 0
+    own = count(extent[name] for name in _names(node))
+    return own + _operations(node.left, extent) + _operations(node.right, extent)
+
+
+def _names(node: Node) -> frozenset[str]:
+    """The names in a node."""
+    if isinstance(node, Sum | Product):
+        return _names(node.left) | _names(node.right)
+    return frozenset([node.name]) if isinstance(node, Name) else frozenset()
 
 
 def _joined(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:

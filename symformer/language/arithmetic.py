@@ -20,6 +20,7 @@ MAX_DEPTH = 60
 MAX_EXPONENT = 12
 MAX_INTEGER = 10**15  # larger than any size, count of tokens or row of a model
 
+NO_NUMBERS = ("nan", "inf", "infinity")
 _ONE_ARGUMENT = ("ceil", "floor")
 _Read = tuple[Expr, Bound]  # an expression, and what it has at most once it is multiplied out
 
@@ -71,6 +72,8 @@ class _Reader:
                 written = "written as a whole number: use digits alone" if value.is_integer() else "a whole number"
                 raise ArithmeticTextError(f"{value!r} is not {written}; sizes are positive integers")
             case ast.Name(id=name):
+                if name not in SYMBOLS and name.lower() in NO_NUMBERS:
+                    raise ArithmeticTextError(f"{name} is not a number; sizes are positive integers")
                 if name not in SYMBOLS:
                     raise UnknownNameError("symbol", name, SYMBOLS)
                 return SYMBOLS[name], SYMBOL

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 LISTED = 200  # characters of a list that a sentence has room for
 QUOTED = 80  # characters of what the user wrote
@@ -78,6 +79,25 @@ class DocumentError(SymformerError):
 
 class OutputError(SymformerError):
     """Standard output that takes nothing more."""
+
+
+@contextmanager
+def naming(target: str) -> Iterator[None]:
+    """Prefix the sentence of a SymformerError with its target, unless the sentence already names it.
+
+    >>> with naming("gpt2"):
+    ...     raise SizeError("E=7 is too small")
+    Traceback (most recent call last):
+    ...
+    symformer.language.errors.SizeError: gpt2: E=7 is too small
+    """
+    try:
+        yield
+    except SymformerError as error:
+        said = str(error)
+        if target not in (word.strip("'\"`,:;()") for word in said.split()):
+            error.args = (f"{target}: {said}",)
+        raise
 
 
 def listed(names: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Symbol, ceil
 MAX_DEGREE = 48
 MAX_TERMS = 1_000
 MAX_DIGITS = 100
+MAX_BELOW = 32  # terms of the common denominator of fractions over sums of sizes
 MAX_PAIRS = 256  # of arguments of max and min, all together: SymPy compares each with each
 
 CALLS: dict[str, type[Expr]] = {"ceil": ceiling, "floor": floor, "max": Max, "min": Min}
@@ -102,6 +103,63 @@ class Bound:
 
 
 SYMBOL = Bound(1, 1, 1)
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """Bounds on the terms in the numerator and denominator of an expression, before it is written as one fraction."""
+
+    above: int
+    below: Mapping[Expr, int]  # the sums among the factors of the denominator, with their powers
+    terms: Mapping[Expr, int]  # the number of terms of each such factor
+
+    @classmethod
+    def of(cls, expr: Expr) -> Quotient:
+        """Return the bounds for arithmetic with integer powers; any other expression counts as one term."""
+        if isinstance(expr, Add | Mul):
+            combine = cls._plus if isinstance(expr, Add) else cls._times
+            return reduce(combine, (cls.of(each) for each in expr.args))
+        if isinstance(expr, Pow) and isinstance(expr.exp, Integer):
+            base, power = cls.of(expr.base), abs(int(expr.exp))
+            below = {factor: times * power for factor, times in base.below.items()}
+            raised = cls(_of_power(base.above, power), below, base.terms)
+            return raised if expr.exp > 0 else raised._inverse(expr.base, base.above, power)
+        return cls(1, {}, {})
+
+    def _inverse(self, base: Expr, terms: int, power: int) -> Quotient:
+        below = {base: power} if terms > 1 else {}
+        return Quotient(self._below, below, {base: terms})
+
+    def _plus(self, other: Quotient) -> Quotient:
+        terms = {**self.terms, **other.terms}
+        both = {each: max(self.below.get(each, 0), other.below.get(each, 0)) for each in {*self.below, *other.below}}
+        above = 0
+        for side in (self, other):
+            missing = {each: power - side.below.get(each, 0) for each, power in both.items()}
+            above += side.above * Quotient(1, missing, terms)._below
+        return Quotient(above, both, terms)
+
+    def _times(self, other: Quotient) -> Quotient:
+        both = {each: self.below.get(each, 0) + other.below.get(each, 0) for each in {*self.below, *other.below}}
+        return Quotient(self.above * other.above, both, {**self.terms, **other.terms})
+
+    @property
+    def _below(self) -> int:
+        return reduce(mul, (_of_power(self.terms[each], power) for each, power in self.below.items()), 1)
+
+    @property
+    def excess(self) -> str:
+        """Return a phrase that states which limit is exceeded; empty if none is."""
+        if self._below > MAX_BELOW:
+            return f"a common denominator of {_count(self._below)} terms, and the limit is {MAX_BELOW}"
+        if (terms := self.above * self._below) > MAX_TERMS:
+            return f"{_count(terms)} products of numerator and denominator terms, and the limit is {MAX_TERMS:,}"
+        return ""
+
+
+def _of_power(terms: int, power: int) -> int:
+    """Return the maximum number of terms in a power of a sum with this many terms."""
+    return comb(terms + power - 1, power)
 
 
 def digits(number: int) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Integral
+from decimal import Decimal
+from numbers import Integral, Real
 
 from sympy import Expr, Integer, Rational, S, Symbol, cancel, floor, fraction
 
@@ -185,12 +186,26 @@ def assignments(arguments: Iterable[str]) -> Relations:
 
 def whole(name: str, value: object) -> int:
     """A size given as a Python or JSON value; the sentence of the error names it."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise SizeError(f"{name} is {shown(value)}, which is not a whole number")
-    number = int(value)
+    number = _integer(value)
+    spelt = str(value) if isinstance(value, Decimal) else shown(value)
+    if number is None:
+        raise SizeError(f"{name} is {spelt}, which is not a whole number")
+    if not isinstance(value, Integral) and 1 <= number <= MAX_INTEGER:
+        raise SizeError(f"{name} is {spelt}, which is not written as an integer; write {number}")
     if not 1 <= number <= MAX_INTEGER:
         raise SizeError(f"{name} is {shown(number)}; a size is a whole number from 1 to {MAX_INTEGER:,}")
     return number
+
+
+def _integer(value: object) -> int | None:
+    """Return the integer that a number of any type equals, or None if it is not a number or not an integer."""
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+        return None
+    try:
+        number = int(value)  # type: ignore[arg-type]  # Real declares no __int__, but every number has one
+        return number if number == value else None
+    except (ValueError, OverflowError):  # nan and infinity
+        return None
 
 
 def sized(target: Symbol, value: object) -> Expr:

@@ -8,6 +8,7 @@ with other assumptions would be another symbol, and substituting it would silent
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from sympy import Symbol
@@ -200,21 +201,31 @@ def letter(size: Symbol) -> Letter:
     return _NUMBERED.get(size) or LETTERS[size.name]
 
 
+class NumberedSymbol(Symbol):  # type: ignore[misc]
+    """The symbol of a numbered letter. It never equals a size of traced code that has the same name."""
+
+    @classmethod
+    def class_key(cls) -> tuple[int, int, str]:
+        """Return the key of a plain symbol, so that SymPy sorts both alike."""
+        return Symbol.class_key()  # type: ignore[no-any-return]
+
+
 _NUMBERED: dict[Symbol, Letter] = {}
 
 
-def numbered(size: Symbol, number: int) -> Symbol:
-    r"""The same letter with a number below it, for one of several models that each have such a size of their own.
+def numbered(size: Symbol, number: int, taken: Collection[str] = ()) -> Symbol:
+    r"""Return the letter with a number as its subscript, for one of several models that each have such a size.
 
-    It stands beside the letter in every order, and is no name that can be asked for.
+    It is sorted next to the letter, and cannot be looked up by name. An underscore is added to a name that is in
+    ``taken``, the names of the other sizes in the same answer.
 
     >>> numbered(E, 2), letter(numbered(L_enc, 1)).latex
     (E_2, 'L_{\\mathrm{enc,1}}')
     """
     own, name = letter(size), f"{size}_{number}"
-    while name in SYMBOLS:
+    while name in taken:
         name += "_"
-    found = Symbol(name, integer=True, positive=True)
+    found = NumberedSymbol(name, integer=True, positive=True)
     _NUMBERED[found] = replace(own, name=name, config=())
     RANK[found] = (RANK[size][0], name)
     return found

@@ -4,15 +4,33 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import PurePath
+from typing import Any, Protocol, TypeGuard, runtime_checkable
+
+from .errors import TargetError
 
 COMPONENT, HF = "component:", "hf:"
 CONFIG = ".json"
 
 _HUB = re.compile(r"([A-Za-z0-9][\w.-]*/[\w.-]+)(?:@(.+))?", re.ASCII)
+_FILE = re.compile(r"(.+\.py):(\w+)", re.DOTALL)  # a factory in a Python file: models/mine.py:gpt
 _SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
+
+
+@runtime_checkable
+class ConfigObject(Protocol):
+    """A ``PretrainedConfig`` of transformers, recognized by its attributes without importing transformers."""
+
+    model_type: str
+
+    def to_json_string(self) -> str:
+        """Return the config.json that ``save_pretrained`` writes."""
+
+
+AnyTarget = str | os.PathLike[str] | Mapping[str, Any] | ConfigObject  # all types that functions accept as a target
 
 
 class Kind(Enum):
@@ -34,6 +52,9 @@ class Target:
     kind: Kind
     name: str  # the text without what tells the kind
     revision: str = ""  # of a model on the Hub: a branch, a tag or a commit
+    config: Mapping[str, Any] | ConfigObject | None = field(
+        default=None, compare=False
+    )  # for a target given as an object
 
     def __str__(self) -> str:
         return self.text
@@ -57,24 +78,91 @@ class Target:
                 return f"{self.text} is {self.kind.value}, which symformer show reads"
 
 
-def parse(text: str) -> Target:
-    """What a target is, by its spelling; whether it is there is for whoever opens it.
+def parse(target: AnyTarget) -> Target:
+    """Parse a target. The spelling of a string determines its kind; whether it exists is checked later.
 
+    Parameters
+    ----------
+    target
+        A string as on the command line; a ``pathlib.Path``, which is always a file or a folder; a mapping with the
+        fields of a config.json; or a config object of transformers.
+
+    Raises
+    ------
+    TargetError
+        For any other object.
+
+    Examples
+    --------
     >>> parse("component:mlp").kind, parse("hf:gpt2").name, parse("torch.nn:Linear").kind.value
     (<Kind.COMPONENT: 'a component'>, 'gpt2', 'a factory')
-    >>> parse("openai/gpt2@main")
-    Target(text='openai/gpt2@main', kind=<Kind.HUB: 'a model on the Hub'>, name='openai/gpt2', revision='main')
+    >>> parse("models/mine.py:gpt").kind.value, factory_of("models/mine.py:gpt")
+    ('a factory', ('models/mine.py', 'gpt'))
+    >>> parse("openai/gpt2@main").name, parse("openai/gpt2@main").revision
+    ('openai/gpt2', 'main')
+    >>> parse(PurePath("gpt2")).text, parse({"model_type": "gpt2"}).kind.value
+    ('./gpt2', 'a config.json')
+
     """
+    if not isinstance(target, str):
+        return _of_object(target)
+    text = target
     for prefix, kind in ((COMPONENT, Kind.COMPONENT), (HF, Kind.HF)):
         if text.startswith(prefix):
             return Target(text, kind, text.removeprefix(prefix))
     if text == "-":
         return Target(text, Kind.CONFIG, "/dev/stdin")
+    if _FILE.fullmatch(text):
+        return Target(text, Kind.FACTORY, text)
     if (named := _HUB.fullmatch(text)) and not text.endswith(CONFIG) and not os.path.lexists(text):
         return Target(text, Kind.HUB, named[1], named[2] or "")
     if text in (os.curdir, os.pardir) or text.endswith(CONFIG) or any(separator in text for separator in _SEPARATORS):
         return Target(text, Kind.CONFIG, text)
     return Target(text, Kind.FACTORY if ":" in text else Kind.NAME, text)
+
+
+def factory_of(text: str) -> tuple[str, str]:
+    """Return the module or file path of a factory, and its name."""
+    where, _, name = text.rpartition(":")
+    return where, name
+
+
+def is_config(value: object) -> TypeGuard[Mapping[str, Any] | ConfigObject]:
+    """Return whether an object is a config itself: a mapping, or a config object of transformers and not its class."""
+    return isinstance(value, Mapping) or (isinstance(value, ConfigObject) and not isinstance(value, type))
+
+
+def _of_object(target: object) -> Target:
+    """Parse a target that is not a string. Raises TargetError."""
+    if isinstance(target, os.PathLike):
+        path = os.fsdecode(target)
+        text = path if parse(path).kind is Kind.CONFIG and path != "-" else os.path.join(os.curdir, path)
+        return Target(text, Kind.CONFIG, text)
+    if is_config(target):
+        name = "config" if isinstance(target, Mapping) else type(target).__name__
+        return Target(name, Kind.CONFIG, name, config=target)
+    raise TargetError(_described(target))
+
+
+def _described(target: object) -> str:
+    """Return a sentence on why an object is not a target and what to pass instead."""
+    kind = type(target).__name__
+    classes = [f"{each.__module__}.{each.__qualname__}" for each in type(target).__mro__]
+    if "torch.nn.modules.module.Module" in classes:
+        if is_config(getattr(target, "config", None)):
+            return f"{kind} is a torch module, not a target; pass its .config"
+        return (
+            f"{kind} is a torch module, not a target; pass a function that builds it to symformer.trace(build, sizes)"
+        )
+    if isinstance(target, type) and isinstance(target, ConfigObject):
+        return f"{target.__name__} is a config class; pass an instance, such as {target.__name__}()"
+    if callable(target):
+        name = getattr(target, "__name__", kind)
+        return f"{name} is a function or a class, not a target; pass it and its sizes to symformer.trace(build, sizes)"
+    return (
+        f"{repr(target)[:80]} ({kind}) is not a target; pass a name, a path, an id on the Hub, a mapping with the "
+        "fields of a config.json, or a PretrainedConfig"
+    )
 
 
 def name_of(target: str) -> str:
@@ -86,7 +174,10 @@ def name_of(target: str) -> str:
     >>> name_of("openai-community/gpt2"), name_of("../")
     ('openai-community/gpt2', 'config.json')
     """
-    if parse(target).kind is not Kind.CONFIG:
+    kind = parse(target).kind
+    if kind is Kind.FACTORY:
+        return PurePath(target).name
+    if kind is not Kind.CONFIG:
         return target
     path = PurePath(target, *(["config.json"] if os.path.isdir(target) else []))
     beside = path.parent.name.strip(".") if path.name == "config.json" else ""

@@ -40,11 +40,13 @@ class Card:
     title: str = ""
     equations: Sequence[tuple[Sequence[Tree], Sequence[Tree]]] = ()
     table: Table | None = None
+    notes: Sequence[str] = ()  # sentences between the equations and the table
 
     def html(self) -> str:
         """A title, equations and a table in plain HTML."""
         parts = [f"<p>{_html(self.title)}</p>"] if self.title else []
         parts += [f"<p>$${escape(each)}$$</p>" for each in self._aligned()]
+        parts += [f"<p>{_html(each)}</p>" for each in self.notes]
         if self.table is not None:
             rows = [_html_row("th", self.table.head, self.table.align)]
             rows += [_html_row("td", row, self.table.align) for row in self.table.rows]
@@ -57,6 +59,7 @@ class Card:
         """The same in Markdown."""
         parts = [_prose(self.title)] if self.title else []
         parts += [f"$$\n{each}\n$$" for each in self._aligned()]
+        parts += list(map(_prose, self.notes))
         if self.table is not None:
             rule = "|".join("---:" if side == "r" else "---" for side in self.table.align)
             rows = [" | ".join(map(_markdown, row)) for row in (self.table.head, *self.table.rows)]

@@ -1,0 +1,93 @@
+"""The number of ranks of a per-rank answer: the product of the degrees of parallelism, as text and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sympy import Expr, Symbol
+
+from ..language.notation.text import code, text
+from ..language.notation.tree import Number, Tree, Word, tree
+from ..language.sizes import put_in
+from ..language.symbols import RANK, N_dp, N_ep, letter
+from ..ledger.facts import ONE
+
+Numbers = Mapping[Symbol, int]
+Spell = Callable[[Expr], str]
+Equation = tuple[Sequence[Tree], Sequence[Tree]]
+
+
+def count(ranks: Expr, numbers: Numbers) -> int | None:
+    """Return the number of ranks, or None while a degree has no number."""
+    found = put_in(ranks, numbers)
+    return int(found) if found.is_Integer else None
+
+
+def degrees(ranks: Expr) -> list[Symbol]:
+    """Return the degrees of parallelism whose product is the number of ranks, in the order of the alphabet."""
+    return sorted(ranks.free_symbols, key=RANK.__getitem__)
+
+
+def kinds(ranks: Expr) -> str:
+    """Return the meanings of the degrees: ``tensor-parallel ranks × expert-parallel ranks``."""
+    return " × ".join(letter(each).meaning for each in degrees(ranks))
+
+
+def composition(ranks: Expr) -> str:
+    """Return sentences on how the degrees combine; empty for a formula of the whole model."""
+    found = degrees(ranks)
+    sentences = []
+    if len(found) > 1:
+        sentences.append("The degrees multiply, because each kind of parallelism further divides each rank's share.")
+    if own := [letter(each).meaning for each in found if each in (N_dp, N_ep)]:
+        sentences.append(f"{' and '.join(own).capitalize()} process different sequences.")
+    return " ".join(sentences)
+
+
+def stated(ranks: Expr, numbers: Numbers, spell: Spell = text, of: str = "") -> list[str]:
+    """Return a line of plain text with the number of ranks; none for a formula of the whole model.
+
+    A degree without a number, such as one that a sweep goes over, stays a symbol.
+    """
+    if ranks == ONE:
+        return []
+    found = put_in(ranks, numbers)
+    known = "" if found == ranks else f" = {int(found):,}" if found.is_Integer else f" = {spell(found)}"
+    number = f"ranks = {spell(ranks)}{known}: {kinds(ranks)}."
+    return [" ".join(filter(None, [number, f"All numbers{of} are per rank.", composition(ranks)]))]
+
+
+def stated_of_each(sides: Sequence[tuple[str, Expr, Numbers]], spell: Spell = text) -> list[str]:
+    """Return the line of each side after its name; one line without a name where all sides have the same ranks."""
+    if len({(ranks, put_in(ranks, numbers)) for _, ranks, numbers in sides}) == 1:
+        _, ranks, numbers = sides[0]
+        return stated(ranks, numbers, spell)
+    lines = [
+        f"{name}: {line}" for name, ranks, numbers in sides for line in stated(ranks, numbers, spell, f" of {name}")
+    ]
+    return list(dict.fromkeys(lines))
+
+
+def equations(ranks: Expr, numbers: Numbers) -> list[Equation]:
+    """Return the equation ``ranks = N_tp N_ep = 64`` for a card; none for a formula of the whole model."""
+    if ranks == ONE:
+        return []
+    found = put_in(ranks, numbers)
+    known = [] if found == ranks else [Number(int(found)) if found.is_Integer else tree(found)]
+    return [((Word("ranks"),), (tree(ranks), *known))]
+
+
+def facts(ranks: Expr, numbers: Numbers) -> dict[str, Any]:
+    """Return the same as data, under the key ``ranks``; nothing for a formula of the whole model."""
+    if ranks == ONE:
+        return {}
+    return {
+        "ranks": {
+            "formula": code(ranks),
+            "value": count(ranks, numbers),
+            "given": {str(each): numbers[each] for each in degrees(ranks) if each in numbers},
+            "degrees": {str(each): letter(each).meaning for each in degrees(ranks)},
+            "composition": composition(ranks),
+        }
+    }

@@ -1,0 +1,82 @@
+"""Immutable containers for the fields of public values."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, Generic, NoReturn, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class FrozenDict(dict[K, V], Generic[K, V]):
+    """An immutable dict. It is hashable if its values are; ``copy``, ``|`` and ``pickle`` work.
+
+    >>> sizes = FrozenDict(E=768)
+    >>> {**sizes, "L": 12}
+    {'E': 768, 'L': 12}
+    >>> sizes["E"] = 1
+    Traceback (most recent call last):
+    ...
+    TypeError: this mapping is part of an immutable value; change a copy of it, such as dict(...)
+    """
+
+    __slots__ = ()
+
+    def _refuse(self, *given: object, **named: object) -> NoReturn:
+        raise TypeError("this mapping is part of an immutable value; change a copy of it, such as dict(...)")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[type[FrozenDict[K, V]], tuple[dict[K, V]]]:
+        return type(self), (dict(self),)
+
+
+class FrozenList(list[V], Generic[V]):
+    """An immutable list. A slice of it is an ordinary list."""
+
+    __slots__ = ()
+
+    def _refuse(self, *given: object, **named: object) -> NoReturn:
+        raise TypeError("this list is part of an immutable value; change a copy of it, such as list(...)")
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
+
+    def __reduce__(self) -> tuple[type[FrozenList[V]], tuple[list[V]]]:
+        return type(self), (list(self),)
+
+
+def freeze(value: Any) -> Any:
+    """Return a value with immutable dicts, lists and sets at every depth; the same object if it has no mutable ones.
+
+    >>> freeze({"sizes": [768, {12}]})
+    {'sizes': (768, frozenset({12}))}
+    """
+    if type(value) in (FrozenDict, FrozenList, frozenset):
+        return value
+    if isinstance(value, dict) and not hasattr(
+        value, "__missing__"
+    ):  # Counter and defaultdict return values for missing keys
+        return FrozenDict({name: freeze(each) for name, each in value.items()})
+    if isinstance(value, set):
+        return frozenset(value)
+    if type(value) is list or type(value) is tuple:
+        found = tuple(map(freeze, value))
+        same = type(value) is tuple and all(each is other for each, other in zip(found, value, strict=True))
+        return value if same else found
+    return value
+
+
+class Immutable:
+    """The base of public frozen dataclasses: the values of their fields are frozen too."""
+
+    def __post_init__(self) -> None:
+        """Freeze every field."""
+        for each in fields(self):  # type: ignore[arg-type]
+            given = getattr(self, each.name)
+            if (frozen := freeze(given)) is not given:
+                object.__setattr__(self, each.name, frozen)
