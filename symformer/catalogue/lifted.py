@@ -28,6 +28,7 @@ LAST = {
     "inference-memory": C,
     "generation-flops": S + N_new - 1,
 }  # how many tokens a run goes over, where these are not the S that a trace is told of
+CHUNKS = "some layers attend within chunks of tokens, and no rule here counts such attention"
 OTHERWISE = "torch counts otherwise"  # how a refusal begins where the operations are not what torch ran
 _ORDER = "what an operation reads from which other is not known"
 UNSEEN = {
@@ -117,6 +118,8 @@ class Lifted(Component):
         seen = next((entry.path for _, entry in self.rows if entry.kind is Kind.OBSERVED), "")
         if seen and chosen != usual and quantity not in STORED:
             return f"{seen} was not recognised, and is known under the usual conventions only"
+        if chosen.get("attention") == "causal" and self.refusals.get("decode-flops") == CHUNKS:
+            return f"attention=causal: {CHUNKS}"
         several = next((entry.path for _, entry in self.rows if entry.kind is Kind.PRODUCT), "")
         alone = "products" in chosen or question.measure.name == "attention-share"
         if several and (alone or {chosen.get("attention"), chosen.get("recompute")} & {"causal", "selective"}):

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
 from sympy import Integer
 
-from ..configs.known import INERT, check_unquantised
-from ..language.errors import CatalogueError, ConfigError, quoted
+from ..configs.known import INERT, adds_weights
+from ..configs.rotary import PARTLY
+from ..language.errors import CatalogueError, quoted
 from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
 from .merging import merged
@@ -23,30 +25,50 @@ from .shelf import (
     BESIDE,
     COMMON,
     FOLDER,
-    HOLDS,
+    KINDS,
+    LIVE,
     Kept,
     Matched,
     Shelved,
     broken,
     filed_types,
     finder,
+    holds,
     last,
     letters_of,
     on_shelf,
     part_of,
     record,
     same,
+    shelved_name,
+    variants,
 )
 from .traced import STORED
+
+TIED = "tie_word_embeddings"
+THETA, SCALING = "rope_theta", "rope_scaling"  # rotary positions as configs have them beside or instead of an object
+WINDOWS = ("sliding_window", "use_sliding_window", "max_window_layers", "attention_chunk_size")
+ANY_WINDOW = "int|bool|null"
+PATTERN = "sliding_window_pattern"
+CHECKPOINTING = "gradient_checkpointing"
+DEPTH = "num_hidden_layers"
+NEAR = 0.9  # how alike two names are of which one may be a slip for the other
+LABELS, NAMES = "num_labels", "id2label"  # how many labels a class tells apart, and the labels by their names
 
 
 def find(config: Mapping[str, Any]) -> Find | None:
     """What the catalogue knows of a config, by quantity; None where it holds nothing of this structure."""
     for name, model_type in _classes(config):
-        if (kept := on_shelf(name, model_type)) is not None and (at := matched(kept, config)) is not None:
-            made = f", made from {kept.entry.part}" if kept.entry.part else ""
-            assumed = (f"no 'architectures': read as {name}{made}",) * (config.get("architectures") is None)
-            return finder(kept, at, assumed)
+        for kept in variants(name, model_type):
+            if (at := matched(kept, config)) is not None:
+                made = f", made from {kept.entry.part}" if kept.entry.part else ""
+                assumed = (f"no 'architectures': read as {name}{made}",) * (config.get("architectures") is None)
+                fields = (field for turn in at.turned for field in kept.turns[turn].fields.items())
+                tied = next((value for field, value in fields if last(field) == TIED), None)
+                if tied is not None:
+                    shares = "shares the token embedding" if tied else "has its own table"
+                    assumed = (*assumed, f"{TIED}={str(tied).lower()}: the head {shares}")
+                return finder(kept, at, assumed)
     return None
 
 
@@ -63,6 +85,22 @@ def why_not(config: Mapping[str, Any]) -> str:
     return ""
 
 
+def unread(config: Mapping[str, Any]) -> list[str]:
+    """Return the fields of a config that its class does not read, if the catalogue has that class.
+
+    A name that is similar to a field that the config omits may be a misspelling, and is not one of these.
+    """
+    for name, model_type in _classes(config):
+        kept = on_shelf(name, model_type)
+        if kept is None or kept.entry.part:
+            return []
+        known = {*_names(kept), *INERT, *BESIDE}
+        left_out = known - config.keys()
+        others = [each for each in config if each not in known and _unasked(kept, each, config[each])]
+        return [each for each in others if not get_close_matches(each, left_out, n=1, cutoff=NEAR)]
+    return []
+
+
 def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
     """The sizes and the turns of a config of this class; None for one whose structure is not known."""
     try:
@@ -74,31 +112,34 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
 def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
     """The sizes and the turns of a config of this class. Raises CatalogueError, which says what of it is not known."""
     entry = kept.entry
-    fields = _fields(entry, config)
+    fields = _fields(kept, config)
+    counts = _counted(kept, fields)
+    fields |= {name: number for name, number in counts.items() if number}
+    absent = tuple(name for name, number in counts.items() if not number)
     numbers: dict[str, int] = {}
-    unknown: list[str] = []
+    free: list[str] = []
     for name, value in fields.items():
         if name in entry.sizes:
             if value is None and name in entry.nulls:
                 continue
+            if value is None and _unstored_window(kept, name):
+                free.append(name)
+                continue
             if type(value) is not int or value < entry.least.get(name, 1):
                 raise _strange(name, value)
             numbers[name] = value
-        elif held := entry.idle.get(name) or entry.stored.get(name):
-            usual = name in kept.switches and same(kept.switches[name], value, 0)
-            if not usual and not HOLDS[held](value):
-                raise _strange(name, value)
-            unknown += [name] * (not usual and name in entry.stored)
-        elif name not in kept.switches and last(name) not in (*INERT, *BESIDE) and not _unasked(entry, name, value):
+        elif name in entry.idle or name in entry.stored or (_ruled(kept, name) and name not in entry.unsaid):
+            free.append(name)
+        elif name not in kept.switches and last(name) not in (*INERT, *BESIDE) and not _unasked(kept, name, value):
             raise _strange(name, value)
     made = [name for name in entry.unsaid if name in fields]  # what a config makes of other fields
     if made and not {*made} <= {*entry.written} <= fields.keys():
         raise _strange(made[0], fields[made[0]])
     given = {name.partition(".")[0] for name in fields}
     for name in entry.asked:
-        if name not in fields and ("." not in name or name.partition(".")[0] in given):
+        if name not in fields and name not in entry.idle and ("." not in name or name.partition(".")[0] in given):
             raise CatalogueError(f"it leaves out {name}")
-    left = [name for name in entry.sizes if name not in numbers]
+    left = [name for name in entry.sizes if name not in numbers and name not in absent]
     # A part that is not given at all is as it usually is, and nothing in it follows.
     follows = [n for n in left if n in entry.follows and ("." not in n or n.partition(".")[0] in given)]
     numbers |= {name: entry.sizes[name] for name in left if name not in follows}
@@ -106,17 +147,109 @@ def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
     for name in numbers.keys() & kept.switches.keys():  # known at one number alone
         if numbers[name] != kept.switches[name]:
             raise _strange(name, numbers[name])
+    unknown = [name for name in free if not _idle(kept, name, fields[name], _layers(entry, name, numbers))]
     _check_depths(kept, fields, numbers)
     turned = _turned(kept, fields, numbers)
     if made and (turned or numbers != entry.sizes):
         raise _strange(made[0], fields[made[0]])
-    stored = record(kept, turned, STORED)
+    stored = record(kept, turned, STORED, absent)
     if stored is None:
         names = [name for turn in turned for name in kept.turns[turn].fields]
         raise CatalogueError(f"what {' and '.join(dict.fromkeys(names))} change together is not known")
     if why := broken(stored, numbers):
         raise CatalogueError(why)
-    return Matched(numbers, turned, tuple(unknown))
+    return Matched(numbers, turned, tuple(unknown), absent)
+
+
+def _idle(kept: Kept, name: str, value: Any, layers: int) -> bool:
+    """Whether a value of a field is known to change nothing, and not only nothing that is stored.
+
+    Raises CatalogueError for a value of which neither is known.
+    """
+    if name in kept.switches and same(kept.switches[name], value, layers):
+        return True
+    usual = kept.switches.get(_rotary_field(name))
+    part = usual.get(PARTLY) if isinstance(usual, Mapping) else None
+    if isinstance(value, Mapping) and part is not None and value.get(PARTLY) == part:
+        value = {each: given for each, given in value.items() if each != PARTLY}
+    if last(name) == PARTLY and part is not None and value == part:
+        return True
+    ruled = _ruled(kept, name) or ("", "")
+    tried = (kept.entry.idle.get(name, ""), kept.entry.stored.get(name, ""))
+    if last(name) == CHECKPOINTING:
+        tried = ("", "")
+    idle, stored = ("|".join(filter(None, (here, rule))) for here, rule in zip(tried, ruled, strict=True))
+    stored = "|".join(filter(None, (stored, ANY_WINDOW if last(name) in WINDOWS else "")))
+    if idle and holds(idle, value, layers):
+        return True
+    if stored and holds(stored, value, layers):
+        return False
+    raise _strange(name, value)
+
+
+def _ruled(kept: Kept, name: str) -> tuple[str, str] | None:
+    """Return the sorts of values without effect, and those without effect on parameters, that hold for any class.
+
+    Rotary positions store nothing: their angles affect no count, but the rotary part of a head may affect a run. So may
+    a window, which some classes read from any config. Returns None for any other field.
+    """
+    entry, word = kept.entry, last(name)
+    if word == CHECKPOINTING and name not in kept.switches:  # where it is on, a pass backward does more
+        return "off|null", "bool"
+    rotary = _rotary_field(name)
+    turning = "rotary" in entry.idle.get(rotary, "").split("|")
+    if name == rotary and (name in entry.idle or name in entry.stored):
+        return None
+    if name in entry.sizes:
+        return ("", "null") if _unstored_window(kept, name) else None
+    if name in kept.switches and word != PATTERN:
+        return ("", "rotary part|rotary kinds") if name == rotary else ("", ANY_WINDOW) if word in WINDOWS else None
+    if word == THETA:
+        return "positive|null", ""
+    if word == PATTERN:  # which layers have a window, where that is known to change nothing that is stored
+        listed = entry.stored.get(f"{part_of(name)}.layer_types".lstrip("."), "")
+        return ("", "int|text|null") if f"{KINDS}:" in listed else None
+    if word == PARTLY:
+        return "null", "positive"
+    if word == SCALING:
+        return ("rotary|null" if turning else "null"), ("rotary part" if turning or rotary in kept.switches else "")
+    if word in WINDOWS:
+        return "null", ANY_WINDOW
+    return None
+
+
+def _unstored_window(kept: Kept, name: str) -> bool:
+    """Return whether a size is a window, which may be null, and nothing that is stored has it for a dimension."""
+    letter = kept.records[STORED]["letters"].get(name)
+    return last(name) in WINDOWS and letter not in kept.records[STORED].get("places", {})
+
+
+def _rotary_field(name: str) -> str:
+    """Return the rotary field of the part that has this field."""
+    return f"{part_of(name)}.rope_parameters".lstrip(".")
+
+
+def _counted(kept: Kept, fields: dict[str, Any]) -> dict[str, int]:
+    """Remove the lists of layer kinds from the fields, and return the number of layers of each kind.
+
+    Raises CatalogueError for an unknown kind, and for lists or a depth that contradict each other.
+    """
+    found: dict[str, int] = {}
+    total = 0
+    for name, known in kept.entry.kinds.items():
+        if (listed := fields.pop(name, None)) is None:
+            continue
+        if not isinstance(listed, (str, list)) or not listed or any(each not in known for each in listed):
+            raise _strange(name, listed)
+        counts = dict.fromkeys(known.values(), 0)
+        for each in listed:
+            counts[known[each]] += 1
+        if found and found != counts:
+            raise _strange(name, listed)
+        found, total = counts, len(listed)
+    if kept.entry.kinds and (depth := fields.pop(DEPTH, None)) not in (None, total):
+        raise _strange(DEPTH, depth)
+    return found
 
 
 def _strange(name: str, value: Any) -> CatalogueError:
@@ -124,33 +257,35 @@ def _strange(name: str, value: Any) -> CatalogueError:
     return CatalogueError(f"{quoted(name)[1:-1]} is {shown}")
 
 
-def _unasked(entry: Shelved, name: str, value: Any) -> bool:
+def _unasked(kept: Kept, name: str, value: Any) -> bool:
     """Whether a field that the class does not know is one that no line of its code asks for, or a share to drop."""
-    if "." in name or entry.asks is None or not name[:1].islower():
+    entry = kept.entry
+    word = last(name)
+    if entry.asks is None or not word[:1].islower() or (name != word and word in _words(kept)):
         return False
-    return (isinstance(value, float) and "dropout" in name) or name not in {*entry.asks, *_common()}
+    if adds_weights(word, value, (*entry.sizes, *entry.idle, *entry.stored, *kept.switches)):
+        return False
+    return (isinstance(value, float) and "dropout" in word) or word not in {*entry.asks, *shared(entry.whole)}
 
 
-def _fields(entry: Shelved, config: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(kept: Kept, config: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a config, those of its parts by their paths and those in lists by their places.
 
     Raises CatalogueError for one of another type, of other parts or with other lists.
     """
-    try:
-        check_unquantised(config)
-    except ConfigError as error:
-        raise CatalogueError(str(error)) from None
+    entry = kept.entry
     own = config.get(entry.part) if entry.part else config
     if config.get("model_type") != entry.model_type or not isinstance(own, Mapping):
         raise _strange(entry.part or "model_type", own if entry.part else config.get("model_type"))
     found: dict[str, Any] = {}
-    for name, value in own.items():
+    for name, value in _parted(kept, own).items():
         if name not in entry.parts:
             found[name] = value
         elif not isinstance(value, Mapping):
             raise _strange(name, value)
         else:
             found |= {f"{name}.{inner}": each for inner, each in value.items()}
+    _name_once(kept, found)
     for name, length in entry.lists.items():
         if name in found:
             value = found.pop(name)
@@ -160,11 +295,53 @@ def _fields(entry: Shelved, config: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _parted(kept: Kept, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a config with the fields of a part that it leaves out moved into it, where the class reads them so."""
+    part, known = kept.entry.hoisted, _names(kept)
+    if not part or config.get(part) is not None:
+        return config
+    own = {*kept.entry.sizes, *kept.entry.aliases, *kept.switches}  # which the whole has beside the part
+    inside = {name: each for name, each in config.items() if f"{part}.{name}" in known and name not in own}
+    rest = {name: each for name, each in config.items() if name not in inside and name != part}
+    return {**rest, part: inside} if inside else config
+
+
+def _name_once(kept: Kept, fields: dict[str, Any]) -> None:
+    """Put the fields that a config calls otherwise where the class reads them. Raises CatalogueError for two values."""
+    other = dict(kept.entry.aliases)
+    if LABELS in kept.entry.sizes or LABELS in kept.switches:
+        if isinstance(names := fields.get(NAMES), Mapping):
+            fields[NAMES] = len(names)
+        other[NAMES] = LABELS
+    for name, field in other.items():
+        if name in fields:
+            value = fields.pop(name)
+            if value is None and name == NAMES:
+                continue
+            if field in fields and not same(fields[field], value, 0):
+                raise _strange(name, value)
+            fields[field] = value
+
+
+@cache
+def _names(kept: Kept) -> frozenset[str]:
+    """Every field of a class that is known by its name."""
+    entry = kept.entry
+    return frozenset({*entry.sizes, *entry.idle, *entry.stored, *kept.switches, *entry.aliases})
+
+
+@cache
+def _words(kept: Kept) -> frozenset[str]:
+    """The names of the fields of a class, whichever part has them."""
+    return frozenset(map(last, _names(kept)))
+
+
 def _check_depths(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> None:
     """Raise CatalogueError where a config lists layers in no pattern that is known at any depth but the usual one."""
     for name, value in kept.switches.items():
         usual, layers = (_layers(kept.entry, name, sizes) for sizes in (kept.entry.sizes, numbers))
-        if name in fields and isinstance(value, list) and len(value) == usual > 0 and layers != usual:
+        free = name in kept.entry.idle or name in kept.entry.stored
+        if name in fields and not free and isinstance(value, list) and len(value) == usual > 0 and layers != usual:
             raise _strange(name, fields[name])
 
 
@@ -179,10 +356,11 @@ def _turned(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -
     def as_said(name: str, value: Any) -> bool:
         return same(value, fields[name], _layers(kept.entry, name, numbers))
 
+    free = {*kept.entry.idle, *kept.entry.stored}  # which are held to what they may be elsewhere
     odd = {
         name: fields[name]
         for name, value in kept.switches.items()
-        if name in fields and name not in (*kept.entry.idle, *kept.entry.stored) and not as_said(name, value)
+        if name in fields and name not in free and not _ruled(kept, name) and not as_said(name, value)
     }
     names = {name for turn in kept.turns for name in turn.fields}
     asked = {name: value for name, value in odd.items() if name in names}
@@ -232,12 +410,13 @@ def _classes(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The class that a config names, or the one that its type is read as, and the type."""
     match config.get("architectures"), config.get("model_type"):
         case [str(name)], str(model_type):
-            yield name, model_type
+            yield shelved_name(name, model_type), model_type
         case None, str(model_type) if filed := filed_types().get(model_type):
             yield filed.name, model_type
 
 
 @cache
-def _common() -> frozenset[str]:
-    place = FOLDER / COMMON
+def shared(whole: bool = True) -> frozenset[str]:
+    """The names of fields by which common code may change a class; or all names that such code has."""
+    place = FOLDER / (LIVE if whole else COMMON)
     return frozenset(json.loads(place.read_text("utf-8")))

@@ -7,11 +7,13 @@ and refused.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
+from ..language.arithmetic import parse
 from ..language.errors import CatalogueError
 
 ROWS = ("rows", "counts")  # each row of these is something that is stored or done, of which there may be several alike
@@ -79,6 +81,43 @@ def _path(row: Any) -> str:
     """Where a row stands: one of operations, with their copies, or a path and a shape, with theirs."""
     first, second = row
     return str(second["path"] if isinstance(second, dict) else first[0])
+
+
+def without(data: Any, sizes: Sequence[str]) -> Any:
+    """Return the facts of a record at which some sizes are 0: rows with that number of copies are removed."""
+    letters = {letter for name, letter in data["letters"].items() if name in sizes}
+    words = re.compile(rf"\b({'|'.join(map(re.escape, sorted(letters)))})\b")
+
+    def kept(value: Any, name: str = "") -> Any:
+        if name in ROWS:
+            rows = [_at_zero(row, words) for row in value]
+            return [row for row in rows if row is not None]
+        if name == "conditions":
+            return [each for each in value if not words.search(json.dumps(each))]
+        if isinstance(value, dict):
+            return {word: kept(each, word) for word, each in value.items()}
+        return value
+
+    found = kept({name: each for name, each in data.items() if name not in ("letters", "places")})
+    names = {name: letter for name, letter in data["letters"].items() if name not in sizes}
+    places = {letter: each for letter, each in data.get("places", {}).items() if letter not in letters}
+    return {**found, "letters": names, "places": places}
+
+
+def _at_zero(row: list[Any], words: re.Pattern[str]) -> list[Any] | None:
+    """Return a row in which some sizes are 0, or None if it has no copies left.
+
+    A row is an operation after its copies, or a shape before them. Raises CatalogueError if such a size occurs anywhere
+    other than in the number of copies.
+    """
+    place = 0 if isinstance(row[1], dict) else 1
+    copies = [str(parse(words.sub("0", each))) if words.search(each) else each for each in row[place]]
+    if "0" in copies:
+        return None
+    other = row[1 - place]
+    if words.search(json.dumps(other)):
+        raise CatalogueError("a kind of layer that the config does not have changes other rows")
+    return [copies, other] if place == 0 else [other, copies]
 
 
 def short(other: Any, usual: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from ..components.base import Component
 from ..language.errors import CatalogueError
@@ -65,14 +66,35 @@ def opened(target: str, find: Find) -> Model:
         seen = find_quantity(quantity).seen
         record = find(seen if seen in MEASURED else OPERATIONS)
         if record.traced is not None:
-            return Provenance(places=record.places, reading=record.reading, by=record.by)
+            return Provenance(places=record.places, reading=record.reading, by=record.by, config=record.config)
         component = replace(record.operations, asked=quantity)
         asks = {str(size) for size in Model(target=target, component=component).formula(quantity).asks}
         places = {letter: Place(name) for name, letter in record.letters.items() if letter in asks}
-        return Provenance(places=places, reading=record.reading, by=record.by)
+        return Provenance(places=places, reading=record.reading, by=record.by, config=record.config)
 
     provenance = replace(read(STORED), config=first.config, assumed=first.assumed, measured=read)
     return Model(target=target, component=measure(STORED), provenance=provenance).sized(STORED).checked()
+
+
+def stored_record(model: Model, letters: Mapping[str, str]) -> Record:
+    """The record of a model that was traced for its parameters alone, with the letter of each of its sizes."""
+    read = model.provenance
+    return Record(
+        letters=letters,
+        places=read.places,
+        reading=read.reading,
+        traced=cast(Traced, model.component),
+        config=read.config,
+        assumed=read.assumed,
+    )
+
+
+def stored_model(target: str, record: Record) -> Model:
+    """The model of a record of parameters alone, with the numbers of its config."""
+    provenance = Provenance(
+        places=record.places, reading=record.reading, by=record.by, config=record.config, assumed=record.assumed
+    )
+    return Model(target=target, component=record.counted, provenance=provenance).sized(STORED).checked()
 
 
 def with_letters(letters: Mapping[str, str]) -> None:

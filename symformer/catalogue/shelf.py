@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -16,42 +16,96 @@ from typing import Any, get_args
 
 from sympy import Expr
 
+from ..configs.known import spelling
 from ..configs.rotary import ROPES, check_rotary
 from ..language.errors import CatalogueError, ConfigError, SizeError, SymformerError
 from ..language.symbols import SYMBOLS
 from ..ledger.facts import Activation
 from .codec import from_data
-from .merging import long, merged
+from .merging import long, merged, without
 from .record import OPERATIONS, Find, Record, with_letters
 from .traced import STORED
 
 FOLDER = Path(__file__).parent / "shelf"
 TYPES = "_types.json"  # beside the classes, what each model type is read as
 COMMON = "_common.json"  # and the names that the library's common code may ask any config for
+LIVE = "_live.json"  # the common names that have an effect, or may have one that no run shows
 BESIDE = ("architectures", "model_type")  # fields that say which class it is, and not which structure
 LONGEST = 100  # characters of the name of a class, and of a type, which its file is called by
 TYPE = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*", re.IGNORECASE)
+LONG_ROPES = (*ROPES, "longrope", "su")  # the rotary types whose angles have the usual shape
+SECTIONS = ("mrope_section", "mrope_interleaved", "long_mscale", "short_mscale")  # fields that affect only the angles
 HEAD = "head_dim"  # which many classes leave to their code, and read where a config gives it
+VARIANT = "+"  # separates the type and the number of a further entry of the same class
 EACH = "layers"  # of a list of layers that repeats a pattern at any depth, that pattern
 
 
-def _rotary(value: Any) -> bool:
+def _rotary(value: Any, partly: bool = False) -> bool:
     try:
-        check_rotary("rope_parameters", value, ROPES, partly=False)
+        check_rotary("rope_parameters", _one_section(value), LONG_ROPES, partly)
     except ConfigError:
         return False
     return True
 
 
+def _rotary_part(value: Any) -> bool:
+    return _rotary(value, partly=True)
+
+
+def _rotary_object(value: Any) -> bool:
+    return isinstance(value, dict) and _rotary_part(value)
+
+
+def _one_section(value: Any) -> Any:
+    """Return rotary positions without the sections for time, height and width, which share the angles of a head."""
+    if not isinstance(value, dict):
+        return value
+    plain = {name: each for name, each in value.items() if name not in SECTIONS}
+    return plain | {name: "default" for name in ("type", "rope_type") if value.get(name) == "mrope"}
+
+
 # What a field that changes nothing may hold: of another sort, it is no config that a class reads.
 HOLDS: Mapping[str, Callable[[Any], bool]] = {
     "bool": lambda value: isinstance(value, bool),
+    "off": lambda value: value is False,
     "int": lambda value: type(value) is int and value > 0,
+    "integer": lambda value: type(value) is int,
     "float": lambda value: isinstance(value, float) or type(value) is int,
+    "positive": lambda value: type(value) in (int, float) and value > 0,
+    "null": lambda value: value is None,
+    "numbers": lambda value: isinstance(value, list) and all(type(each) in (int, float) for each in value),
+    "words": lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+    "text": lambda value: isinstance(value, str),
     "function": lambda value: value in (*get_args(Activation), "swish"),  # as some configs call silu
     "token": lambda value: value is None or type(value) is int or isinstance(value, list),
     "rotary": _rotary,
+    "rotary part": _rotary_part,
+    "rotary kinds": lambda value: (
+        isinstance(value, dict) and all(isinstance(v, dict) and _rotary_part(v) for v in value.values())
+    ),
 }
+KINDS = "kinds"  # of a list with one of a few names for each layer: "kinds:full_attention,sliding_attention"
+
+PLACED = "places"  # of a list of so many places: "places:3"
+
+
+def holds(sort: str, value: Any, layers: int = 0) -> bool:
+    """Return whether a value is of one of these sorts; a list of kinds needs one entry per layer.
+
+    >>> holds("int|null", None), holds("int|null", -1), holds("kinds:conv,attention", ["conv", "conv"], 2)
+    (True, False, True)
+    """
+    for each in sort.split("|"):
+        name, _, known = each.partition(":")
+        if name == KINDS:
+            right = isinstance(value, list) and len(value) == layers and {*map(str, value)} <= {*known.split(",")}
+        elif name == PLACED:
+            right = isinstance(value, list) and len(value) == int(known) and all(map(HOLDS["integer"], value))
+        else:
+            right = HOLDS[name](value)
+        if right:
+            return True
+    return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +128,11 @@ class Shelved:
     depths: Mapping[str, str] = field(default_factory=dict)  # by part, the field that says how long its lists are
     idle: Mapping[str, str] = field(default_factory=dict)  # fields that change nothing -> what they hold, of HOLDS
     stored: Mapping[str, str] = field(default_factory=dict)  # and those that change nothing that is stored
+    aliases: Mapping[str, str] = field(default_factory=dict)  # other names of fields -> those that they stand for
+    hoisted: str = ""  # the part whose fields stand at the top of a config that does not give that part
+    kinds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # lists of kinds of layers -> a size of each
     asks: tuple[str, ...] | None = None  # other names that its code may ask for; None where these are not known
+    whole: bool = False  # whether these are all that its own code may ask for, and not only what no common code does
     apart: bool = False  # whether its switches are known only one at a time
     still: tuple[str, ...] = ()  # fields with a vocabulary, widths, layers or heads that its formulas have as numbers
     unrun: str = ""  # why nothing is known of what it does, where only what it stores is
@@ -119,12 +177,21 @@ class Matched:
     numbers: Mapping[str, int]
     turned: tuple[int, ...] = ()
     unknown: tuple[str, ...] = ()  # fields that are not as usual, of which only what is stored is known
+    absent: tuple[str, ...] = ()  # sizes that count the layers of a kind of which there are none
+
+
+def variants(name: str, model_type: str) -> Iterator[Kept]:
+    """Yield the entries of a class for configs of a type: first the default one, then those with other given fields."""
+    number = 1
+    while (kept := on_shelf(name, model_type, number)) is not None:
+        yield kept
+        number += 1
 
 
 @cache
-def on_shelf(name: str, model_type: str) -> Kept | None:
+def on_shelf(name: str, model_type: str, number: int = 1) -> Kept | None:
     """What is kept of a class for configs of a type, if anything. Raises CatalogueError where it is damaged."""
-    place = FOLDER / f"{name}.{model_type}.json"
+    place = FOLDER / f"{name}.{model_type}{VARIANT * (number > 1)}{number if number > 1 else ''}.json"
     if not name.isidentifier() or not TYPE.fullmatch(model_type) or max(len(name), len(model_type)) > LONGEST:
         return None
     if not place.is_file():
@@ -154,10 +221,20 @@ def read(data: Mapping[str, Any]) -> Kept:
     )
 
 
+def shelved_name(name: str, model_type: str) -> str:
+    """Return the name of a class's entry; a config may spell the name with other case and underscores."""
+    if not TYPE.fullmatch(model_type) or max(len(name), len(model_type)) > LONGEST:
+        return name
+    if (FOLDER / f"{name}.{model_type}.json").is_file():
+        return name
+    found = (place.name.partition(".")[0] for place in FOLDER.glob(f"*.{model_type}.json"))
+    return next((each for each in sorted(found) if spelling(each) == spelling(name)), name)
+
+
 def classes() -> list[tuple[str, str]]:
     """The classes that have an entry, each with the model type whose configs are read as it."""
     found = (place.stem.partition(".") for place in FOLDER.glob("*.json") if place.name[0] != "_")
-    return sorted((name, model_type) for name, _, model_type in found)
+    return sorted((name, model_type) for name, _, model_type in found if VARIANT not in model_type)
 
 
 def of_type(model_type: str) -> tuple[Find, dict[str, Any]] | None:
@@ -183,8 +260,8 @@ def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
     def known(quantity: str) -> Record:
         if at.unknown and quantity != STORED:
             raise CatalogueError(f"what {' and '.join(at.unknown)} of {name} change in a run is not in the catalogue")
-        found = record(kept, at.turned, quantity)
-        if found is None and (operations := record(kept, at.turned, OPERATIONS)) is not None:
+        found = record(kept, at.turned, quantity, at.absent)
+        if found is None and (operations := record(kept, at.turned, OPERATIONS, at.absent)) is not None:
             found = operations if quantity in operations.operations.confirmed else None
         if found is None:
             why = f": {kept.entry.unrun}" if kept.entry.unrun else ""
@@ -197,8 +274,11 @@ def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
 
 
 @cache
-def record(kept: Kept, turned: tuple[int, ...], quantity: str) -> Record | None:
-    """The record of a quantity with some turns, if it is known. Raises CatalogueError where these change the same."""
+def record(kept: Kept, turned: tuple[int, ...], quantity: str, absent: tuple[str, ...] = ()) -> Record | None:
+    """Return the record of a quantity with some switches, if known, without the layers of absent kinds.
+
+    Raises CatalogueError where the turns change the same.
+    """
     usual = kept.records.get(quantity)
     others = [kept.turns[turn].records.get(quantity) for turn in turned]
     if usual is None or None in others:
@@ -207,7 +287,7 @@ def record(kept: Kept, turned: tuple[int, ...], quantity: str) -> Record | None:
     if len({*data["letters"].values()}) < len(data["letters"]):
         raise CatalogueError(f"{kept.entry.name} has two sizes with one letter")
     with_letters(data["letters"])
-    found: Record = from_data(Record, data)
+    found: Record = from_data(Record, without(data, absent) if absent else data)
     return found
 
 

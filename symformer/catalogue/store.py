@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -27,10 +27,10 @@ MOST = 10_000_000  # bytes, more than any record has
 
 
 class Store:
-    """The records of one model: by what its config says, and by the code that reads it."""
+    """The records of one model, by its config and the versions of the libraries whose code reads it."""
 
-    def __init__(self, of: Mapping[str, Any]) -> None:
-        said = {"of": of, "versions": versions(), "code": digest()}
+    def __init__(self, of: Mapping[str, Any], libraries: Sequence[str] = LIBRARIES) -> None:
+        said = {"of": of, "versions": versions(libraries), "code": digest()}
         self.key = sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
     def find(self, quantity: str) -> Record | None:
@@ -72,10 +72,10 @@ class Store:
         return None if folder is None else folder / f"{self.key[:32]}.{quantity}.json"
 
 
-def versions() -> dict[str, str]:
-    """Of the libraries whose code is read, those that are installed."""
+def versions(libraries: Sequence[str] = LIBRARIES) -> dict[str, str]:
+    """The versions of those libraries that are installed."""
     found = {}
-    for library in LIBRARIES:
+    for library in libraries:
         with suppress(PackageNotFoundError):
             found[library] = version(library).partition("+")[0]
     return found

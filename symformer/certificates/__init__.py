@@ -10,12 +10,13 @@ from pathlib import Path
 
 from ..formulas.formula import Formula
 from ..language.errors import WitnessError
+from ..language.frozen import Immutable
 from ..models.model import Model
 from ..quantities.quantity import COUNTED
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Immutable):
     """A formula, a torch class, and random points at which every row of both was the same.
 
     ``bound`` is the probability that a formula which differs from the class anywhere passes by luck: both are

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..configs.hub import build_offline
 from ..language.errors import OptionError, WitnessError
+from ..language.target import AnyTarget, is_config
 from ..models.model import Model
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ build_offline()  # a model is built from its code alone
 
 
 def verify(
-    target: Model | str, seed: int | None = None, quantity: str = "params", way: Mapping[str, str] | None = None
+    target: Model | AnyTarget, seed: int | None = None, quantity: str = "params", way: Mapping[str, str] | None = None
 ) -> Verdict:
     """Check a quantity of a model against its torch witness: a certificate, or what differs.
 
@@ -70,13 +71,13 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
 
 
 def trace(
-    build: Callable[..., Any] | str,
+    build: Callable[..., Any] | AnyTarget,
     sizes: Mapping[str, int] | None = None,
     head: str = "",
     inputs: Callable[..., Any] | str = "",
 ) -> Trace:
-    """The closed forms of ``build(**sizes)``, an ``nn.Module``, or of hf:MODEL_TYPE, a config.json here or on the Hub,
-    package:factory.
+    """Trace the closed forms of ``build(**sizes)``, an ``nn.Module``; of hf:MODEL_TYPE; of package:factory; or of a
+    config: a local config.json, an id on the Hub, a mapping with its fields, or a config object of transformers.
 
     It runs the code it is given. ``inputs`` makes what a factory's model is called with, from the sizes that it names,
     B and S among them. ``.model.params`` is there at once; other quantities are traced when they are asked for, and
@@ -84,7 +85,7 @@ def trace(
     sizes.
     """
     found: Trace
-    if isinstance(build, str):
+    if isinstance(build, (str, os.PathLike)) or is_config(build):
         found = torch_side("sources").trace_target(build, sizes or {}, head, inputs)
     elif head:
         raise OptionError(f"head={head} is for models of transformers, and a factory has none")
@@ -99,6 +100,15 @@ def records(path: str, config: Mapping[str, Any]) -> Find:
     Raises ConfigError, and WitnessError where no formula is found, or where torch is missing.
     """
     found: Find = torch_side("sources").records(path, config)
+    return found
+
+
+def trace_diffusion(path: str, config: Mapping[str, Any]) -> Trace:
+    """The parameters of the diffusers class that a config names, at the config's numbers.
+
+    Raises ConfigError, and WitnessError where no formula is found, or where torch or diffusers is missing.
+    """
+    found: Trace = torch_side("diffusion").trace_diffusion(config, path)
     return found
 
 

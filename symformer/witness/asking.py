@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,8 +27,13 @@ CONFIGS = ("config", "cfg")
 
 def asked(source: Source) -> set[str]:
     """The names that a class and its config may ask a config for, beside those that the library's common code may."""
+    return written(source) | looked_up(source)
+
+
+def written(source: Source) -> set[str]:
+    """The same of the names that stand in the code, and are not made while it runs."""
     own = (each for each in _modules(source) if each.startswith(MODELS) and not each.startswith(AUTO))
-    return _named_in(own, source) | looked_up(source)
+    return _named_in(own, source)
 
 
 def common(source: Source) -> set[str]:
@@ -63,6 +70,11 @@ def _named_in(modules: Iterable[str], source: Source) -> set[str]:
 def _modules(source: Source) -> Iterator[str]:
     """The modules that define a class, its config, and what they import of the library."""
     left = [each.__module__ for each in (*source.model_class.__mro__, *source.config_class.__mro__)]
+    default = source.config({})
+    for part in source.config_class.sub_configs:  # which are made into models of their own
+        module = type(getattr(default, part, None)).__module__
+        if module.startswith(MODELS):
+            left += [module, _loaded(module.replace(".configuration_", ".modeling_"))]
     seen: set[str] = set()
     while left:
         module = left.pop()
@@ -71,6 +83,12 @@ def _modules(source: Source) -> Iterator[str]:
         seen.add(module)
         yield module
         left += _imported(sys.modules[module])
+
+
+def _loaded(module: str) -> str:
+    with suppress(ImportError):  # a library that is not installed
+        import_module(module)
+    return module
 
 
 def _imported(module: ModuleType) -> list[str]:

@@ -10,13 +10,15 @@ from math import prod
 
 from sympy import Symbol
 
-from ..architectures import architecture, presets_of, variants
+from ..architectures import architecture, composed, presets_of, variants
 from ..architectures.base import Architecture
 from ..certificates import Certificate
 from ..formulas.formula import Formula
 from ..language.errors import RuleError, WitnessError
+from ..language.frozen import Immutable
 from ..language.sizes import AtMost, Divides, evaluate
 from ..language.symbols import C, N_new, S
+from ..language.target import AnyTarget
 from ..ledger.adapters import is_adapted
 from ..models.model import Model
 from ..quantities import quantities
@@ -32,7 +34,7 @@ LOOSE = Fraction(1, 1000)  # and so many that no more than this bound is left: i
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Immutable):
     """What a check came to: a certificate, or the rows that differ."""
 
     model: Model
@@ -113,13 +115,15 @@ def _answers(model: Model, quantity: str, conventions: Mapping[str, str]) -> boo
     return True
 
 
-def verify(target: Model | str, seed: int | None = None, quantity: str = "params", way: Way | None = None) -> Verdict:
+def verify(
+    target: Model | AnyTarget, seed: int | None = None, quantity: str = "params", way: Way | None = None
+) -> Verdict:
     """Check one quantity of a model against its torch witness, and certify it.
 
     Raises WitnessError for a target or a quantity that has no witness. Pass ``seed`` to repeat a run; otherwise it is
     drawn. The conventions are those under which torch counts, and where a further way is given, those that it names.
     """
-    model = architecture(target) if isinstance(target, str) else target
+    model = composed(target)
     (verdict,) = verify_many(model, [(quantity, dict(way or {}))], seed)
     return verdict
 

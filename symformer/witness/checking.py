@@ -13,7 +13,7 @@ from sympy import Add, Expr, Integer, Mul, Symbol, floor
 from ..catalogue.traced import Traced
 from ..language.errors import SizeError, WitnessError
 from ..language.sizes import AtMost, Condition, Divides, Excludes
-from .drawing import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, UNSEEN_SMALL, Multiples, odd
+from .drawing import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, UNSEEN_SMALL, Multiples, is_window, odd
 from .fitting import Point
 from .moving import Sizes
 from .patterns import ROW
@@ -34,6 +34,7 @@ DIFFERS = "at the sizes drawn the code stores something else"
 REFUSES = "the code takes no more"
 OVERFLOW = "overflow"  # what torch says of a tensor whose elements or bytes no 64-bit integer counts
 BATCH = "B"
+ROWS, TOTAL = "row by row", "in all"  # how a formula and torch agreed
 NOTHING: Mapping[str, Symbol] = {}
 
 
@@ -103,7 +104,8 @@ class Checking:
         if widths or counts:
             last = self.samples.last
             self._kept(refused, lambda at: self.samples.rows(at) is not None, last)
-            raise WitnessError(f"only {len(checked)} fresh configs could be built to check the formula: {last}")
+            why = f": {last}" if last else ""
+            raise WitnessError(f"only {len(checked)} fresh configs could be built to check the formula{why}")
         return checked
 
     def _fresh(self, turn: int, by: Multiples, uneven: Set[str]) -> Point:
@@ -149,6 +151,62 @@ class Checking:
             stays = next(iter(suspects([*start], lambda free: fine({**point, **_without(start, free)}))), "")
         if stays:
             raise StartError(stays, start[stays], why)
+
+    def at_config(self, component: Traced) -> str:
+        """Compare the formula with the model at its config's own sizes and depth, at the shortest and longest lengths.
+
+        Returns ROWS or TOTAL for what agreed, or "" if the formula does not cover the config or the code rejects it.
+        Raises StartError for a size that must keep its value in the config, and WitnessError if the formula differs for
+        another reason.
+        """
+        own = self.samples.tied(self.samples.start)
+        stay = {each.name: each.value for each in self.sizes.pinned}
+        if own != self.samples.start or any(own.get(name) != value for name, value in stay.items()):
+            return ""  # a condition excludes this config from the formula
+        same = set()
+        for point in self._at_lengths(own):
+            if not self.holds(component, point) or (rows := self.samples.rows(point)) is None:
+                continue
+            if self.agrees(component, point, rows):
+                same.add(ROWS)
+                continue
+            if not self.samples.wanted.needs_run:
+                return ""  # the reader of a config compares the stored parameters
+            held = self.samples.wanted.held and self.samples.really(point)
+            if self._sums(component, point, held or rows):
+                same.add(TOTAL)
+                continue
+            if culprit := self._culprit(component, point):
+                raise StartError(culprit, own[culprit])
+            raise WitnessError(f"the formula does not hold at the sizes of the config, {dict(point)}")
+        return TOTAL if TOTAL in same else ROWS if same else ""
+
+    def _culprit(self, component: Traced, point: Point) -> str:
+        """Return an odd size with whose sampled value the formula holds at the config, or "" if there is none."""
+        first = self.first
+        moved = [name for name, size in point.items() if odd(name) and first.get(name, size) != size]
+        moved = [name for name in moved if name not in {*self.samples.lengths, BATCH}]
+        moved.sort(key=is_window)  # a window longer than all lengths would hide the period of its layers
+
+        def holds_with(names: Sequence[str]) -> bool:
+            return self._found(component, {**point, **{name: first[name] for name in names}})
+
+        alone = next((name for name in moved if holds_with([name])), "")
+        if alone or not moved or not holds_with(moved):
+            return alone
+        together = suspects(moved, lambda names: holds_with([name for name in moved if name not in names]))
+        return next(iter(together), "")
+
+    def _at_lengths(self, point: Point) -> list[Point]:
+        """Return a point at the shortest and the longest cache; for any other run, the point as it is."""
+        if not self.samples.wanted.cached:
+            return [point]
+        draws = self.samples.draws
+        return [{**point, **{n: end(draws[n]) for n in self.samples.lengths}} for end in (min, max)]
+
+    def _sums(self, component: Traced, point: Point, rows: Rows) -> bool:
+        """Return whether rows of other shapes have the same total: with two equal sizes, a run may use other shapes."""
+        return bool(self.predicted(component, point) == sum(map(prod, rows.values())))
 
     def holds(self, component: Traced, point: Point, beside: Mapping[str, Symbol] = NOTHING) -> bool:
         """Whether a point keeps to all conditions that are known, of the formula's sizes and of some beside these."""

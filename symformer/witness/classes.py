@@ -6,15 +6,17 @@ import importlib
 import inspect
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, cast
 
 import torch
 from torch import nn
 
+from ..configs.known import adds_weights, spelling
 from ..language.errors import ConfigError, UnknownNameError, WitnessError, quoted
 from .raised import sentence
 from .results import UnbuiltError
@@ -31,8 +33,32 @@ HEADS = {
 }
 OTHERS = re.compile("pixel_values.*|images|(audio_)?input_(features|values|speech)|(audio|speech)_values")
 FIRST = ("causal", "seq2seq", "masked", "image", "image-text", "base")  # of those that a type has
+GENERATING = ("ForCausalLM", "ForConditionalGeneration")
+LABELS = "num_labels"
+_LABELLING = ("transformers.models.", "transformers.modeling_layers")  # and not what all classes inherit
 # What a class returns and how it runs: no switch of these is about weights.
 _RUN = ("use_cache", "output_", "return_dict", "use_return_dict", "torchscript", "gradient_checkpointing")
+
+
+TIED, HEAD_TABLE = "tie_word_embeddings", "lm_head.weight"
+
+
+def forces_tied(model_class: Any, config: Any) -> bool:
+    """Return whether a class always ties the head to the token embedding, whatever the config file states.
+
+    T5 and its relatives do so for every new model, but ``from_pretrained`` keeps both tables of a checkpoint with two.
+    """
+    tied = getattr(config, TIED, False) is True and config.get_text_config() is config
+    return tied and HEAD_TABLE in (model_class._tied_weights_keys or {})
+
+
+@cache
+def _untied(model_class: Any) -> Any:
+    """Return the class with an untied head, as ``from_pretrained`` loads a checkpoint that has one."""
+    keys = {name: table for name, table in model_class._tied_weights_keys.items() if name != HEAD_TABLE}
+    return type(
+        model_class.__name__, (model_class,), {"_tied_weights_keys": keys, "__module__": model_class.__module__}
+    )
 
 
 @dataclass(frozen=True)
@@ -53,11 +79,28 @@ class Source:
     def config(self, fields: Mapping[str, Any]) -> Any:
         """The config with these fields, made in silence; of a copy, as a class may write into what it is given."""
         with silence():
-            return self.config_class(**deepcopy(dict(fields)))
+            made = self.config_class(**deepcopy(dict(fields)))
+        if self.labelled and LABELS not in vars(made):  # a property, which is kept as the list of labels
+            vars(made)[LABELS] = made.num_labels
+        return made
+
+    def read(self, fields: Mapping[str, Any]) -> Any:
+        """The config with the fields of a file. Raises WitnessError where its class refuses them."""
+        try:
+            return self.config(fields)
+        except Exception as error:  # whatever somebody's config raises
+            raise WitnessError(f"the config of {self.model_type} cannot be made: {sentence(error)}") from None
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the class asks its config how many labels it tells apart."""
+        return _asks_for_labels(self.model_class)
 
     def build(self, fields: Mapping[str, Any]) -> nn.Module:
-        """The model of a config with these fields."""
-        return cast(nn.Module, self.model_class(self.config(fields)))
+        """Build the model of a config with these fields, with an untied head if they require one."""
+        config = self.config(fields)
+        untied = fields.get(TIED) is False and forces_tied(self.model_class, config)
+        return cast(nn.Module, (_untied(self.model_class) if untied else self.model_class)(config))
 
     def own(self, fields: Mapping[str, Any], path: str) -> dict[str, Any]:
         """Of the fields of a config those that the class is made from. Raises ConfigError."""
@@ -65,7 +108,29 @@ class Source:
         if not isinstance(found, Mapping):
             said = "gives none" if found is None else f"has {self.part}={str(found)[:80]}"
             raise ConfigError(f"{path} is read as {self.name}, which is made from its {self.part}, and {said}")
+        if (added := self._added(self.config_class, found)) is not None:
+            raise ConfigError(
+                f"{path} has {quoted(added)[1:-1]}={str(found[added])[:80]}, which {self.name} does not read; the name "
+                "suggests that the checkpoint has additional weights; remove the field if it adds none"
+            )
         return dict(found)
+
+    def _added(self, config_class: Any, fields: Mapping[str, Any]) -> str | None:
+        """Return the first field which shows that the checkpoint has more weights than the class, or None.
+
+        A class reads the fields of its config class and those named in its own code.
+        """
+        own = {*dir(config_class), *inspect.signature(config_class.__init__).parameters, *config_class.attribute_map}
+        for name, value in fields.items():
+            if name not in own and adds_weights(name, value, own):
+                code = inspect.getsource(inspect.getmodule(self.model_class) or self.model_class)
+                if not re.search(rf"\b{re.escape(name)}\b", code):
+                    return name
+            part = config_class.sub_configs.get(name)
+            whole = part is not None and hasattr(part, "sub_configs") and isinstance(value, Mapping)
+            if whole and self._added(part, cast(Mapping[str, Any], value)) is not None:
+                return name
+        return None
 
     def reads(self) -> str:
         """What a run gives it: input_ids, or the first that its forward has instead."""
@@ -83,6 +148,12 @@ class Source:
         """What it may read beside what a run gives it: pictures and sound, of which a run knows no sizes."""
         takes = [name for name in inspect.signature(self.model_class.forward).parameters if OTHERS.fullmatch(name)]
         return tuple(name for name in takes if name != self.reads())
+
+
+@cache
+def _asks_for_labels(model_class: Any) -> bool:
+    own = (each for each in model_class.__mro__ if each.__module__.startswith(_LABELLING))
+    return any(LABELS in inspect.getsource(each) for each in own)
 
 
 def types(head: str) -> list[str]:
@@ -132,6 +203,11 @@ def of_head(model_type: str, head: str = "") -> Source:
     if head not in HEADS:
         raise UnknownNameError("head", head, HEADS)
     if head not in offered:
+        if not offered and (classes := made_from(model_type)):
+            raise WitnessError(
+                f"transformers has no class that it takes by default for {model_type}; name one in 'architectures' of "
+                f"a config.json, such as {classes[0]}"
+            )
         raise WitnessError(f"{model_type} has no {head} model in transformers; it has {', '.join(offered) or 'none'}")
     try:
         found = getattr(_auto("modeling"), HEADS[head])[made_by]
@@ -156,7 +232,7 @@ def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
         return of_head(model_type, head)
     if not isinstance(named, list) or len(named) != 1 or not isinstance(named[0], str):
         raise ConfigError(f"{path} has architectures={str(named)[:80]}; what is traced is one class, by its name")
-    found = _class(named[0], path)
+    found = _class(_named(named[0], model_type), path, made_from(model_type) if known(model_type) else [])
     if not known(model_type):
         return Source(
             found.config_class.model_type, found.config_class, found, _run_as(found, found.config_class.model_type)
@@ -171,6 +247,17 @@ def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
     if head and (asked := of_head(model_type, head)).model_class is not found:
         raise ConfigError(f"{path} names {source.name}, and the {head} model of {model_type} is {asked.name}")
     return source
+
+
+def _named(name: str, model_type: str) -> str:
+    """Return the name of a class in the library's spelling, if a config spells it with other case."""
+    import transformers
+
+    if name in dir(transformers) or not known(model_type):
+        return name
+    offered = (getattr(_auto("modeling"), mapping + "_NAMES").get(model_type) for mapping in HEADS.values())
+    classes = (each for filed in offered for each in ((filed,) if isinstance(filed, str) else filed or ()))
+    return next((each for each in classes if spelling(each) == spelling(name)), name)
 
 
 def _filed(made_by: Any, model_class: Any) -> bool:
@@ -192,7 +279,25 @@ def _of_part(source: Source) -> Source:
     return replace(source, config_class=wanted, part=part) if part else source
 
 
-def _class(name: str, path: str) -> Any:
+def made_from(model_type: str) -> list[str]:
+    """The names of the models that are made from the config of a type, the most common kind of model first."""
+    import transformers
+
+    made_by = config_class(model_type)
+    try:
+        module = importlib.import_module(made_by.__module__.replace(".configuration_", ".modeling_"))
+    except ImportError:
+        return []
+    found = [
+        name
+        for name, each in vars(module).items()
+        if isinstance(each, type) and issubclass(each, transformers.PreTrainedModel) and each.config_class is made_by
+        if name in dir(transformers) and "PreTrained" not in name
+    ]
+    return sorted(found, key=lambda name: (not name.endswith(GENERATING), name))
+
+
+def _class(name: str, path: str, others: Sequence[str] = ()) -> Any:
     import transformers
 
     try:
@@ -201,7 +306,8 @@ def _class(name: str, path: str) -> Any:
         found = None
     model = isinstance(found, type) and issubclass(found, transformers.PreTrainedModel)
     if not model or not found.__module__.startswith("transformers.") or found.config_class is None:
-        raise ConfigError(f"{path} names the class {name[:80]!r}, and transformers has no model of that name")
+        offered = f"; of this model type it has {', '.join(others[:3])}" if others else ""
+        raise ConfigError(f"{path} names the class {name[:80]!r}, and transformers has no model of that name{offered}")
     return found
 
 
@@ -227,6 +333,10 @@ def assumed(config: Mapping[str, Any], source: Source) -> tuple[str, ...]:
     found = [f"model_type {model_type!r} is not known here, and the class {source.name} decides"] * (
         not known(model_type)
     )
+    if config.get(TIED) is False and forces_tied(source.model_class, source.read(config)):
+        found.append(
+            f"{TIED}=false: the head has its own table, as in the checkpoint; a newly built model would share it"
+        )
     said = f"no 'architectures': read as {source.name}" + (f", made from {source.part}" if source.part else "")
     return (*found, *[said] * (config.get("architectures") is None))
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..language.errors import WitnessError
 
+_END = os._exit  # not available to traced code
 START = 300  # seconds in which a worker has to have imported what its work needs
 
 Job = tuple[Any, ...]  # the arguments of one call
@@ -121,7 +122,7 @@ def _end_with_parent() -> None:
     """End this process when its parent is gone, even killed, and not only after a job that may take minutes."""
     if parent := parent_process():
         parent.join()
-        os._exit(1)
+        _END(1)
 
 
 def _memory() -> int:

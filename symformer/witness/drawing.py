@@ -39,6 +39,11 @@ def divides(name: str) -> bool:
     return bool(re.search(r"^A$|head", word)) and not re.search(r"dim|size", word)
 
 
+def is_window(name: str) -> bool:
+    """Return whether a field name means how many tokens a layer looks back, and not how often such layers occur."""
+    return "window" in name and "pattern" not in name and not DEEP.search(name)
+
+
 def odd(name: str) -> bool:
     """Whether a size may stay at its number to save the rest."""
     return name not in LETTERED and not usual(name) and name != ""

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ..catalogue.shelf import COMMON, TYPES, Filed
+from ..catalogue.shelf import COMMON, LIVE, TYPES, Filed
 from ..catalogue.store import versions
 from ..language.errors import CatalogueError, SymformerError, UnknownNameError
 from ..language.target import HF
@@ -52,20 +52,26 @@ def fill(
     workers: int,
     limit: float,
     tell: Callable[[int], None] = lambda done: None,
+    again: bool = False,
 ) -> Iterator[tuple[str, Written]]:
     """Write a file for every class, a model type with a head, into a folder; a class that is there stays.
+
+    With ``again`` what its fields change is tried again for a class that is there, and its formulas stay.
 
     Gives what came of each as it comes, when all that is known of it is written.
     """
     first = first_heads()
-    with closing(crew(partial(_shelve, folder=str(folder)), jobs, workers, limit)) as answers:
+    with closing(crew(partial(_shelve, folder=str(folder), again=again), jobs, workers, limit)) as answers:
         for done, ((model_type, head), answer) in enumerate(answers, 1):
             written = Written(Filed(head=head, why=answer.why)) if isinstance(answer, Lost) else answer
             if (model_type, head) in first:
                 filed = {name: value for name, value in asdict(written.filed).items() if value not in ("", True)}
                 known = _read(folder / TYPES, {}) | {model_type: filed}
                 _write(folder / TYPES, dict(sorted(known.items())))
-            _write(folder / COMMON, sorted({*_read(folder / COMMON, []), *written.common}))
+            heard = {*_read(folder / COMMON, [])}
+            _write(folder / COMMON, sorted({*heard, *written.common}))
+            if more := written.common - heard:  # which nobody has tried
+                _write(folder / LIVE, sorted({*_read(folder / LIVE, []), *more}))
             tell(done)
             yield model_type, written
 
@@ -92,14 +98,16 @@ def _write(place: Path, data: Any) -> None:
     os.replace(partial, place)
 
 
-def _shelve(model_type: str, head: str, folder: str) -> Written:
+def _shelve(model_type: str, head: str, folder: str, again: bool) -> Written:
     """One class."""
     torch.set_num_threads(1)
     name, left = "", {}
     try:
         source = of_head(model_type, head)
         name, place = source.name, Path(folder, f"{source.name}.{model_type}.json")
-        if not _here(place):
+        if _here(place) and again:
+            _write(place, Shelving(source, f"{HF}{model_type}").again(_read(place, _NONE)))
+        elif not _here(place):
             shelving = Shelving(source, f"{HF}{model_type}")
             left = shelving.left
             _write(place, shelving.kept())

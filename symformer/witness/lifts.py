@@ -10,16 +10,17 @@ from typing import cast
 
 from sympy import Expr, Symbol
 
-from ..catalogue.lifted import OTHERWISE, Lifted
+from ..catalogue.lifted import CHUNKS, OTHERWISE, Lifted
 from ..catalogue.traced import Traced
 from ..language.errors import SizeError, SymformerError, WitnessError
 from ..language.shapes import Shape
 from ..language.sizes import Condition, Equals, without_implied
 from ..language.symbols import SYMBOLS, C
-from .drawing import DEEP
+from ..output.waiting import waiting
+from .drawing import BLOCK, DEEP, POSITIONS, is_window
 from .fitting import Point
 from .lifting import Reader, Sight, Sights, Trained
-from .lifting.check import Check, active
+from .lifting.check import NEW, Check, active
 from .lifting.latents import decoded, from_latents
 from .lifting.looking import Calls, numbers_at, sight_at, tied, trained_at
 from .lifting.sights import Numbers, Row, number
@@ -38,6 +39,7 @@ CHECKED = (
 CACHED = ("kv-cache", "decode-flops", "inference-memory", "generation-flops")
 CACHES = (23, 41, 62)  # tokens in a cache, on both sides of WINDOWS
 WINDOWS = (17, 71, 29)
+FAR = 20_000  # tokens; a longer run takes too much time
 
 
 def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
@@ -46,7 +48,8 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     Raises WitnessError where the model cannot be looked at.
     """
     try:
-        return _lift(stored, products, runner)
+        with waiting(f"identifying the operations of {stored.model.target}"):
+            return _lift(stored, products, runner)
     except (SymformerError, KeyboardInterrupt):
         raise
     except BaseException as error:  # whatever somebody's code raises
@@ -109,9 +112,14 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
         for point, c, w in zip(products.checked, CACHES, WINDOWS, strict=True)
     ][: None if runner.like is None else 1]  # the products were held to torch at all of them
 
+    # Structures with equal products and caches share one comparison with torch at this config.
+    own = _own(runner, products.checked[0], bool(calls.cached)) if runner.like is None else None
+
     def hold(lifted: Lifted) -> dict[str, str]:
         """Of each quantity, why it is refused; "" where torch counts the same."""
         check = Check(replace(products.model, component=lifted), calls, points, letters)
+        if own is not None and _fits(lifted, numbers_at(own, letters)):
+            check.at_config(own, letters, _past(runner.start))
         for sight in sights:
             check.hold("active-params", sight.numbers, partial(active, sight, check.owners))
         if check.said.get("kv-cache") == "":
@@ -130,6 +138,8 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
             again = replace(lifted, rows=from_latents(rows, decoded(calls, points[0]), numbers, cached()))
             if again.rows != rows and not (better := hold(again)).get("kv-cache"):
                 lifted, said = again, better
+    if real is not None and any(each and each.chunk for seen in real.seen.patterns.values() for each in seen):
+        said |= {name: CHUNKS for name in CACHED if said.get(name)}
     for name in CHECKED:  # what nothing was asked of rests on what was refused
         said.setdefault(name, said.get("kv-cache") or said.get("decode-flops") or "this model keeps no cache")
     confirmed = {name: len(points) for name, why in said.items() if not why}
@@ -138,6 +148,35 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     named = {name: str(size) for name, size in letters.items()} | ({"C": "C"} if calls.cached else {})
     model = replace(products.model, component=lifted)
     return replace(products, model=model, checked=tuple(points), letters={**products.letters, **named})
+
+
+def _own(runner: Runner, drawn: Point, cached: bool) -> Point | None:
+    """Return the config's own sizes and depth, with at most as many tokens as its position table has rows.
+
+    Returns None if the table has too few rows to generate tokens.
+    """
+    rows = [size for name, size in runner.start.items() if POSITIONS.search(name)]
+    most = min(rows, default=drawn.get("S", 0) + CACHES[0])
+    if most <= NEW:
+        return None
+    lengths = {name: min(size, most) for name, size in drawn.items() if name in ("S", "S_enc")}
+    return {**drawn, **runner.start, **lengths, **({"C": min(CACHES[0], most - NEW)} if cached else {})}
+
+
+def _fits(lifted: Lifted, numbers: Mapping[Symbol, int]) -> bool:
+    """Return whether sizes satisfy all conditions of a model; its formulas do not cover other sizes."""
+    try:
+        for condition in lifted.constraints:
+            condition.check(numbers)
+    except SizeError:
+        return False
+    return True
+
+
+def _past(start: Point) -> int:
+    """Return a number of tokens that is larger than every window and chunk of a config, up to FAR; 0 without any."""
+    spans = [size for name, size in start.items() if (is_window(name) or BLOCK.search(name)) and size < FAR]
+    return max(spans) + CACHES[0] if spans else 0
 
 
 def _longest(rows: Sequence[Row], numbers: Numbers) -> int:
@@ -153,7 +192,7 @@ def _known(shape: Shape, same: Mapping[Symbol, Expr]) -> Shape:
 
 def _windows(runner: Runner, trace: Trace) -> dict[str, str]:
     """The sizes of a config that may be windows, and their letters."""
-    names = [name for name in runner.start if "window" in name and "pattern" not in name and not DEEP.search(name)]
+    names = [name for name in runner.start if is_window(name)]
     known = runner.letters([*trace.letters, *names])
     return {name: str(known[name]) for name in names}
 

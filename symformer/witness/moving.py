@@ -18,6 +18,11 @@ from .samples import Samples, suspects
 OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
 
 
+def far_from(size: int) -> int:
+    """A size at which a width that is padded, or has a least value, is another than where it starts."""
+    return 96 * size + 1
+
+
 @dataclass
 class Sizes:
     """What a model's sizes do to its rows."""
@@ -36,9 +41,9 @@ class Moving:
         self.held = held  # those that stay at a number already
         self.idle = idle  # those that may well change nothing
 
-    def find(self, depth: int) -> Sizes:
-        """What the sizes do, around a base of so many layers at most."""
-        base = dict(self.samples.start)
+    def find(self, depth: int, repeated: Mapping[str, int]) -> Sizes:
+        """What the sizes do, around a base of so many layers at most, where some start with more copies than given."""
+        base = {**self.samples.start, **repeated}
         for name in base:
             if DEEP.search(name) and base[name] > depth and self.samples.rows({**base, name: depth}):
                 base[name] = depth
@@ -59,11 +64,13 @@ class Moving:
             rows = self.samples.seen_rows(base)
         alone = {name: self.samples.rows(point) for name, point in doubled.items()}
         still |= self._still(base, [name for name, other in alone.items() if other == rows], OTHERS[1:])
+        woken = still - self._still(base, sorted(still), [far_from]) if self.samples.near else set[str]()
+        still -= woken
         for name, value in base.items():
             if name in self.samples.ties or name in self.held or name in still - {*self.samples.lengths}:
                 continue
             moved = counted = False
-            for other in (change(value) for change in OTHERS):
+            for other in (change(value) for change in ((far_from, *OTHERS) if name in woken else OTHERS)):
                 changed = self.samples.rows({**base, name: other}) if other > 0 and other != value else None
                 moved = moved or changed is not None
                 if changed is not None and changed.keys() != rows.keys():

@@ -16,7 +16,8 @@ from .drawing import DEEP, ENTRY
 STAGES = 6  # a list of more numbers is one of layers
 PLACES = re.compile("ind(ex|ices)|_ids?$|layers$")  # lists that say where and not how many
 # Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
-_NEVER = ("_token_id", "_index", "num_labels", "seed", "_token")
+_NEVER = ("_token_id", "_index", "seed", "_token")
+_NAMED = ("id2label", "label2id")  # the labels by their names, which say again how many there are
 
 
 class Placing:
@@ -29,6 +30,8 @@ class Placing:
     def placed(self, fields: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
         """The fields that a config class is given: some as they are, and those of a point where they belong."""
         arguments: dict[str, Any] = dict(fields)
+        if "num_labels" in point:
+            arguments = {name: value for name, value in arguments.items() if name not in _NAMED}
         for name in dict.fromkeys(name.rpartition(".")[0] for name in point if "." in name):
             arguments[name] = dict(arguments.get(name) or self._parts[name])
         for name, value in point.items():

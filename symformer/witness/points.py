@@ -127,7 +127,7 @@ class Points:
     def _kept(self, point: Point) -> Rows:
         at = session(self.build, point)
         with keeping(at.model()) as keeper:
-            at.run(lambda model: self.call(model, point), Remembering(), grad=True)  # type: ignore[no-untyped-call]
+            at.run(lambda model: self.call(model, point), Remembering(), grad=True)
         return keeper.tally.rows
 
     def _once(self, told: Told, point: Point, make: Callable[[], Rows]) -> Rows:

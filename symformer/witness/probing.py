@@ -15,18 +15,21 @@ from math import gcd, prod
 from sympy import Integer, Symbol, cancel, floor
 
 from ..catalogue.traced import Traced
+from ..language.errors import WitnessError
 from ..language.sizes import AtMost, Condition, Differs, Divides
 from ..models.provenance import Pinned
 from .checking import BATCH, Checking
 from .drawing import DEEP, divides, odd, usual
 from .results import FROM, UP_TO, StartError
 from .samples import suspects
+from .staircase import places
 
 # How much more than a multiple: the least that is none, and such as pairs and blocks of four or eight still divide.
 OFF = (1, 2, 3, 4, 8, 12)
 FEW = (1, 3, 7)  # at which all sizes are tried together
 SMALL = 8  # up to here a size is tried one by one, where the formula does not hold at 1
 FAR = 64  # and up to here, where it does not hold there either
+STEPS_TRIED = 64  # remainders, and small sizes, at which a size that is rounded is tried
 DEEPER = 3  # times the layers that there usually are: so far a pattern of them is followed
 DRAWN_ONLY = "the trace was checked at those only"
 OTHERWISE = "at others the code stores or multiplies something else"
@@ -49,11 +52,13 @@ class Probing:
         self._multiples()
         if not held:
             self._unseen()
+        if not held or self.samples.wanted.cached:
             self._deep()
         # found for what is stored; shapes of a run meet by chance, and its sum is the same
         if not self.samples.lengths:
             self._apart()
         if not held:
+            self._steps()
             self._small()
         return self.found
 
@@ -221,11 +226,49 @@ class Probing:
                 wrong = [n for n in range(1, SMALL + 1) if self._like({name: n}) is False]
                 far = range(SMALL + 1, min(self.first[name], FAR) if wrong[-1:] == [SMALL] else 0)
                 wrong += takewhile(partial(self._unlike, name), far)  # on to where it holds
+                if wrong[-1:] == [FAR - 1] and (low := FAR - 1) < (high := self.first[name]):
+                    while high - low > 1:  # by halves from there
+                        middle = (low + high) // 2
+                        low, high = (middle, high) if self._unlike(name, middle) else (low, middle)
+                    wrong.append(low)
                 if wrong:
                     self.found.append(AtMost(Integer(wrong[-1] + 1), self.letters[name], FROM))
 
+    def _steps(self) -> None:
+        """Each size that code rounds to whole blocks: at every remainder, and at the small sizes it may round further.
+
+        Where only small sizes differ, the formula asks for larger ones, or for multiples of a number that its start is
+        a multiple of. Raises WitnessError where a large one differs.
+        """
+        for name in self.widths:
+            letter = self.letters[name]
+            dims = {dim for _, shape in self.component.counts for dim in shape if dim.has(letter)}
+            steps = {each for dim in dims for each in places(dim, letter)}
+            if not steps or name in self.samples.lengths:
+                continue
+            start, first, wide = self.samples.start[name], self.first[name], max(wide for wide, _ in steps)
+            # a run takes as long as many builds, and its widths are those that builds were tried at
+            turns, tried = (
+                ((1, 2, 5), STEPS_TRIED // 8) if self.samples.wanted.needs_run else (range(1, 17), STEPS_TRIED)
+            )
+            edges = {at + turn * each - short for each, at in steps for turn in turns for short in range(-1, 4)}
+            rest = range(0, wide, max(wide // tried, 1))
+            if any(self._like({name: first + more}) is False for more in {*rest, *(edge % wide for edge in edges)}):
+                raise WitnessError(f"{name} is rounded between {first:,} and {first + wide:,}, and no formula says how")
+            small = sorted(
+                size for size in {*range(1, STEPS_TRIED + 1), *range(1, 2 * wide), *edges} if 0 < size < first
+            )
+            wrong = [size for size in small if self._like({name: size}) is False]
+            if not wrong:
+                continue
+            blocks = (n for n in range(2, start + 1) if start % n == 0 and all(size % n for size in wrong))
+            if start < wrong[-1] and (block := next(blocks, 0)):
+                self.found.append(Divides(Integer(block), letter, DRAWN_ONLY))
+            else:
+                self.found.append(AtMost(Integer(wrong[-1] + 1), letter, FROM))
+
     def _deep(self) -> None:
-        """Many more layers, or other copies: where a pattern of layers ends, how many there can be.
+        """Many more layers, or other copies: where a pattern of layers begins or ends, and how many layers it covers.
 
         A config that lists where they stand says so of no layer beyond its list. Copies that are used in turn are no
         more than what uses them, however many there are said to be: such a number stays where it starts.
@@ -235,9 +278,12 @@ class Probing:
             letter, start = self.letters.get(name), self.samples.start.get(name, 0)
             pattern = any(each.has(letter) for each in floors)
             low, high = self.first[name], DEEPER * max(self.first[name], start, FAR // DEEPER) + 1
-            if letter is None or not (pattern or odd(name)) or self._like({name: high}) is not False:
+            if cached := self.samples.wanted.cached:  # layers beyond the sampled depth may be of another kind
+                high = max(self.first[name], start, FAR) + 1
+            asks = bool(DEEP.search(name)) if cached else pattern or odd(name)
+            if letter is None or not asks or self._like({name: high}) is not False:
                 continue
-            if not pattern:
+            if odd(name) and not pattern:
                 raise StartError(name, start, OTHERWISE)
             while high - low > 1:
                 middle = (low + high) // 2

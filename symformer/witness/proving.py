@@ -161,8 +161,11 @@ class Proving:
         for fields in draw.sample(turns, min(len(turns), 1)) if kept.entry.apart else turns:
             found |= fields
         for name in (*kept.entry.idle, *kept.entry.stored):
-            if draw.random() < 0.3 and (few := others(name, self.usual.get(name))):
+            if draw.random() < 0.3 and (few := others(name, self.usual.get(name)) or _examples(kept, name)):
                 found[name] = draw.choice(few)
+        for name, field in kept.entry.aliases.items():
+            if field in found and draw.random() < 0.2:
+                found[name] = found.pop(field)
         for name in kept.switches:
             if name in self.usual and draw.random() < 0.1:
                 found.setdefault(name, self.usual[name])
@@ -171,6 +174,23 @@ class Proving:
             if "." not in name or name.partition(".")[0] in given:
                 found.setdefault(name, self.usual[name])
         return found
+
+
+_EXAMPLES: Mapping[str, tuple[Any, ...]] = {
+    "null": (None,),
+    "bool": (True, False),
+    "int": (1, 2, 5, 48, 1000),
+    "integer": (-1, 0, 9),
+    "float": (0.1, 3.0, 5e4),
+    "text": ("any",),
+    "rotary": ({"rope_type": "linear", "factor": 4.0, "rope_theta": 6e5},),
+}
+
+
+def _examples(kept: Kept, name: str) -> list[Any]:
+    """What a field without a usual value may say."""
+    known = "|".join((kept.entry.idle.get(name, ""), kept.entry.stored.get(name, "")))
+    return [value for sort in known.split("|") for value in _EXAMPLES.get(sort, ())]
 
 
 _FIELDS = ("idle", "stored")  # of an entry, by what they hold

@@ -11,6 +11,7 @@ from sympy import Expr, Integer, Mul, Rational, Symbol
 
 from ..catalogue.traced import answerable, unrun
 from ..language.errors import WitnessError
+from ..language.frozen import Immutable
 from ..language.sizes import AtMost, Equals
 from ..models.model import Model
 from ..models.provenance import Pinned
@@ -47,7 +48,7 @@ class UncountedError(UnfitError):
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Immutable):
     """What a trace found: the model, what its letters stand for, what stayed a number, and what was checked."""
 
     model: Model
@@ -95,7 +96,7 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Tie:
+class Tie(Immutable):
     """What a size has to be for the code to run: a number times powers of other sizes."""
 
     factor: Fraction

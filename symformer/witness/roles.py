@@ -77,6 +77,7 @@ class Pattern:
 
     mask: Mask
     window: int = 0  # keys that the last query sees, with no mask as many on its other side; 0 for all
+    chunk: int = 0  # tokens in a chunk, in which each query sees the keys up to its own; 0 without chunks
 
 
 @dataclass(frozen=True)
@@ -321,6 +322,11 @@ def _pattern(weights: Tensor, turned: bool) -> Pattern | None:
                 return Pattern("causal", last if last < keys else 0)
             if bool((each == band.tril(last - 1)).all()):
                 return Pattern("none", last)
+            place = torch.arange(keys)
+            for chunk in range(2, keys):
+                together = place[:, None] // chunk == place // chunk
+                if bool((each == together.tril()).all()):
+                    return Pattern("causal", chunk=chunk)
         return None
 
 

@@ -16,7 +16,7 @@ from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Differs, Divides, without_implied
 from ..models.provenance import Place
 from ..quantities import quantity as find_quantity
-from .drawing import BLOCK, DEEP, POSITIONS
+from .drawing import BLOCK, DEEP, POSITIONS, is_window
 from .fitting import Point, UnfitError
 from .lookups import in_tables
 from .measure import releases
@@ -77,7 +77,7 @@ _RUNS = (
         _as_they_are(Points.really_kept),
     ),
     Run(
-        Wanted("kv-cache", "tensor in a cache", held=True, state=is_state),
+        Wanted("kv-cache", "tensor in a cache", held=True, cached=True, state=is_state),
         2,  # bytes, in bf16
         Points.cached,
         _as_they_are(Points.cached),
@@ -133,7 +133,7 @@ class Runner:
         draws |= {name: list(each) for name, each in few.items()}
         draws |= {name: list(CHUNKED) for name in self.start if BLOCK.search(name)}
         if run.cache:
-            draws |= {name: list(WINDOWS) for name in self.start if "window" in name}
+            draws |= {name: list(WINDOWS) for name in self.start if is_window(name)}
         begin = {**self.start, **{name: each[0] for name, each in drawn.items()}}
         begin |= {name: each[0] for name, each in few.items()}
         with warnings.catch_warnings():
@@ -150,12 +150,13 @@ class Runner:
                 takes=goes,
                 ties=found.ties,  # what has to be what for weights has to be that for a run
                 limit=LIMIT,
+                near=not self.library,
             )
             moving = {*found.symbols.values(), *found.ties, *(each.name for each in found.pinned), *drawn, *draws}
             traced = Tracer(
                 samples,
                 lambda names: self.letters(list(dict.fromkeys([*found.letters, *names]))),
-                depths=(found.depth,) if len(stacks) > 1 else [each for each in (SHALLOW, *DEPTHS) if each >= least],
+                depths=[each for each in _depths(found.depth, len(stacks)) if each >= least],
                 fixed=found.pinned,
                 idle=[name for name in begin if name not in moving],
                 stem=found.model.id,
@@ -288,6 +289,11 @@ class Runner:
                 f"activations are what an implementation that has a name keeps, and {target} is code of its own; "
                 "flops and train-flops of it can be traced"
             )
+
+
+def _depths(found: int, kinds: int) -> tuple[int, ...]:
+    """Return the depths at which a run is tried, the shallowest first; several kinds of layers need ``found``."""
+    return (found, *(each for each in DEPTHS if each > found)) if kinds > 1 else (SHALLOW, *DEPTHS)
 
 
 def accepts(takes: Callable[[Point], object], point: Point) -> bool:

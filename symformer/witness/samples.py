@@ -37,6 +37,7 @@ class Wanted:
     row: str = "parameter"
     tallied: bool = False  # the first number of a row is how often it was seen
     state: Callable[[str], bool] = lambda path: False  # whether a row is of a cache, and neither keys nor values
+    cached: bool = False  # rows are tensors of a cache
     held: bool = False  # rows are tensors of a run: whether one is a copy or a view may hang on a size of 1
 
     @property
@@ -63,6 +64,7 @@ class Samples:
         takes: Callable[[Point], object] = lambda point: None,
         ties: Mapping[str, Tie] | None = None,
         limit: float = LIMIT,
+        near: bool = False,
     ) -> None:
         self.measure, self.start, self.wanted = measure, dict(start), wanted
         self.draws = draws  # what some sizes are drawn from
@@ -70,6 +72,7 @@ class Samples:
         self.decides = decides or (lambda point: (self.measure(point), None))
         self.takes = takes  # raises where a real run would, which has data: it is asked how far lengths go
         self.ties = dict(ties or {})  # sizes that follow others, at every point
+        self.near = near  # whether sizes are tried next to those drawn, which are multiples of what code rounds to
         self.repeats: set[str] = set()  # sizes that change how often something runs and nothing else
         self.random = Random(SEED)
         self.limit, self.until = limit, process_time() + limit

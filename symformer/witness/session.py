@@ -24,10 +24,15 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..language.errors import WitnessError
+from .values import has_values
 from .watching import CORRECTED, Counter, Faked, Keeper, Products, Remembering, Rows, Unmasked
 
 KEPT = ("keys", "values")  # what a layer of a cache calls what has a place for each token
 Run = Callable[[nn.Module], Any]  # calls a model, and gives its output
+
+
+class ExitError(Exception):
+    """Traced code tried to end its process."""
 
 
 class Session:
@@ -61,7 +66,7 @@ class Session:
         """What torch's own counter says of a run; other modes may watch the same one."""
         counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))
         counter.mod_tracker = Whole()  # type: ignore[assignment]
-        self.run(run, *(modes or [Remembering()]), counter, **how)  # type: ignore[no-untyped-call]
+        self.run(run, *(modes or [Remembering()]), counter, **how)
         return counter
 
     def operations(self, run: Run) -> int:
@@ -118,7 +123,7 @@ class Session:
 
     def cached(self, run: Run) -> Rows:
         """The shape of every tensor of the cache that a model fills by itself and gives back."""
-        output = self.run(run, Remembering())  # type: ignore[no-untyped-call]
+        output = self.run(run, Remembering())
         return {
             row: tuple(tensor.shape) for row, tensor in tensors_of(getattr(output, "past_key_values", None)).items()
         }
@@ -155,7 +160,7 @@ def built(build: Callable[[], nn.Module], device: str = "meta") -> nn.Module:
             entered.enter_context(each)
         entered.enter_context(_without_old_constructors())
         if device == "meta":
-            entered.enter_context(Remembering())  # type: ignore[no-untyped-call]
+            entered.enter_context(Remembering(masks=False))
         model = build()
         if hasattr(model, "tie_weights"):
             cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
@@ -232,17 +237,18 @@ NOWHERE = Nowhere()
 def silence() -> Iterator[None]:
     """Nothing that somebody else's code prints, warns or logs comes out; afterwards everything is as it was.
 
-    Python's streams and the files below them both: a logger may hold an old stream, and C++ knows of none.
+    Both Python's streams and their file descriptors are redirected: a logger may hold an old stream, and C++ uses only
+    descriptors. The code also cannot read our standard input or end this process.
     """
     if sys.stdout is NOWHERE:
         yield
         return
     streams, disabled, files = (sys.stdout, sys.stderr), logging.root.manager.disable, list[tuple[int, int]]()
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    with warnings.catch_warnings():
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    with warnings.catch_warnings(), _contained():
         try:
             _flush(*streams)
-            for number in (1, 2):
+            for number in (0, 1, 2):
                 with suppress(OSError):  # closed: then nothing comes out of it
                     files.append((os.dup(number), number))
                     os.dup2(nowhere, number)
@@ -258,6 +264,29 @@ def silence() -> Iterator[None]:
             sys.stdout, sys.stderr = streams
             logging.disable(disabled)
             os.close(nowhere)
+
+
+@contextmanager
+def _contained() -> Iterator[None]:
+    """Raise ExitError in code that would end or replace this process, which would leave the user without an answer."""
+    before: dict[str, Callable[..., Any]] = {name: getattr(os, name) for name in ("_exit", "execv", "execve")}
+    here = os.getpid()
+
+    def refusing(name: str) -> Callable[..., Any]:
+        def refuse(*given: Any) -> Any:
+            if os.getpid() != here:  # a child process of the code may end itself
+                return before[name](*given)
+            raise ExitError(f"the code ends the process with os.{name}")
+
+        return refuse
+
+    for name in before:
+        setattr(os, name, refusing(name))
+    try:
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(os, name, function)
 
 
 def _flush(*streams: Any) -> None:
@@ -294,16 +323,21 @@ def _without_old_constructors() -> Iterator[None]:
         torch.FloatTensor = before  # type: ignore[misc]
 
 
+def _filling(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that fills a tensor only where the code that is built may read its values."""
+    return lambda tensor, *args, **kwargs: function(tensor, *args, **kwargs) if has_values() else tensor
+
+
 @contextmanager
 def _without_initialisation() -> Iterator[None]:
     """Filling weights with random numbers is most of the time on meta, and tells nothing."""
     fillers = {name: getattr(nn.init, name) for name in dir(nn.init) if name.endswith("_") and not name.startswith("_")}
     theirs: dict[str, Any] = getattr(sys.modules.get("transformers.initialization"), "TORCH_INIT_FUNCTIONS", {})
     before = dict(theirs)  # which transformers took when it was imported
-    for name in fillers:
-        setattr(nn.init, name, lambda tensor, *args, **kwargs: tensor)
-    for name in theirs:
-        theirs[name] = lambda tensor, *args, **kwargs: tensor
+    for name, function in fillers.items():
+        setattr(nn.init, name, _filling(function))
+    for name, function in before.items():
+        theirs[name] = _filling(function)
     try:
         yield
     finally:

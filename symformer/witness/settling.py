@@ -21,6 +21,7 @@ from .patterns import ROW, in_pattern
 from .points import frozen
 from .results import MeetingError, OutOfTimeError, UncountedError
 from .samples import Samples
+from .staircase import staircase
 
 STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone: up first, as most code takes that
 TIMES = (1, 2, 3, 4)  # by which sizes are changed together
@@ -89,7 +90,7 @@ class Settling:
         points, widths, counts = self.points, self.sizes.widths, self.sizes.counts
         alone = dict(zip(widths, points[1:], strict=True))
         deeper = {name: self.samples.rows({**points[0], name: 2 * points[0][name]}) or {} for name in counts}
-        shallow, outside = [*points], [*points]
+        shallow, outside = [*points], dict[tuple[str, ...], list[dict[str, int]]]()
         known: dict[tuple[object, ...], Expr] = {}
 
         def more(sample: list[dict[str, int]], wanted: int, moves: Sequence[str]) -> None:
@@ -120,12 +121,16 @@ class Settling:
                 if "*" in star(name):  # where there are more layers, the one at its place may be another
                     depths = [n for n in depths if not DEEP.search(n)]
                 column = [self._dim(point, name, axis) for point in shallow]
-                key = (*depths, *column[: len(points) + SPARE])
+                # two that are the same at all points drawn are one only where they are the same next to these too
+                near = [self._along(name, axis, w, points[0][w] + 1) for w in widths if self.samples.near]
+                key = (*depths, *column[: len(points) + SPARE], *near)
                 if key not in known:
                     moves = [w for w in widths if self._dim(alone[w], name, axis) != size]
                     axed = partial(self._axis, name, axis)
                     try:
-                        sample = outside if depths else shallow
+                        # at one number of copies alone, any power of that number would fit
+                        twice = [{**points[0], name: 2 * points[0][name]} for name in depths]
+                        sample = outside.setdefault(tuple(depths), [*points, *twice]) if depths else shallow
                         known[key] = axed([*moves, *depths], sample, partial(more, sample))
                     except WitnessError as error:
                         if not depths or "*" not in star(name) or isinstance(error, OutOfTimeError):
@@ -144,16 +149,41 @@ class Settling:
         more: Callable[[int, Sequence[str]], None],
     ) -> Expr:
         """One dimension of a row, which these sizes move."""
-        return fit(
-            f"axis {axis} of {name}",
-            moves,
-            sample,
-            self.letters,
-            partial(self._dim, name=name, axis=axis),
-            more=more,
-            lengths=self.samples.lengths,
-            blocks=[name for name in self.samples.draws if BLOCK.search(name)],
-        )
+        try:
+            found = fit(
+                f"axis {axis} of {name}",
+                moves,
+                sample,
+                self.letters,
+                partial(self._dim, name=name, axis=axis),
+                more=more,
+                lengths=self.samples.lengths,
+                blocks=[name for name in self.samples.draws if BLOCK.search(name)],
+            )
+        except UnfitError:
+            if (rounded := self._rounded(name, axis, moves)) is None:
+                raise
+            return rounded
+        return found if self._between(name, axis, moves, found) else self._rounded(name, axis, moves) or found
+
+    def _along(self, name: str, axis: int, size: str, value: int) -> int | None:
+        """One dimension of a row where one size is another; None where the code refuses that or has no such row."""
+        rows = self.samples.rows({**self.points[0], size: value}) or {}
+        return rows[name][axis] if axis < len(rows.get(name, ())) else None
+
+    def _between(self, name: str, axis: int, moves: Sequence[str], found: Expr) -> bool:
+        """Whether a formula holds right next to the first point too, which is a multiple of what code may round to."""
+        if not self.samples.near or len(moves) != 1 or moves[0] in {*self.samples.lengths, *self.samples.draws}:
+            return True
+        value = self.points[0][moves[0]] + 1
+        seen = self._along(name, axis, moves[0], value)
+        return seen is None or found.xreplace({self.letters[moves[0]]: Integer(value)}) == seen
+
+    def _rounded(self, name: str, axis: int, moves: Sequence[str]) -> Expr | None:
+        """One dimension of a row, which one size moves in steps."""
+        if len(moves) != 1 or moves[0] not in self.points[0] or moves[0] in {*self.samples.lengths}:
+            return None
+        return staircase(partial(self._along, name, axis, moves[0]), self.points[0][moves[0]], self.letters[moves[0]])
 
     def _dim(self, point: Point, name: str, axis: int) -> int | None:
         rows = self.samples.seen_rows(point)

@@ -28,15 +28,19 @@ from ..configs.known import INERT
 from ..language.errors import SymformerError, WitnessError
 from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
+from ..models.provenance import Reading
 from .asking import asked, common
 from .classes import Source
 from .drawing import DEEP, ENTRY, usual
+from .field_names import named
+from .field_sorts import PARTIAL, FieldSorts, sorts
 from .placing import PLACES, whole_numbers
 from .proving import Proving
 from .results import Trace
 from .settling import star
 from .sources import records_in, trace_source
 from .trying import OLDER, ROTARY, Trials, holds, lists
+from .variants import Variant, spellings
 
 BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
 WIDTH = ("hidden_size", "num_attention_heads")  # of which the width of a head is by custom the quotient
@@ -74,13 +78,43 @@ class Shelving:
         self.until = process_time() + TURNING
         turns = [turn for name in self._switches() if (turn := self._turn({name: not self.usual[name]}, known))]
         try:
-            return self._proved(known, turns)
+            return self.again(self._proved(known, turns))
         except WitnessError as error:
             if OPERATIONS not in known:
                 raise
             self.left[f"{self.source.name}, its operations"] = self.unrun = str(error)
         stored: list[Structure] = [(fields, {STORED: records[STORED]}) for fields, records in turns]
-        return self._proved({STORED: known[STORED]}, stored)
+        return self.again(self._proved({STORED: known[STORED]}, stored))
+
+    def again(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """An entry with what is found out about every field by trial. Raises WitnessError where it is wrong then."""
+        data = named(self.source, self.trials, data)
+        kept = read(data)
+        turned = {name for turn in kept.turns for name in turn.fields}
+        shallow = {name: min(size, FEW) for name, size in kept.entry.sizes.items() if DEEP.search(last(name))}
+        if self.trials.told(self.trials.filled(shallow)) is None:
+            shallow = self.few
+        settings = [shallow]
+        whole = shallow | {name: value for turn in kept.turns for name, value in turn.fields.items()}
+        if kept.turns and self.trials.told(self.trials.filled(whole)) is not None:
+            settings.append(whole)
+        fields = {
+            name: value
+            for name, value in self.usual.items()
+            if name not in (*kept.entry.sizes, *turned, *kept.entry.unsaid, *kept.entry.stored)
+            and last(name) not in (*BESIDE, *INERT)
+            and kept.entry.idle.get(name) not in ("token", "text")
+        }
+        freed = FieldSorts(self.source, self.trials, kept.entry, settings).found(fields)
+        entry = dict(data["entry"])
+        entry["idle"] = sorts(freed.idle, kept.entry.idle)
+        entry["stored"] = sorts(freed.stored, kept.entry.stored)
+        switches = dict(data["switches"])
+        for part in ("", *(f"{part}." for part in self.trials.parts())):
+            rotary = self.usual.get(f"{part}rope_parameters")
+            if isinstance(rotary, dict) and PARTIAL in rotary:
+                switches.setdefault(part + PARTIAL, rotary[PARTIAL])
+        return self.proving.proved({**data, "switches": switches, "entry": {n: v for n, v in entry.items() if v}})
 
     def _proved(self, known: Mapping[str, Record], turns: list[Structure]) -> dict[str, Any]:
         """The entry of these records, with as many of the turns as it holds with. Raises WitnessError."""
@@ -149,7 +183,7 @@ class Shelving:
             found[OPERATIONS] = find(OPERATIONS)
         except SymformerError as error:
             self.unrun = self.unrun or str(error)
-        return {name: replace(each, config={}) for name, each in found.items()}
+        return {name: replace(each, config={}, reading=_anywhere(each.reading)) for name, each in found.items()}
 
     def _like(self, fields: Mapping[str, Any]) -> Trace | None:
         """The products of the usual structure, for one that multiplies and caches the same; None for any other.
@@ -263,7 +297,9 @@ class Shelving:
         # What says as usual what no other may say stays beside: a number below 1, or rotary positions of its own.
         still = {n for n, held in idle.items() if held != ROTARY and HOLDS[held](beside.get(n))} | tokens.keys()
         others = {name: value for name, value in beside.items() if name not in still}
-        switches = {name: self._switch(name, value) for name, value in others.items()}
+        kinds = spellings(self.source)
+        given = dict(self.source.given) if isinstance(self.source, Variant) else {}
+        switches = {name: self._switch(name, value) for name, value in others.items() if name not in kinds}
         made = self._made(sizes, switches)
         untaken = (name for name, taken in made.items() if not taken)
         unsaid = tuple(dict.fromkeys((*self._unsaid((*sizes, *beside)), *untaken)))
@@ -283,12 +319,14 @@ class Shelving:
                         *(name for name in found if name not in follows),
                         *(name for name, taken in made.items() if taken),
                         *self._asked((*sizes, *switches)),
+                        *given,
                     )
                 )
             ),
             unsaid=unsaid,
             written=self._written(unsaid),
-            depths=self.depths,
+            depths={} if kinds else self.depths,
+            kinds=kinds,
             idle=idle | tokens,
             stored=stored,
             asks=tuple(sorted(asked(self.source) - self.usual.keys() - common(self.source))),
@@ -441,6 +479,11 @@ class Shelving:
 
 # Who reads records before there is an entry for them.
 _NOBODY: Mapping[str, Any] = {"name": "", "model_type": "", "versions": {}, "sizes": {}}
+
+
+def _anywhere(reading: Reading | None) -> Reading | None:
+    """Return a reading without the comparison at its own config, because the catalogue answers for other configs."""
+    return reading and replace(reading, at_config="")
 
 
 def _usual(config: Any, into: str = "") -> Iterator[str]:

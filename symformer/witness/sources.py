@@ -11,11 +11,15 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
-from itertools import combinations
+from importlib.util import module_from_spec, spec_from_file_location
+from itertools import combinations, count
 from math import prod
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 from sympy import Symbol
@@ -24,25 +28,27 @@ from torch import nn
 from ..catalogue.lifted import Lifted
 from ..catalogue.record import Find, Record, opened
 from ..catalogue.traced import STORED, Traced
-from ..configs.known import check_unquantised
-from ..configs.opening import open_config
-from ..language.errors import ConfigError, OptionError, SizeError, TargetError, WitnessError
+from ..configs.opening import Opened, open_config
+from ..language.errors import ConfigError, OptionError, SizeError, TargetError, WitnessError, listed
 from ..language.sizes import Equals, whole
 from ..language.symbols import SYMBOLS, E, V, name_size
-from ..language.target import HF, Kind, parse
+from ..language.target import HF, AnyTarget, Kind, factory_of, parse
+from ..models.model import Model
 from ..models.provenance import Pinned
+from . import trace_diffusion
 from .calling import PIXELS, Way, called, caller_for, caller_of_factory, lengths_of
 from .classes import Source, assumed, ignored, known, near_type, of_config, of_head
 from .fitting import Point
 from .lifts import lift
 from .placing import Placing, whole_numbers
 from .points import Build, Points, session, weights_at
-from .raised import sentence
+from .raised import line_of, sentence
 from .results import Trace, UnbuiltError
 from .runs import RUNS, Runner
 from .samples import LIMIT, Samples
 from .session import silence
 from .tracing import Tracer
+from .values import built_with_values, reads_values
 
 # What there is to say of pictures: by the letter of how many there are, and whether they take the places of tokens.
 IMAGES = {
@@ -66,14 +72,25 @@ def trace_type(model_type: str, head: str = "") -> Trace:
     return traced
 
 
-def trace_config(path: str, head: str = "") -> Trace:
-    """The trace of the class that a config.json names, with that file's own switches. Raises ConfigError."""
-    found = open_config(path)
+def trace_config(config: AnyTarget, head: str = "") -> Trace:
+    """Return the trace of the class that a config names, with the switches of the config. Raises ConfigError."""
+    found, path = open_config(config), config if isinstance(config, str) else parse(config).text
+    if "_class_name" in found.config and "model_type" not in found.config:
+        return _read_at(trace_diffusion(path, found.config), found)
     source = of_config(found.config, path, head)
     fields = _fields(found.config, path, source)
     traced = trace_source(source, fields, path, ignored(source, fields))
-    known = replace(traced.model.provenance, commit=found.commit, unasked=found.unasked)
-    return replace(traced, model=replace(traced.model, provenance=known))
+    return _read_at(traced, found)
+
+
+def _read_at(traced: Trace, found: Opened) -> Trace:
+    """Return a trace whose provenance, for every quantity, records where its config was read and what it states."""
+    run = traced.run
+    return replace(traced, model=_stating(traced.model, found), run=run and (lambda name: _read_at(run(name), found)))
+
+
+def _stating(model: Model, found: Opened) -> Model:
+    return replace(model, provenance=replace(model.provenance, **found.facts))
 
 
 def records(path: str, config: Mapping[str, Any]) -> Find:
@@ -114,10 +131,6 @@ def records_in(traced: Trace, fields: Mapping[str, Any], said: tuple[str, ...] =
 
 def _fields(config: Mapping[str, Any], path: str, source: Source) -> dict[str, Any]:
     """What a config class is given: not the class that it is for, nor code from elsewhere. Raises ConfigError."""
-    try:
-        check_unquantised(config)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from None
     own = source.own(config, path)
     return {name: value for name, value in own.items() if name not in ("auto_map", "architectures")}
 
@@ -194,19 +207,33 @@ def trace(
     With ``inputs``, a function of some of these sizes and of B and S that returns what the module is called with, its
     FLOPs are traced too.
     """
-    start = {name: whole(name, value) for name, value in sizes.items()}
-    if not start:
-        raise WitnessError("a factory needs at least one size to trace: give one with --size, such as --size E=64")
+    if isinstance(build, nn.Module):
+        kind = type(build).__name__
+        raise WitnessError(f"{kind} is already a torch module; pass a function that builds it from sizes")
     if not callable(build):
         raise WitnessError(f"{target or 'what is traced'} is {repr(build)[:80]} and no function that makes a model")
+    start = {name: whole(name, value) for name, value in sizes.items()}
     name = target or getattr(build, "__name__", "model")
+    _hold_arguments(build, start, name)
     defaults = _defaults(build, start)
     pinned = [Pinned(each, value, _DEFAULT) for each, value in defaults.items() if type(value) is int and value > 0]
     said = [f"{each}={value!r}" for each, value in defaults.items() if type(value) is not int or value <= 0]
 
+    reads: list[str] = []  # what the code raised where it read a value that no tensor has on the meta device
+    seeds = count()
+
     def at(point: Point) -> nn.Module:
+        def make() -> Any:
+            return build(**{size: point[size] for size in start})
+
         with silence():
-            made = build(**{size: point[size] for size in start})
+            try:
+                made = built_with_values(make, next(seeds)) if reads else make()
+            except Exception as error:
+                if reads or not reads_values(error):
+                    raise
+                reads.append(line_of(error) or sentence(error, 120))
+                made = built_with_values(make, next(seeds))
         if not isinstance(made, nn.Module):
             raise WitnessError(f"{name} returns a {type(made).__name__} and not an nn.Module")
         return made
@@ -216,11 +243,16 @@ def trace(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = Tracer(Samples(weights_at(at), start), letters, fixed=pinned).trace(name, title)
+            found = Tracer(Samples(weights_at(at), start, near=True), letters, fixed=pinned).trace(name, title)
         except WitnessError as error:
-            error.args = (f"{error}{hint}",)
+            read = f"; the code reads values of tensors while it builds ({reads[0]})" if reads else ""
+            error.args = (f"{error}{read}{', and its parts may depend on them' * bool(reads)}{hint}",)
             raise
-        _hold(found, at, start, name)
+        values_hold(found, at, start, name)
+    idle = _idle(found, start)
+    if idle and (provenance := found.model.provenance).reading:
+        provenance = replace(provenance, reading=replace(provenance.reading, ignored=idle))
+        found = replace(found, model=replace(found.model, provenance=provenance))
     if not inputs:
         return found
     if not callable(inputs):
@@ -228,10 +260,22 @@ def trace(
     calls, takes = caller_of_factory(inputs, start)
     if both := [each for each in inspect.signature(inputs).parameters if each in defaults]:
         raise WitnessError(f"{both[0]} is a default of {name} and asked for by its inputs; give it a start of its own")
-    return Runner(at, start, calls, takes, letters, hint=hint, lift=lift).attached(found)
+    return Runner(at, start, calls, takes, letters, hint=hint, lift=lift, ignored=idle).attached(found)
 
 
-def _hold(found: Trace, build: Build, start: Point, name: str) -> None:
+def _idle(found: Trace, start: Point) -> tuple[str, ...]:
+    """The sizes of a factory that change nothing that it stores, with their values.
+
+    They are no error: an argument that a factory requires has to have a size, and it may change what a run multiplies.
+    """
+    conditions = {str(symbol) for each in found.model.constraints for symbol in each.symbols}
+    known = {*found.symbols.values(), *(each.name for each in found.pinned)}
+    known |= {name for size, tie in found.ties.items() for name in (size, *tie.powers)}
+    known |= {name for name, letter in found.letters.items() if letter in conditions}
+    return tuple(f"{name}={value}" for name, value in start.items() if name not in known)
+
+
+def values_hold(found: Trace, build: Build, start: Point, name: str) -> None:
     """Raise WitnessError where a factory stores something else at the sizes that it was named with.
 
     Code may do otherwise there than at all that were drawn; sizes that break a condition are said by that.
@@ -243,6 +287,29 @@ def _hold(found: Trace, build: Build, start: Point, name: str) -> None:
         return
     if (stored := _counted(STORED, None, build, start)) != value:
         raise WitnessError(f"{name} stores {stored:,} parameters at {dict(start)}, and the formula gives {value:,}")
+
+
+def _hold_arguments(build: Callable[..., Any], start: Mapping[str, int], name: str) -> None:
+    """Raise WitnessError if a factory has no sizes, lacks a required size, or does not accept a size.
+
+    The message lists its arguments with their defaults.
+    """
+    takes: Mapping[str, inspect.Parameter] = {}
+    with suppress(TypeError, ValueError):  # a C callable has no signature
+        takes = inspect.signature(build).parameters
+    single = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    named = {each.name: each for each in takes.values() if each.kind in single}
+    spelt = [key if each.default is each.empty else f"{key}={each.default!r:.40}" for key, each in named.items()]
+    known = f"its arguments are {listed(spelt)}" if spelt else "its signature names no arguments"
+    if not start:
+        raise WitnessError(f"{name} is a factory and takes a size for each argument, such as E=64; {known}")
+    if missing := [key for key, each in named.items() if each.default is each.empty and key not in start]:
+        raise WitnessError(f"{name} needs a size for {listed(missing)}; {known}")
+    more = any(each.kind is each.VAR_KEYWORD for each in takes.values())
+    if takes and not more and (odd := [key for key in start if key not in named]):
+        near = get_close_matches(odd[0], named, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise WitnessError(f"{name} has no argument {odd[0]!r}; {hint}{known}")
 
 
 def _defaults(build: Callable[..., Any], start: Mapping[str, int]) -> dict[str, Any]:
@@ -265,9 +332,12 @@ def _same(start: Point) -> str:
     return ""
 
 
-def trace_target(target: str, sizes: Mapping[str, int], head: str = "", inputs: str | Callable[..., Any] = "") -> Trace:
+def trace_target(
+    given: AnyTarget, sizes: Mapping[str, int], head: str = "", inputs: str | Callable[..., Any] = ""
+) -> Trace:
     """The trace of what a target names: hf:MODEL_TYPE, a config.json here or on the Hub, or package.module:factory."""
-    named = parse(target)
+    named = parse(given)
+    target = named.text
     factory = named.kind is Kind.FACTORY
     if factory and head:
         raise OptionError(f"head={head} is for models of transformers, and {target} is a factory")
@@ -282,7 +352,7 @@ def trace_target(target: str, sizes: Mapping[str, int], head: str = "", inputs: 
         case Kind.HF:
             return trace_type(named.name, head)
         case Kind.CONFIG:
-            return trace_config(named.name, head)
+            return trace_config(named.name if named.config is None else named.config, head)
         case Kind.HUB:
             return trace_config(named.text, head)
         case Kind.NAME if os.path.isdir(named.name):
@@ -295,13 +365,20 @@ def trace_target(target: str, sizes: Mapping[str, int], head: str = "", inputs: 
 
 
 def _imported(target: str) -> Callable[..., Any]:
-    module, _, name = target.rpartition(":")
-    if not all(word.isidentifier() for word in [*module.split("."), name]):
-        raise WitnessError(f"{target!r} is not of the form package.module:factory, such as my.models:gpt")
-    sys.path.insert(0, str(Path.cwd()))
+    """Return the function of a factory: package.module:name, or path/file.py:name. Raises WitnessError."""
+    where, name = factory_of(target)
+    file = Path(where) if where.endswith(".py") and parse(target).kind is Kind.FACTORY else None
+    if file is not None and not file.is_file():
+        raise WitnessError(f"{target}: the file {where} does not exist")
+    if file is None and not all(word.isidentifier() for word in [*where.split("."), name]):
+        raise WitnessError(
+            f"{target!r} is not of the form package.module:factory, such as my.models:gpt, or file.py:factory"
+        )
+    sys.path.insert(0, str(file.parent.absolute() if file else Path.cwd()))
     try:
         with silence():
-            found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+            module = _executed(file) if file else importlib.import_module(where)
+            found: Callable[..., Any] = getattr(module, name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever somebody's module raises, even SystemExit
@@ -311,12 +388,28 @@ def _imported(target: str) -> Callable[..., Any]:
     return found
 
 
+def _executed(file: Path) -> ModuleType:
+    """Run a Python file and return its module, under a name that no other module has."""
+    name = file.stem if file.stem not in sys.modules else f"{file.stem}.py"
+    spec = spec_from_file_location(name, file.absolute())
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file.name} cannot be loaded")
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
 def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping[str, int] | None = None) -> int:
     """The value of a traced formula at another config, held against torch at that config.
 
     Raises ConfigError and SizeError; ``given`` are the sizes of the run, such as B and S.
     """
-    source, fields, made = _config_at(traced, path)
+    opened_at = open_config(path)
+    source, fields, made = _config_at(traced, path, opened_at.config)
     found = traced.of(quantity)
     numbers = {**whole_numbers(made), **(given or {})}
     asked = [name for symbol, name in found.symbols.items() if symbol == name]  # of the run, and of no config
@@ -325,7 +418,7 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
     if missing := [name for name in found.symbols.values() if name not in numbers]:
         remedy = "; give it with --set" if all(name in SYMBOLS for name in missing) else ""
         raise ConfigError(f"{path} gives no {', '.join(missing)}{remedy}")
-    formula = found.model.formula(quantity)
+    formula = replace(_stating(found.model, opened_at), target=path).formula(quantity)
     held = {str(symbol) for each in formula.constraints if isinstance(each, Equals) for symbol in each.symbols}
     known = {letter: numbers[name] for name, letter in found.letters.items() if name in numbers}
     value = formula.value({letter: size for letter, size in known.items() if letter in {*found.symbols, *held}})
@@ -344,16 +437,15 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
 
 def ignored_at(traced: Trace, path: str) -> tuple[str, ...]:
     """The switches of another config that change nothing that the class traced stores. Raises ConfigError."""
-    source, fields, _ = _config_at(traced, path)
+    source, fields, _ = _config_at(traced, path, open_config(path).config)
     return ignored(source, fields)
 
 
-def _config_at(traced: Trace, path: str) -> tuple[Source, dict[str, Any], Any]:
+def _config_at(traced: Trace, path: str, config: Mapping[str, Any]) -> tuple[Source, dict[str, Any], Any]:
     """What was traced, the fields of a config for it, and the config made of them. Raises ConfigError."""
     source = traced.source
     if not isinstance(source, Source):
         raise ConfigError(f"{traced.model.target} is a factory, and a config is read for models of transformers")
-    config = open_config(path).config
     if (named := config.get("model_type")) != source.model_type and (not isinstance(named, str) or known(named)):
         raise ConfigError(f"{path} has model_type={named!r}, and the formula is for {source.model_type!r}")
     named_here = of_config(config, path) if config.get("architectures") is not None else source

@@ -16,14 +16,15 @@ from typing import cast
 from sympy import Add, Expr, Integer, Symbol, fraction, together
 
 from ..catalogue.traced import Class, Traced
-from ..language.errors import UnknownNameError, WitnessError
+from ..language.errors import SizeError, UnknownNameError, WitnessError
 from ..language.sizes import AtMost, Condition, Divides, Equals, without_implied
 from ..language.symbols import RANK
 from ..models.model import Model
 from ..models.provenance import Pinned, Place, Provenance, Reading
-from .checking import Checking
+from ..output.waiting import waiting
+from .checking import BATCH, Checking
 from .drawing import DEEP, odd, usual
-from .fitting import UnfitError
+from .fitting import Point, UnfitError
 from .measure import releases
 from .moving import Moving
 from .probing import Probing
@@ -33,6 +34,8 @@ from .samples import SEED, Samples
 from .settling import Settling, first_points, star
 
 MEETINGS = 3  # draws in which two formulas may meet by chance before that is no chance
+COPIES = (3, 12)  # of what starts with fewer: two that follow a first one, and a pattern of twelve
+NONE: Mapping[str, int] = {}
 DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: more where layers come in patterns
 
 Letters = Callable[[Sequence[str]], Mapping[str, Symbol]]
@@ -62,7 +65,8 @@ class Tracer:
         refusal: WitnessError | None = None
         for depth in self.depths:
             try:
-                return self._without_odd(target, title, depth, begun)
+                with waiting(f"tracing {self.samples.wanted.quantity} of {target}"):
+                    return self._repeating(self._without_odd(target, title, depth, begun), depth, begun)
             except OutOfTimeError as error:
                 raise refusal or error from None
             except UnbuiltError:
@@ -75,14 +79,55 @@ class Tracer:
                     break
         raise cast(WitnessError, refusal)
 
-    def _without_odd(self, target: str, title: str, depth: int, begun: float) -> Trace:
+    def _repeating(self, found: Trace, depth: int, begun: float) -> Trace:
+        """Return the trace again with more copies of what starts with few and was pinned, if that pins fewer sizes.
+
+        One block, or two, show neither what a further one is like nor how often kinds of blocks alternate.
+        """
+        if self.samples.wanted.held:
+            return found
+        model, repeated = found.model, dict[str, int]()
+        given = {each.name for each in self.fixed}
+        for few in (each for each in found.pinned if each.name not in given):
+            for copies in COPIES:
+                more = {**repeated, few.name: copies}
+                if few.value >= copies or not self._copies({**self.samples.start, **more}):
+                    continue
+                try:
+                    again = self._without_odd(model.target, model.title, max(depth, copies), begun, more)
+                except WitnessError:
+                    continue
+                if len(again.pinned) < len(found.pinned) and self._admitted(again):
+                    found, repeated = again, more
+                    break
+        return found
+
+    def _copies(self, point: Point) -> bool:
+        """Whether the code takes a point, and has other rows there than where its sizes start."""
+        rows, own = self.samples.rows(point), self.samples.rows(self.samples.start)
+        return rows is not None and own is not None and rows.keys() != own.keys()
+
+    def _admitted(self, found: Trace) -> bool:
+        """Whether the sizes that the model was given meet every condition of a trace."""
+        start = self.samples.start
+        own = {symbol: start[name] for name, symbol in self._named(found.letters).items() if name in start}
+        try:
+            for condition in found.model.constraints:
+                condition.check(own)
+        except SizeError:
+            return False
+        return True
+
+    def _without_odd(
+        self, target: str, title: str, depth: int, begun: float, repeated: Mapping[str, int] = NONE
+    ) -> Trace:
         """The trace with as many sizes free as can be: an odd one that no formula holds stays at its number."""
         samples = self.samples
         held = {each.name: each for each in self.fixed}
         meetings = 0
         while True:
             try:
-                return self._trace(target, title, depth, begun, held)
+                return self._trace(target, title, depth, begun, held, repeated)
             except MeetingError:
                 meetings += 1
                 if meetings == MEETINGS:
@@ -95,9 +140,17 @@ class Tracer:
                     raise
                 held[stays] = Pinned(stays, samples.start[stays], str(error))
 
-    def _trace(self, target: str, title: str, depth: int, begun: float, held: Mapping[str, Pinned]) -> Trace:
+    def _trace(
+        self,
+        target: str,
+        title: str,
+        depth: int,
+        begun: float,
+        held: Mapping[str, Pinned],
+        repeated: Mapping[str, int],
+    ) -> Trace:
         samples, wanted = self.samples, self.samples.wanted
-        sizes = Moving(samples, held, self.idle).find(depth)
+        sizes = Moving(samples, held, self.idle).find(depth, repeated)
         points = first_points(samples, sizes)
         first, pinned = points[0], sizes.pinned
         order = [*sizes.widths, *sizes.counts]
@@ -131,12 +184,15 @@ class Tracer:
         if odd(name := probing.unlike()) and name not in held:
             raise StartError(name, samples.start[name])
         probed = replace(found, conditions=(*found.conditions, *loose))
+        at_config = checking.at_config(probed)
         bounds = checking.bounds(probed)
         beside = [n for n in first if usual(n) and n not in samples.ties and n not in {each.name for each in pinned}]
         known = self._named([*order, *probing.beside, *(beside if wanted.held else ())])
         edges = Checking(samples, sizes, first, known).edges(probed)
         named = self._named([*known, *(each.limit for each in bounds), *samples.ties, *(each.name for each in pinned)])
         ends = [each.condition({**named, **letters}) for each in bounds]
+        if odd(name := self._broken((*edges, *ends), named)) and name not in held:
+            raise StartError(name, samples.start[name])
         conditions = without_implied((*probed.conditions, *edges, *ends, *self._held(pinned, named)))
         used = {symbol for each in _exprs(found.counts) for symbol in each.free_symbols}
         used |= {symbol for each in (*loose, *edges, *ends) for symbol in each.symbols}
@@ -150,6 +206,7 @@ class Tracer:
             versions=releases("torch"),
             pinned=tuple(pinned),
             ties={name: str(tie) for name, tie in samples.ties.items()},
+            at_config=at_config,
         )
         provenance = Provenance(places={name: Place(place) for name, place in places.items()}, reading=read)
         return Trace(
@@ -163,6 +220,17 @@ class Tracer:
             monotonic() - begun,
             letters={name: str(symbol) for name, symbol in named.items()},
         )
+
+    def _broken(self, conditions: Iterable[Condition], letters: Mapping[str, Symbol]) -> str:
+        """Return the first odd size at which the config itself violates one of these conditions, or ""."""
+        run = {*self.samples.lengths, BATCH}
+        own = {letters[n]: size for n, size in self.samples.start.items() if n in letters and n not in run}
+        for condition in conditions:
+            try:
+                condition.check(own)
+            except SizeError:
+                return next((n for n, symbol in letters.items() if symbol in condition.symbols and odd(n)), "")
+        return ""
 
     def _named(self, names: Iterable[str]) -> dict[str, Symbol]:
         """The letters of sizes, of those that can have one, each as if those before it were alone."""

@@ -56,7 +56,13 @@ class Trials:
 
     def said(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """Every field of a config, those of its parts by their paths, and those of lists of sizes by their places."""
-        made = self.config(point)
+        return self._said(self.config(point))
+
+    def said_of(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """The same of the fields that the config class is given as they are."""
+        return self._said(self.source.config(fields))
+
+    def _said(self, made: Any) -> dict[str, Any]:
         numbers = whole_numbers(made)
         found: dict[str, Any] = {}
         for name, value in deepcopy(made.to_dict()).items():  # a class may write into its own defaults
@@ -193,7 +199,7 @@ def others(name: str, value: Any) -> list[Any]:
         case bool():
             return [not value]
         case float():
-            return [value / 2, value / 2 + 0.125]
+            return [value / 2, value / 2 + 0.125, *([0.0] if value else [])]
         case int():
             few = [1, 2, 3, value // 4, value // 2, value - 1, value + 1, 2 * value, 2 * value + 3, FAR * value + 5]
             return [each for each in dict.fromkeys(few) if each not in (0, value)]

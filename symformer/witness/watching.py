@@ -144,10 +144,19 @@ class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 class Remembering(Unmasked):  # type: ignore[no-untyped-call]
-    """What torch gives, asked of it once. What watches a run stands above it, or it would miss what is not asked."""
+    """What torch gives, asked of it once. What watches a run stands above it, or it would miss what is not asked.
+
+    Code that is built, and not run, has no mask to ask: ``masks`` is false, and reading a value raises.
+    """
+
+    def __init__(self, masks: bool = True) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.masks = masks
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is aten._local_scalar_dense.default:
+            if not self.masks:
+                return func(*args, **(kwargs or {}))
             return super().__torch_dispatch__(func, types, args, kwargs)
         return SHAPES.call(func, args, kwargs)
 

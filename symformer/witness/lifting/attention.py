@@ -112,7 +112,7 @@ def _order(sights: Sights, sight: Sight, scores: Class) -> list[tuple[Mask, Expr
     found = []
     for key in sorted(keys, key=lambda key: [int(word) for word in key[0].split(".") if word.isdigit()]):
         (pattern, *others) = sight.seen.patterns[key]
-        if others or pattern is None:
+        if others or pattern is None or pattern.chunk:  # no rule counts what attends in chunks
             return []
         window = next((size for size in sights.windows if sight.numbers[size] == pattern.window), None)
         if pattern.window and window is None and pattern.mask == "causal":

@@ -28,6 +28,7 @@ from .sights import Sight, star
 
 NEW = 3  # tokens that are generated
 ADDED = ("generation-flops",)  # a term of these is what a module comes to over all passes
+UNRUN = "the model cannot be run so"
 FEW = 5  # tokens that an encoder reads before
 FAR = 100_003  # tokens, beyond every window and chunk that a config has by default
 
@@ -61,7 +62,7 @@ class Check:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # whatever somebody's code raises
-            why = f"the model cannot be run so: {sentence(error)}"
+            why = f"{UNRUN}: {sentence(error)}"
         self.said[quantity] = why
         return None if why else found
 
@@ -75,9 +76,13 @@ class Check:
         self.hold("params", numbers, lambda: _weights({k: prod(v) for k, v in at.stored().items()}, self.owners))
         self.hold("flops", numbers, lambda: _counted(at, run()))
         self.hold("train-flops", numbers, lambda: _counted(at, run(), backward=True))
-        if self.calls.cached is None:
-            return
-        caching = self.calls.cached
+        if self.calls.cached is not None:
+            self._cached(self.calls.cached, at, point, numbers)
+
+    def _cached(
+        self, caching: Callable[..., Any], at: Session, point: Point, numbers: dict[Symbol, int], new: int = NEW
+    ) -> None:
+        """Compare the quantities with a cache at one point and, for new tokens, generation too."""
         outputs: list[Any] = []
 
         def cached(**facts: Any) -> Found:
@@ -114,11 +119,28 @@ class Check:
 
         def generated() -> Found:
             whole = cached(last=True)
-            for _ in range(NEW - 1):
+            for _ in range(new - 1):
                 whole += cached(after=outputs[-1])
             return whole
 
-        self.hold("generation-flops", {**prompt, N_new: NEW}, generated)
+        if new:
+            self.hold("generation-flops", {**prompt, N_new: new}, generated)
+
+    def at_config(self, own: Point, letters: Mapping[str, Symbol], past: int) -> None:
+        """Compare with torch at the config's own sizes and depth.
+
+        The cache has ``own["C"]`` tokens and then, unless it is 0, ``past`` tokens, which is more than any window. A
+        quantity that torch cannot run there keeps the result of the random points.
+        """
+        before = dict(self.said)
+        numbers = numbers_at(own, letters)
+        self.at(own, {**numbers, **({C: own["C"]} if "C" in own else {})})
+        if past and self.calls.cached is not None:
+            far = {**own, "C": past}
+            self._cached(self.calls.cached, session(self.calls.build, far), far, {**numbers, C: past}, new=0)
+        for quantity, why in self.said.items():
+            if why.startswith(UNRUN) and before.get(quantity) == "":
+                self.said[quantity] = ""
 
     def beyond(self, point: Point, letters: Mapping[str, Symbol]) -> str:
         """What a cache holds otherwise far beyond every window that the config has by default; "" for nothing."""
@@ -172,6 +194,11 @@ def active(sight: Sight, owners: Mapping[str, str]) -> Found:
         if path in seen.met and each.dim() == 1:
             continue  # read whole by every token: the bias of a router
         if path not in some and "expert" in path and "shared" not in path:
+            if each.dim() == 3 and any(len(f) == 4 and f[0] == len(each) for _, _, f in seen.roles):
+                raise WitnessError(
+                    f"the code multiplies every token with all the matrices of {path}, which does not show how many "
+                    "experts a token chooses"
+                )
             raise WitnessError(f"which rows of {path} a token meets was not seen")
     return _weights({path: some.get(path, each.numel()) for path, each in seen.stored.items()}, owners)
 

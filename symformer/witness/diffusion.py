@@ -1,0 +1,162 @@
+"""Models of diffusers by their configs: the class that ``_class_name`` names, built on the meta device.
+
+The sizes of the formula are the whole numbers of the config. Lists, such as the widths of the blocks of a UNet, are
+fixed in it, and a note says so.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from time import process_time
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from ..configs.known import adds_weights
+from ..language.errors import ConfigError, SizeError, WitnessError, quoted
+from ..models.provenance import Reading
+from .fitting import UnfitError
+from .measure import releases
+from .points import weights_at
+from .raised import sentence
+from .results import Trace
+from .samples import Samples
+from .session import silence
+from .sources import letters
+from .tracing import Tracer
+
+# CPU seconds for a formula in all sizes, and again for one in the channels alone. A build that has begun is finished:
+# the largest classes take one to two seconds for each.
+PATIENCE = 10.0
+CLASS = "_class_name"
+
+Build = Callable[[Mapping[str, int]], nn.Module]
+
+
+def trace_diffusion(config: Mapping[str, Any], path: str) -> Trace:
+    """Trace the parameters of the class of a diffusers config, with the config's numbers.
+
+    A size without a formula is fixed at its value in the config. If the search takes too long, only the numbers of
+    channels stay symbolic. Notes list the fixed sizes. The total at the config is checked against the class.
+    Raises ConfigError, WitnessError.
+    """
+    kind, given = _class(config, path), _fields(config)
+    defaults = {name: each.default for name, each in inspect.signature(kind.__init__).parameters.items()}
+    for name, value in given.items():
+        if name not in defaults and adds_weights(name, value, defaults):
+            raise ConfigError(f"{path} has {quoted(name)[1:-1]}={str(value)[:80]}, which {kind.__name__} does not read")
+    fields = {name: value for name, value in given.items() if name in defaults}
+
+    def build(point: Mapping[str, int]) -> nn.Module:
+        with silence():
+            return cast(nn.Module, kind.from_config({**fields, **point}))
+
+    start = {name: value for name, value in fields.items() if type(value) is int and value > 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with torch.device("meta"):
+                made = build({})
+        except Exception as error:  # any error of the foreign class
+            raise ConfigError(f"{path}: diffusers cannot build {kind.__name__}: {sentence(error)}") from None
+        if not start:
+            raise ConfigError(f"{path} has no positive whole number that {kind.__name__} reads, such as 'in_channels'")
+        found, sizes = _formula(build, start, sum(each.numel() for each in made.parameters()), kind.__name__, path)
+    fixed = {name: value for name, value in start.items() if name not in sizes}
+    lists = [name for name, value in {**defaults, **fields}.items() if isinstance(value, list | tuple) and value]
+    unread = [name for name, value in given.items() if name not in fields and value not in (None, False)]
+    notes = [
+        *_listed("the formula holds only for the lists of this config", lists),
+        *_listed("no formula was found in these sizes, which are fixed", [f"{n}={v:,}" for n, v in fixed.items()]),
+        *_listed(f"ignored, because {kind.__name__} does not read it", unread),
+        *_buffers(made),
+    ]
+    read = found.model.provenance
+    reading = replace(cast(Reading, read.reading), versions=releases("torch", "diffusers"))
+    known = replace(read, reading=reading, assumed=tuple(notes), config=start)
+    return replace(found, model=replace(found.model, provenance=known))
+
+
+def _formula(
+    build: Build, start: Mapping[str, int], total: int, name: str, path: str
+) -> tuple[Trace, Mapping[str, int]]:
+    """Return a formula with the total of the class at the config, and its sizes. Raises WitnessError."""
+    sizes, until = dict(start), process_time() + PATIENCE
+    while sizes:
+        try:
+            return _traced(build, sizes, total, name, path, until - process_time()), sizes
+        except WitnessError as error:
+            refusal = error
+            moves = error.moves if isinstance(error, UnfitError) else ()
+            rounded = next((size for size in reversed(moves) if size in sizes), "")
+            if not rounded:
+                break
+            del sizes[rounded]  # a class that rounds a multiple of it, such as 8 / 3 times, has no formula in it
+    channels = {size: value for size, value in start.items() if size.endswith("channels")}
+    if not channels:
+        raise refusal
+    return _traced(build, channels, total, name, path, PATIENCE), channels
+
+
+def _traced(build: Build, sizes: Mapping[str, int], total: int, name: str, path: str, limit: float) -> Trace:
+    """Trace the class over some sizes and set the config's numbers. Raises WitnessError for another total."""
+    samples = Samples(weights_at(build), dict(sizes), limit=max(round(limit, 1), 0))
+    found = Tracer(samples, letters, stem=name).trace(path, f"{name} of diffusers, traced")
+    numbers = {letter: sizes[field] for letter, field in found.symbols.items() if field in sizes}
+    try:
+        model = found.model.set(numbers)
+        value = model.params.value()
+    except SizeError as error:
+        raise WitnessError(f"the formula found does not hold at the config: {error}") from None
+    if value != total:
+        raise WitnessError(f"{name} stores {total:,} parameters at {dict(sizes)}, and the formula gives {value:,}")
+    return replace(found, model=model)
+
+
+def _listed(what: str, names: Sequence[str]) -> list[str]:
+    """Return a note that lists names; nothing if there are none."""
+    return [f"{what}: {', '.join(names)}"] if names else []
+
+
+def _buffers(model: nn.Module) -> list[str]:
+    """Return a sentence on the buffers that a checkpoint stores in addition to the parameters, if any."""
+    weights = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    count = sum(each.numel() for name, each in model.state_dict().items() if name not in weights)
+    return [f"a checkpoint also stores {count:,} buffer elements, which are not parameters"] if count else []
+
+
+def _class(config: Mapping[str, Any], path: str) -> Any:
+    """Return the class that a config names. Raises ConfigError, WitnessError where diffusers cannot be imported."""
+    named = config.get("architectures") or [config.get(CLASS)]
+    name = str(named[0])
+    try:
+        with silence():
+            library: Any = import_module("diffusers")
+    except (ImportError, OSError, RuntimeError) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "diffusers":
+            raise WitnessError(
+                f"{path} is counted by building {name} of diffusers, which is not installed: pip install diffusers"
+            ) from None
+        raise WitnessError(
+            f"{path} is counted by building {name} of diffusers, which cannot be imported ({sentence(error, 120)}); "
+            "install it again: pip install --force-reinstall diffusers"
+        ) from None
+    library.logging.set_verbosity_error()
+    try:
+        found = getattr(library, name) if name.isidentifier() else None
+    except Exception:  # no such name, or a library of its own that is not installed
+        found = None
+    model = isinstance(found, type) and issubclass(found, library.ModelMixin)
+    if not model or not found.__module__.startswith("diffusers."):
+        raise ConfigError(f"{path} names the class {quoted(name)}, but diffusers has no model with that name")
+    return found
+
+
+def _fields(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the class: all fields except the class name and private ones."""
+    return {name: value for name, value in config.items() if name[0] != "_" and name != "architectures"}

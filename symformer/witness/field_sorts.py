@@ -1,0 +1,200 @@
+"""The values of each config field that have no effect, found by trying several values of every sort.
+
+A field that the code of a class may read is tried at several values of each sort, with all other fields at their
+defaults and with all switches set. If nothing that the class stores, multiplies or caches changes, no value of that
+sort has an effect; if only the stored parameters stay the same, this is recorded separately.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..catalogue.matching import CHECKPOINTING, shared
+from ..catalogue.shelf import BESIDE, KINDS, PLACED, Shelved, last, part_of
+from ..configs.known import INERT
+from .classes import Source
+from .placing import PLACES
+from .trying import ROPE, ROTARY, SCALES, SEEN, UNSEEN, Trials, unmoved
+
+ATTENDING = (
+    "full_attention",
+    "sliding_attention",
+)  # the kinds of layers that differ only in which tokens they attend to
+PATTERN = "override_pattern"
+TIED = "tie_word_embeddings"  # a field of parts as well, which the whole model determines
+PARTIAL = "partial_rotary_factor"
+PART = "rotary part"  # the rotary part of a head, which changes no weight but may change a run
+THETA = "rope_theta"
+LINEAR = {"rope_type": "linear", "factor": 2.0, THETA: 5000.0}
+YARN = {"rope_type": "yarn", "factor": 4.0, THETA: 5000.0, "original_max_position_embeddings": 64}
+
+
+@dataclass
+class Freed:
+    """The result by field: the sorts of values without any effect, or without effect on stored parameters."""
+
+    idle: dict[str, list[str]] = field(default_factory=dict)
+    stored: dict[str, list[str]] = field(default_factory=dict)
+
+
+class FieldSorts:
+    """Tries the fields of one class other than its sizes and switches, one sort of value after another."""
+
+    def __init__(self, source: Source, trials: Trials, entry: Shelved, settings: Sequence[Mapping[str, Any]]) -> None:
+        self.source, self.trials, self.entry, self.settings = source, trials, entry, settings
+        self.layers = {part: _depth(settings, trials.usual, name) for part, name in entry.depths.items()}
+
+    def found(self, fields: Mapping[str, Any]) -> Freed:
+        """Return the result for the fields with a default value and for others that the code may read."""
+        freed = Freed()
+        offered = {name: self._offered(name, value) for name, value in fields.items()}
+        offered |= {path: _unsaid(last(path)) for path in self._others()}
+        before = [self._told(setting) for setting in self.settings]
+        for place in range(max(map(len, offered.values()), default=0)):
+            tried = {name: each[place] for name, each in offered.items() if place < len(each)}
+            stored: dict[str, Sequence[Any]] = {name: values for name, (sort, values) in tried.items()}
+            for number, setting in enumerate(self.settings):
+                stored = self._still(stored, setting, before[number], run=False)
+            idle: dict[str, Sequence[Any]] = {
+                name: values
+                for name, values in stored.items()
+                if tried[name][0] != PART and (self._seen(name) or self._dropped(name, values))
+            }
+            for number, setting in enumerate(self.settings):
+                idle = self._still(idle, setting, before[number])
+            idle = self._trained(idle)
+            for name in stored:
+                (freed.idle if name in idle else freed.stored).setdefault(name, []).append(tried[name][0])
+        return freed
+
+    def _others(self) -> Iterator[str]:
+        """Yield the fields that the class lacks but that its code or the library's may read."""
+        names = {*(shared() - {*dir(self.source.config_class)}), PARTIAL, THETA, *ROPE}
+        names -= {*INERT, *BESIDE, CHECKPOINTING}
+        for part in ("", *self.trials.parts()):
+            for name in sorted({*names, *((TIED,) if part else _patterns(self.entry))}):
+                path = f"{part}.{name}" if part else name
+                if path not in self.trials.usual and path not in self.entry.sizes and path not in self.entry.aliases:
+                    yield path
+
+    def _offered(self, name: str, usual: Any) -> list[tuple[str, list[Any]]]:
+        """Return the sorts of values to try for a field, depending on its default."""
+        word = last(name)
+        if word in ROPE:
+            if isinstance(usual, dict) and usual and all(isinstance(each, dict) for each in usual.values()):
+                return [
+                    (
+                        "rotary kinds",
+                        [{kind: {**each, THETA: theta} for kind, each in usual.items()} for theta in (5e3, 7e5)],
+                    )
+                ]
+            return [(ROTARY, [LINEAR, YARN]), (PART, [LINEAR | {PARTIAL: 0.5}]), ("null", [None])]
+        match usual:
+            case bool() | float():  # whose own sort was tried before
+                return [("null", [None])]
+            case int():
+                return [("integer", [-1, 0, 3]), ("null", [None]), ("float", [0.375, 3.5])]
+            case None:
+                return _unsaid(word)[1:]
+            case list() if usual and {*map(str, usual)} <= {*ATTENDING} and len(usual) == self._usual_layers(name):
+                layers = self.layers.get(part_of(name), 0)
+                return [(f"{KINDS}:{','.join(ATTENDING)}", [[kind] * layers for kind in ATTENDING])] if layers else []
+            case list() if PLACES.search(word) and usual and all(type(each) is int and each > 0 for each in usual):
+                return [(f"{PLACED}:{len(usual)}", [[each - 1 for each in usual], [*range(len(usual))]])]
+            case list() | tuple() if usual and all(isinstance(each, float) for each in usual):
+                return [("numbers", [[each / 2 + 0.5 for each in usual], [0.25 for _ in usual]])]
+            case list() if usual and not UNSEEN.search(word.replace("layers_block_type", "")) and _words(usual):
+                return [("words", [usual[:1], [*usual, usual[0]]])]
+        return [("null", [None])] if isinstance(usual, str) else []
+
+    def _usual_layers(self, name: str) -> int:
+        return self.entry.sizes.get(self.entry.depths.get(part_of(name), ""), 0)
+
+    def _seen(self, name: str) -> bool:
+        """Return whether a run on shapes alone would show the effect of a field."""
+        word = last(name)
+        return not (UNSEEN.search(word) or "rotary" in word) or bool(SEEN.search(word) or SCALES.search(word))
+
+    def _dropped(self, name: str, values: Sequence[Any]) -> bool:
+        """Return whether the config class accepts a field without storing it, or stores null without effect."""
+        if values == [None] and name not in self.trials.usual:
+            return True
+        with suppress(Exception):  # whatever somebody's config raises of it
+            return all(self.trials.said(self.trials.filled({name: each})) == self.trials.usual for each in values)
+        return False
+
+    def _told(self, setting: Mapping[str, Any]) -> Any:
+        return self.trials.told(self.trials.filled(setting))
+
+    def _trained(self, values: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        """Return the fields at whose last values a pass forward and backward multiplies as it usually does."""
+        usual = self.trials.trained(self.trials.filled(self.settings[0])) if values else None
+        if usual is None:
+            return dict(values)
+
+        def same(said: Mapping[str, Any]) -> bool | None:
+            told = self.trials.trained(self.trials.filled({**self.settings[0], **said}))
+            return None if told is None else told == usual
+
+        held = unmoved({name: each[-1:] for name, each in values.items()}, same)
+        return {name: each for name, each in values.items() if name in held}
+
+    def _still(
+        self, values: Mapping[str, Sequence[Any]], setting: Mapping[str, Any], before: Any, run: bool = True
+    ) -> dict[str, Sequence[Any]]:
+        """Return the fields whose values have no effect, or no effect on the stored parameters."""
+        if before is None or not values:
+            return {}
+
+        def same(said: Mapping[str, Any]) -> bool | None:
+            point = self.trials.filled({**setting, **said})
+            if not run:
+                stored = self.trials.stored(point)
+                return None if stored is None else stored == before[0]
+            told = self.trials.told(point)
+            if told is None or (before[1] and not told[1] and told[0] == before[0]):
+                return None
+            return bool(told == before)
+
+        return {name: values[name] for name in unmoved(values, same)}
+
+
+def sorts(found: Mapping[str, Sequence[str]], known: Mapping[str, str]) -> dict[str, str]:
+    """Return the sorts of values by field, with those already known first."""
+    return {
+        name: "|".join(dict.fromkeys((*filter(None, known.get(name, "").split("|")), *found.get(name, ()))))
+        for name in (*known, *found)
+    }
+
+
+def _unsaid(word: str) -> list[tuple[str, list[Any]]]:
+    """Return the sorts of values to try for a field without a default: null first, which states nothing."""
+    if word.endswith(PATTERN):
+        return [("null", [None]), ("text", ["*E", "M*M"])]
+    if word in (THETA, PARTIAL):
+        return [("null", [None]), ("float", [5000.0, 7e5] if word == THETA else [0.5, 0.25])]
+    if word in ROPE:
+        return [("null", [None]), (ROTARY, [LINEAR, YARN]), (PART, [LINEAR | {PARTIAL: 0.5}])]
+    return [("null", [None]), ("int", [3, 64, 7]), ("bool", [True, False])]
+
+
+def _words(usual: Sequence[Any]) -> bool:
+    return all(isinstance(each, str) for each in usual)
+
+
+def _turned(usual: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return rotary positions with other angles for each kind of layer."""
+    return [{kind: {**each, THETA: theta} for kind, each in usual.items()} for theta in (5e3, 7e5)]
+
+
+def _patterns(entry: Shelved) -> tuple[str, ...]:
+    """Return the pattern fields, written in symbols, that do not count layers."""
+    return tuple(name for name in entry.asks or () if name.endswith(PATTERN) and name not in entry.kinds)
+
+
+def _depth(settings: Sequence[Mapping[str, Any]], usual: Mapping[str, Any], name: str) -> int:
+    value = settings[0].get(name, usual.get(name, 0))
+    return value if type(value) is int else 0
