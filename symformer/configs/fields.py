@@ -12,7 +12,7 @@ from sympy import Expr, Symbol
 from ..language.errors import ConfigError, SizeError, UnreadError, listed
 from ..language.sizes import Numbers, evaluate, shown
 from ..language.symbols import letter
-from .known import FIXED, INERT, LAYER_TYPES, QUANTISED, READ, Config, check_unquantised
+from .known import FIXED, INERT, LAYER_TYPES, READ, Config, spelling
 from .layers import Layers
 from .places import Derived, Field, Setting, Share, whole_number
 from .rotary import ROPES, ROTARY, check_rotary
@@ -143,7 +143,6 @@ class Fields:
 
     def _hold(self, config: Config) -> None:
         """Raise ConfigError for a field that is not known, or has a value that is not."""
-        check_unquantised(config)
         fixed = {name: known for name, known in self._everywhere(FIXED).items() if name not in self.known}
         fixed |= self.fixed
         twice = {again: section for section, again in self.sections.items()}
@@ -188,7 +187,7 @@ class Fields:
         read = {name for place in self.sizes.values() for name in (*place.names, *place.twins)}
         read |= {place.name for place in self.options.values()} | set(self.restated) | set(self.echoes)
         read |= set(self.layers.names) if self.layers else set() if self.sections else {LAYER_TYPES}
-        said = self._everywhere(dict.fromkeys(("architectures", *QUANTISED, *INERT)))
+        said = self._everywhere(dict.fromkeys(("architectures", *INERT)))
         return frozenset({*read, *READ, *said, *self.inert})
 
     def _everywhere(self, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,11 +209,12 @@ class Fields:
             return {}
         if not (isinstance(named, list) and len(named) == 1 and isinstance(named[0], str)):
             raise ConfigError(f"'architectures' is {shown(named)} in the config; it should be a list of one class name")
-        if named[0] not in self.classes:
+        known = next((name for name in self.classes if spelling(name) == spelling(named[0])), "")
+        if not known:
             raise UnreadError(
                 f"'architectures' names {shown(named[0])}, whose head is not known here; known: {listed(self.classes)}"
             )
-        return dict(self.classes[named[0]])
+        return dict(self.classes[known])
 
     def write(self, component: Component, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """The config of a component at given sizes: the inverse of read."""

@@ -38,7 +38,7 @@ def reader(
         case {"_class_name": str(), "architectures": [str(named)]} if model_type is None:
             if found := next((name for name in files if named in classes(name)), ""):
                 return found, ""
-            raise ConfigError(f"{path} is of the class {named} of diffusers, which no architecture here reads")
+            raise UnreadError(f"{path} names the diffusers class {named}, which no built-in architecture supports")
     if model_type is None:
         known = sorted(each for name in files for each in types(name))
         raise ConfigError(f"{path} has no 'model_type', which says whose sizes these are; known: {listed(known)}")

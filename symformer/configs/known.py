@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
-
-from ..language.errors import ConfigError
-from ..language.sizes import shown
 
 Config = Mapping[str, Any]
 
@@ -28,7 +26,6 @@ FIXED: Mapping[str, tuple[Any, ...]] = {
     "attention_bias": (False,),
     "mlp_bias": (False,),
 }
-QUANTISED = ("quantization_config", "compression_config")
 INERT = (
     # names, versions, and whose code it is
     *("_name_or_path", "name_or_path", "transformers_version", "auto_map", "custom_pipelines", "_commit_hash"),
@@ -58,13 +55,34 @@ INERT = (
     *("neftune_noise_alpha", "unk_token_id", "cls_token_id", "mask_token_id"),
     "is_decoder",  # what attends to earlier tokens only does so anyway
 )
+# Words in the name of an unread field which show that the checkpoint has weights that the class lacks.
+_ADDED = re.compile(
+    r"(^|_)(lora|dora|ia3|adapters?|adaptations?|medusa|virtual_tokens|soft_prompt|prompt_tuning|prefix_tuning"
+    r"|prefix_projection|pre_seq_len|value_head|v_head)(_|$)"
+)
+_EXPERTS = re.compile(r"(n|num|moe_num)(_local|_routed|_shared)?_experts")
+_OF_EXPERTS = re.compile(r"^(?!_).*(expert|moe)")  # a field about experts, not an attribute of every config
 
 
-def check_unquantised(config: Config) -> None:
-    """Raise ConfigError for weights that are stored in another form than the model's class has them."""
-    for name in config:
-        if name.rpartition(".")[2] in QUANTISED and config[name] is not None:
-            raise ConfigError(
-                f"{name!r} is {shown(config[name])} in the config: its weights are stored in another form than the "
-                "formulas count; remove it to count the model before it was quantised"
-            )
+def spelling(name: str) -> str:
+    """Return the name of a class without case and underscores, which authors and transformers spell differently.
+
+    >>> spelling("PhiMoEForCausalLM") == spelling("PhimoeForCausalLM")
+    True
+    """
+    return name.replace("_", "").casefold()
+
+
+def adds_weights(name: str, value: Any, read: Iterable[str]) -> bool:
+    """Return whether an unread field shows that the checkpoint has weights that the class lacks.
+
+    A field about experts shows this only if the class reads no such field.
+
+    >>> adds_weights("lora_rank", 4, ["hidden_size"]), adds_weights("lora_rank", None, ["hidden_size"])
+    (True, False)
+    >>> adds_weights("num_experts", 8, ["hidden_size"]), adds_weights("num_experts", 8, ["moe_num_experts"])
+    (True, False)
+    """
+    if _EXPERTS.fullmatch(name):
+        return isinstance(value, int) and value > 1 and not any(map(_OF_EXPERTS.search, read))
+    return bool(value) and _ADDED.search(name.lower()) is not None

@@ -15,6 +15,44 @@ from .known import Config
 from .places import Field, whole_number
 
 DEPTH = Field(("num_hidden_layers",))  # the usual name
+WORD, LISTED, WINDOW = "sliding_window_pattern", "layer_types", "sliding_window"
+LETTERS = {"L": "sliding_attention", "G": "full_attention"}  # local and global
+
+
+def without_words(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a config that lists its layers where a word such as ``LLLG`` stands for them, in its parts too.
+
+    Configs of EXAONE 4 have such a word, which its class in transformers does not read. Raises ConfigError for other
+    letters, for a word that contradicts the list, and for a last layer with a window: EXAONE's own documentation makes
+    the last layer global whatever the word, and no code does.
+
+    >>> without_words({"num_hidden_layers": 4, "sliding_window": 8, "sliding_window_pattern": "LG"})["layer_types"]
+    ['sliding_attention', 'full_attention', 'sliding_attention', 'full_attention']
+    """
+    found = {name: without_words(each) if isinstance(each, dict) else each for name, each in config.items()}
+    word, listed, depth = (found.get(name) for name in (WORD, LISTED, DEPTH.names[0]))
+    if not isinstance(word, str) or found.get(WINDOW) is None:  # without a window the word changes nothing
+        return found
+    if not word or {*word} - {*LETTERS}:
+        raise ConfigError(
+            f"{WORD!r} is {shown(word)} in the config; it should be a number of layers, or the letters L (sliding "
+            "window) and G (full attention), one for each layer of the pattern"
+        )
+    if listed is None and isinstance(depth, int):
+        if word[(depth - 1) % len(word)] == "L":
+            raise ConfigError(
+                f"{WORD!r} is {shown(word)} in the config, and gives the last of {depth} layers a window, which the "
+                f"documentation of such words rules out; list the kind of each layer in {LISTED!r}"
+            )
+        found[LISTED] = [LETTERS[word[layer % len(word)]] for layer in range(depth)]
+    elif isinstance(listed, list):
+        spelt = [LETTERS[word[layer % len(word)]] for layer in range(len(listed))]
+        if listed not in (spelt, [*spelt[:-1], LETTERS["G"]]):
+            raise ConfigError(f"{WORD!r} is {shown(word)} in the config, and {LISTED!r} lists other layers; remove one")
+    else:
+        return found
+    del found[WORD]
+    return found
 
 
 @dataclass(frozen=True)

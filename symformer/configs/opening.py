@@ -3,49 +3,68 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..language.errors import ConfigError
 from ..language.sizes import shown
 from ..language.symbols import E, L, V, letter
-from ..language.target import Kind, parse
+from ..language.target import AnyTarget, Kind, parse
 from .known import Config
+from .layers import without_words
 from .places import whole_number
-from .reading import read_config
+from .quantization import unquantized
+from .reading import read_config, read_object
+from .remote_code import check_class
 
 _TYPE = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)  # what is called so, and no path
+# Parts of a pipeline that store no parameters.
+_NO_MODEL = re.compile(r"Scheduler|Tokenizer|Processor|FeatureExtractor|Guider|Watermark")
 NEEDED = tuple(name for size in (V, E, L) for name in letter(size).config)  # none of these is ever a switch
 OF_ALL_SORTS = {"ada_norm_zero": "DiTTransformer2DModel", "ada_norm_single": "PixArtTransformer2DModel"}  # by norms
 
 
 @dataclass(frozen=True)
 class Opened:
-    """The JSON object of a config, and where it was read: of a file its name says that."""
+    """A config before quantization, with where it was read and the quantization that it states."""
 
     config: dict[str, Any]
     commit: str = ""  # of the repository on the Hub
     unasked: str = ""  # why the Hub was not asked whether there is a later one
+    quantized: str = ""  # the quantization that the config states
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The fields of a model's provenance."""
+        return {"commit": self.commit, "unasked": self.unasked, "quantized": self.quantized}
 
 
-def open_config(target: str) -> Opened:
-    """The config that a path or an id on the Hub names. Raises ConfigError; FetchError where the Hub gives none."""
+def open_config(target: AnyTarget) -> Opened:
+    """Return the config at a path or an id on the Hub, or given as a mapping or a config object of transformers.
+
+    Raises ConfigError; FetchError if the Hub has none; TargetError if an object is not a config.
+    """
     named = parse(target)
+    if named.config is not None:
+        return _sound(named.text, Opened(read_object(named.text, named.config)))
     if named.kind is not Kind.HUB:
-        return Opened(_sound(target, read_config(target)))
+        path = target if isinstance(target, str) else named.name
+        return _sound(path, Opened(read_config(path)))
     from .hub import fetch
 
     found = fetch(named.name, named.revision)
-    return Opened(_sound(target, read_config(found.path)), found.commit, found.unasked)
+    return _sound(named.text, Opened(read_config(found.path), found.commit, found.unasked))
 
 
-def _sound(target: str, config: dict[str, Any]) -> dict[str, Any]:
-    """A config whose class and whose first sizes can be what they say, whoever reads it. Raises ConfigError."""
+def _sound(target: str, found: Opened) -> Opened:
+    """Check the class and first sizes of a config, list its layers, remove its quantization. Raises ConfigError."""
     try:
-        _hold(config)
+        _hold(found.config)
+        _hold_no_pipeline(found.config)
+        config, quantized = unquantized(check_class(without_words(found.config)))
     except ConfigError as error:
         raise ConfigError(f"{target}: {error}") from None
-    return _named(config)
+    return replace(found, config=_named(config), quantized=quantized)
 
 
 def _named(config: dict[str, Any]) -> dict[str, Any]:
@@ -58,6 +77,22 @@ def _named(config: dict[str, Any]) -> dict[str, Any]:
             named = OF_ALL_SORTS.get(str(config.get("norm_type")), name) if name == "Transformer2DModel" else name
             return {**config, "architectures": [named]}
     return config
+
+
+def _hold_no_pipeline(config: Config) -> None:
+    """Raise ConfigError for the model_index.json of a pipeline of diffusers, with the folders that hold its models."""
+    name = config.get("_class_name")
+    if not isinstance(name, str) or "Pipeline" not in name:
+        return
+    parts: dict[str, str] = {}
+    for folder, part in config.items():
+        match part:
+            case [str(), str(kind)] if not folder.startswith("_") and not _NO_MODEL.search(kind):
+                parts[folder] = kind
+    if not parts:
+        raise ConfigError(f"{name} is a pipeline of diffusers; give the config.json of one of its models")
+    folders = ", ".join(f"{folder} ({kind})" for folder, kind in parts.items())
+    raise ConfigError(f"{name} is a pipeline of several models; give one of its sub-folders: {folders}")
 
 
 def _hold(config: Config) -> None:

@@ -248,8 +248,6 @@ Setting = Choice | Switch | Function | Chance  # where an option stands
 
 
 def whole_number(name: str, value: object) -> int:
-    if not isinstance(value, int):
-        raise ConfigError(f"in the config, {name!r} is {shown(value)}, which is not a whole number")
     try:
         return whole(f"{name!r}", value)
     except SizeError as error:

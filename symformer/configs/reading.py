@@ -7,11 +7,15 @@ import os
 import select
 import stat
 import time
+from collections.abc import Mapping
+from operator import index
 from typing import Any
 
 from ..language.errors import ConfigError
+from ..language.target import ConfigObject
 
 CONFIG = "config.json"
+PIPELINE = "model_index.json"  # of a pipeline of diffusers
 MAX_BYTES = 16_000_000  # the lists of layers that a config leaves unquantised come to some 3 MB
 DEEPEST = 32  # lists and objects inside each other; published ones have up to eight
 FLOAT = "__float__"  # the key by which transformers writes a number that JSON has not
@@ -33,6 +37,38 @@ def read_config(path: str) -> dict[str, Any]:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:  # a path with a zero byte
         raise ConfigError(f"{path!r} is no path: {error}") from None
+    return _parsed(path, text)
+
+
+def read_object(name: str, given: Mapping[str, Any] | ConfigObject) -> dict[str, Any]:
+    """Return a mapping or a config object of transformers as the JSON object of its config.json.
+
+    Tuples become lists, and integers of numpy or torch numbers. Raises ConfigError for values without a JSON form.
+    """
+    try:
+        text = json.dumps(dict(given), default=_plain) if isinstance(given, Mapping) else given.to_json_string()
+    except RecursionError:
+        raise ConfigError(_TOO_DEEP.format(name)) from None
+    except Exception as error:  # raised by a foreign object
+        raise ConfigError(f"{name} cannot be written as a config.json: {' '.join(str(error).split())[:200]}") from None
+    return _parsed(name, text)
+
+
+def _plain(value: Any) -> Any:
+    """Return the JSON form of an object in a config. Raises TypeError."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, ConfigObject) and not isinstance(value, type):
+        return json.loads(value.to_json_string())
+    if f"{type(value).__module__}.{type(value).__name__}" == "torch.dtype":
+        return str(value).removeprefix("torch.")
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"a value of type {type(value).__name__} has no JSON form")
+    return index(value)
+
+
+def _parsed(path: str, text: str) -> dict[str, Any]:
+    """The JSON object in a text. Raises ConfigError."""
     if text.startswith("\ufeff"):
         raise ConfigError(f"{path} begins with a byte order mark; save it as UTF-8 without one")
     if not text.strip():
@@ -115,8 +151,10 @@ def _bytes(path: str) -> bytes:
 
 
 def _within(folder: str) -> str:
-    """The config.json that a folder holds."""
-    path = os.path.join(folder, CONFIG)
+    """Return the path of the config.json of a folder, or of its model_index.json if it holds a pipeline."""
+    path, index = os.path.join(folder, CONFIG), os.path.join(folder, PIPELINE)
+    if not os.path.lexists(path) and os.path.isfile(index):
+        return index
     if os.path.basename(folder) == CONFIG or not os.path.lexists(path):
         raise ConfigError(f"{folder} is a folder that holds no {CONFIG}; give the path of one")
     return path

@@ -1,0 +1,65 @@
+"""Quantization in a config: the fields that state it, and the config of the model before its weights were quantized."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..language.errors import ConfigError, quoted
+from ..language.sizes import shown
+from .known import Config
+
+FIELDS = ("quantization_config", "compression_config")
+MLX = "quantization"  # MLX repeats quantization_config under this name, which other classes also use
+_METHODS = ("quant_method", "quant_algo", "quantization_method")  # the keys that can name a scheme
+
+
+def unquantized(config: Config) -> tuple[dict[str, Any], str]:
+    """Split a config into the config before quantization and a description of the scheme, or "" without one.
+
+    The fields may also be in the config of a part. Raises ConfigError if a field is neither an object nor null.
+
+    >>> unquantized({"hidden_size": 8, "quantization_config": {"quant_method": "awq", "bits": 4}})
+    ({'hidden_size': 8}, 'awq with 4 bits (quantization_config)')
+    >>> unquantized({"text_config": {"vocab_size": 5, "quantization_config": None}})
+    ({'text_config': {'vocab_size': 5}}, '')
+    """
+    schemes = dict(_schemes(config))
+    fields: dict[str, list[str]] = {}
+    for path, scheme in schemes.items():
+        if scheme:
+            fields.setdefault(scheme, []).append(path)
+    described = " and ".join(f"{scheme} ({', '.join(paths)})" for scheme, paths in fields.items())
+    return _without(config, schemes.keys()), described
+
+
+def _schemes(config: Config, into: str = "") -> Iterator[tuple[str, str]]:
+    """Return the scheme of each quantization field, by the path of the field; "" for a null field."""
+    for name, value in config.items():
+        if name in FIELDS or (name == MLX and isinstance(value, Mapping)):
+            yield into + name, _scheme(into + name, value)
+        elif isinstance(value, Mapping):
+            yield from _schemes(value, f"{into}{name}.")
+
+
+def _scheme(path: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{path!r} is {shown(value)} in the config; it should be an object or null")
+    method = next((value[key] for key in _METHODS if isinstance(value.get(key), str)), "")
+    if not method and any(isinstance(value.get(key), bool) for key in ("load_in_4bit", "load_in_8bit")):
+        method = "bitsandbytes"  # early versions did not write the name of the method
+    bits = value.get("bits")
+    if value.get("load_in_4bit") is True or value.get("load_in_8bit") is True:
+        bits = 4 if value.get("load_in_4bit") is True else 8
+    width = f" with {bits} bits" if type(bits) is int and 0 < bits <= 32 else ""
+    return (quoted(method)[1:-1] if method else "an unnamed method") + width
+
+
+def _without(config: Config, paths: Any, into: str = "") -> dict[str, Any]:
+    return {
+        name: _without(value, paths, f"{into}{name}.") if isinstance(value, dict) else value
+        for name, value in config.items()
+        if into + name not in paths
+    }
