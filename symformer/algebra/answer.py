@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
+from sympy import Expr
+
 from ..language.errors import DocumentError
+from ..language.frozen import Immutable
 from ..language.notation.cards import Shown
+from ..language.notation.text import text
 from ..output.files import check_output
 from ..output.picture import Picture
 from ..output.style import FORMATS
+from .pictures import rank_notes
+
+Told = Callable[[int, int], None]  # called with the work done and the total
 
 
-class Answer(Shown):
+def untold(done: int, total: int) -> None:
+    """Ignore a progress report."""
+
+
+class Answer(Immutable, Shown):
     """A table, LaTeX, JSON and a plot; a notebook shows the table with its equations."""
 
     @abstractmethod
@@ -22,6 +34,10 @@ class Answer(Shown):
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """What the command prints with ``--json``."""
+
+    @abstractmethod
+    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+        """Return how many ranks its numbers are of one of, a line for each number of ranks; none for whole models."""
 
     def latex(self) -> str:
         """Its equations and its table in LaTeX, displayed."""
@@ -41,7 +57,7 @@ class Answer(Shown):
         """The picture, in a file too once it is known that one can be written."""
         if path is not None:
             check_output(path, "a plot", FORMATS)
-        found = self._picture(by)
+        found = self._picture(by).with_notes(map(rank_notes.line, self.of_ranks(rank_notes.spell)))
         if path is not None:
             found.write(path)
         return found

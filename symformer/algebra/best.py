@@ -11,6 +11,7 @@ from ..language.errors import OptionError, quoted
 
 MOST = 10**6  # rows that are kept
 KNEES = 8  # rows of a front that every other is held against first
+COMPARED = 2 * 10**10  # comparisons for a front of three or more objectives: about a minute
 STEPS = 13  # of a front of two, the bits of a table that every other row is held against first
 
 Columns = dict[str, Any]  # arrays by name, one entry a row
@@ -116,6 +117,7 @@ class Front(Kept):
     def __init__(self, objectives: Sequence[Objective]) -> None:
         super().__init__(objectives)
         self._table: tuple[Any, Any] | None = None
+        self._compared = 0
         names = [each.name for each in objectives]
         if len(names) < 2 or len(set(names)) < len(names):
             raise OptionError(f"a front is of two columns or more, each once, and not of {', '.join(names)}")
@@ -177,6 +179,12 @@ class Front(Kept):
         stacked = numpy.stack([each[order] for each in points])
         while stacked.shape[1]:
             kept.append(int(order[0]))
+            self._compared += stacked.size
+            if self._compared > COMPARED:
+                raise OptionError(
+                    f"a front of {len(points)} objectives with more than {len(kept):,} rows needs more than "
+                    f"{COMPARED:,} comparisons; remove an objective or sweep fewer rows"
+                )
             ahead = (stacked < stacked[:, :1]).any(axis=0)  # the first in order is beaten by none that is left
             stacked, order = stacked[:, ahead], order[ahead]
         return numpy.array(kept, int)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -11,23 +11,25 @@ from typing import Any
 from sympy import Expr, Integer, Pow, Rational, expand
 
 from ..architectures import composed, names, presets, presets_of
+from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, ReadingError, quoted
 from ..language.notation.cards import Card, Cell, Name, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import Label, Minus, Sum, Tree, tree
 from ..language.reading.equation import Reading, read
-from ..language.reading.names import name_symbol, one_name
+from ..language.reading.names import one_name
 from ..language.sizes import Numbers, put_in
 from ..language.symbols import RANK, letter, symbol
+from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.picture import Picture
 from ..papers.letters import letters_of
 from .answer import Answer
 from .blame import Blame, explain, in_one
-from .naming import PARAMETERS, Named, naming, put_in_names
+from .naming import COUNT, STORED, Named, doubtful, hold, naming, put_in_names
 from .pieces import is_zero
-from .switches import STORED, Reckoned, Switch, parameters, search
+from .switches import Reckoned, Switch, parameters, search
 
 PRESETS = 3  # at which the error of a formula without numbers is shown
 
@@ -94,16 +96,20 @@ class Check(Answer):
         found.append(f"ours        {spell(self.formula.written)}")
         if self.difference != 0:
             found.append(f"difference  {spell(self.difference)}, ours less theirs")
-        found += [f"with {each.spelt}" for each in self.named if each.name != str(each.expr)]
         if self.verdict == "convention":
             found += [f"{each.name} ({spell(each.added)})" for each in self.conventions if each.added != 0]
         if chosen := [f"{name} = {choice}" for name, choice in self.formula.conventions.items()]:
             found.append("asked with " + ", ".join(chosen))
+        found += self.of_ranks(spell)
         free = self.formula.expanded.free_symbols | self.theirs.free_symbols
         run = sorted((size for size in free - self.model.known.keys() if letter(size).run), key=RANK.__getitem__)
         if run and self.verdict != "equal":
             found.append(f"no number for {', '.join(map(str, run))}: give each for the error in per cent")
         return found
+
+    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+        """Return the number of ranks that its numbers are of one of."""
+        return ranks.stated(self.formula.ranks, self.model.known, spell)
 
     @property
     def alternatives(self) -> str:
@@ -122,9 +128,11 @@ class Check(Answer):
             "unit": self.formula.measure.unit,
             "part": self.formula.root.path or self.formula.root.key if self.formula.within else None,
             "formula": self.reading.text,
-            "names": {each.name: code(each.expr) for each in self.named},
+            "names": {each.name: code(each.expr) for each in self.named if each.expr != COUNT},
+            "readings": [each.to_json() for each in self.named],
             "theirs": code(self.theirs),
             "ours": self.formula.code(),
+            **ranks.facts(self.formula.ranks, self.model.known),
             "verdict": self.verdict,
             "conventions": [{"name": each.name, "added": code(each.added)} for each in self.conventions],
             "difference": code(self.difference),
@@ -164,12 +172,14 @@ class Check(Answer):
         rows = zip(*self.table().values(), strict=True)
         cells: list[list[Cell]] = [[Name(path) if path else "", said, tree(amount)] for path, said, amount in rows]
         table = Table(("row", "in the printed formula", "difference"), cells, "lll") if cells else None
-        return Card(f"{self.formula.measure.title} of {self.model.target}: {self.says}", equations, table)
+        readings = "; ".join(f"{each.name} = {each.spelt}" for each in self.named)
+        title = f"{self.formula.measure.title} of {self.model.target}: {self.says}"
+        return Card(f"{title} (with {readings})" if readings else title, equations, table, self.of_ranks())
 
 
 def check(
     formula: str,
-    against: Model | str,
+    against: Model | AnyTarget,
     quantity: str = "params",
     *,
     part: str | None = None,
@@ -177,24 +187,41 @@ def check(
     paper: str | None = None,
     **conventions: str,
 ) -> Check:
-    """Hold a printed formula, in LaTeX or Python, to what is derived here.
+    """Compare a printed formula, in LaTeX or Python, with the one derived here.
 
-    ``where`` says what its names stand for in our sizes, ``paper`` whose letters they are. Raises ReadingError for what
-    cannot be read, or can be read in two ways.
+    Parameters
+    ----------
+    formula
+        The printed formula, or an equation whose right side it is.
+    against, quantity, part, conventions
+        Our formula: a model or its name, one of its quantities, a part of it, and conventions of the quantity.
+    where
+        Readings of names, over our sizes: ``{"h": "E"}``, or ``{"P": "N"}`` for the number of parameters.
+    paper
+        The key of the paper whose notation the formula uses.
 
+    Raises
+    ------
+    ReadingError
+        If the formula cannot be read, if a name in it is ambiguous, or if the formula differs although a name in it has
+        further readings, which the message lists.
+
+    Examples
+    --------
     >>> check("12lh^2(1 + 13/(12h) + (V+s)/(12lh))", "gpt2", where={"h": "E"})
     <gpt2.params: equal under a convention: the final norm is left out, ours less theirs 2*E>
     >>> check("12 L E^2 + 13 L E + (V + P) E + 2E", "gpt2").verdict
     'equal'
+
     """
-    model = composed(against) if isinstance(against, str) else against
+    model = composed(against)
     whole = model.formula(quantity, **conventions)
     if not whole.additive:
         raise OptionError(f"{quantity} is a ratio, which does not add up over parts; check its two sides")
     ours = whole if part is None else whole.part(part)
     said = {one_name(name): value for name, value in (where or {}).items()}
     reading = read(formula, said)
-    named = naming(reading.names, ours, said, letters_of(paper) if paper else {}, model.target)
+    named = naming(reading.names, ours, said, letters_of(paper) if paper else {}, model.target, paper or "")
     theirs = _reckoned(model, reading, named, ours)
     first = theirs[0]
     difference = expand(ours.expanded - first.expr)
@@ -205,6 +232,8 @@ def check(
     if switches is not None and (len(switches) == 1 or not in_one(ours, difference)):
         used = next((each for each in theirs if each.name and each.name in {one.name for one in switches}), first)
         return _checked(model, ours, reading, named, used, "convention", tuple(switches), ())
+    if ambiguous := doubtful(named, paper or ""):
+        raise ambiguous
     rows = tuple(explain(ours, difference))
     return _checked(model, ours, reading, named, first, "differs", (), rows)
 
@@ -227,22 +256,29 @@ def _checked(
 
 
 def _reckoned(model: Model, reading: Reading, named: list[Named], ours: Formula) -> list[Reckoned]:
-    """The printed formula over our sizes: in each way in which it can mean the number of parameters by a name."""
+    """Return the printed formula over our sizes, once for each meaning of its ``N``."""
     expr = put_in_names(reading.expr, named, ours)
     if any(not each.exp.is_Integer for each in expr.atoms(Pow)):
         raise ReadingError(f"{quoted(reading.text)} has a root in it, and no count has one; write it without")
-    counted = [name for name in reading.names if name in PARAMETERS and name not in {each.name for each in named}]
+    counted = [each for each in named if each.expr == COUNT]
     if not counted:
         return [Reckoned(expr)]
     if len(counted) > 1:
         raise ReadingError(
-            f"{' and '.join(counted)} can each be the number of parameters; say what they are by --where"
+            f"{' and '.join(each.name for each in counted)} can each be the number of parameters; state "
+            "their meanings with --where"
         )
-    if ours.measure.name in STORED and expr == name_symbol(counted[0]):
-        raise ReadingError(f"{counted[0]} is the number of parameters, which is what is asked; write it out")
-    return [
-        Reckoned(expand(expr.xreplace({name_symbol(counted[0]): each.expr})), each.name) for each in parameters(model)
-    ]
+    if ours.measure.name in STORED and expr == COUNT:
+        raise ReadingError(
+            f"{counted[0].name} is the number of parameters, which is the quantity checked; write it over sizes"
+        )
+    ways = parameters(model, counted[0].counts)
+    read = []
+    for each in ways:
+        stated = expr.xreplace({COUNT: each.expr})
+        hold(stated)
+        read.append(replace(each, expr=expand(stated)))
+    return read
 
 
 def _errors(model: Model, ours: Formula, theirs: Expr) -> list[Error]:

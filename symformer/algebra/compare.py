@@ -9,10 +9,11 @@ from sympy import Expr, Integer, Symbol, expand
 from ..architectures import composed
 from ..formulas.formula import Formula
 from ..language.arithmetic import parse
-from ..language.errors import OptionError
+from ..language.errors import OptionError, naming
 from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate
 from ..language.symbols import symbol
+from ..language.target import AnyTarget
 from ..ledger.facts import ONE
 from ..models.model import Model
 from ..quantities import quantities
@@ -21,7 +22,7 @@ from .letters import named, own_letters
 from .roles import ROLES, by_role, gathers
 from .tie import Tied, again, model_of, tied
 
-Asked = Model | Formula | str
+Asked = Model | Formula | AnyTarget
 
 
 def compare(
@@ -89,7 +90,7 @@ def _formulas(sides: Sequence[Asked], quantity: str, given: Sequence[Mapping[str
                 raise OptionError(f"{each.id} has its conventions already; ask its model for the formula with others")
             found.append(each)
         else:
-            model = composed(each) if isinstance(each, str) else each
+            model = composed(each)
             found.append(model.formula(quantity, **conventions))
     for formula in found:
         if formula.measure.unit != found[0].measure.unit:
@@ -134,7 +135,8 @@ def _sides(
     formula: Formula, parts: Mapping[str, Expr], numbers: Numbers, own: Mapping[Symbol, Symbol]
 ) -> dict[str, Side]:
     if set(formula.symbols) <= numbers.keys():
-        formula.value()  # holds them to every condition
+        with naming(model_of(formula).target):
+            formula.value()  # checks every condition
     return {
         role: Side(
             expr.xreplace(own), evaluate(expr, numbers, formula.id) if expr.free_symbols <= numbers.keys() else None

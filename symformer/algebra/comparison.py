@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 
 from sympy import Expr, Symbol, expand
 
+from ..formulas import ranks
 from ..formulas.formula import Formula, Leading
 from ..language.errors import OptionError, SizeError
+from ..language.frozen import FrozenDict
 from ..language.notation.cards import Card, Cell, Name, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import Fraction as Quotient
@@ -164,7 +166,7 @@ class Comparison(Answer):
     def limits(self) -> Mapping[Symbol, Limit]:
         """For each size alone, where the ratio goes as it grows and all others stay."""
         left, right = self._pair(self.totals)
-        return limits(left.expr, right.expr)
+        return FrozenDict(limits(left.expr, right.expr))
 
     @property
     def tie(self) -> Tie | None:
@@ -187,7 +189,7 @@ class Comparison(Answer):
         """For each size alone, where which side has more while the others keep their numbers: among what the conditions
         of both formulas allow it to be.
         """
-        return crossings(self.difference, self.numbers, self._allowed)
+        return FrozenDict(crossings(self.difference, self.numbers, self._allowed))
 
     @cached_property
     def _allowed(self) -> dict[Symbol, Allowed]:
@@ -211,7 +213,7 @@ class Comparison(Answer):
     def crossovers(self) -> Mapping[Symbol, Solution]:
         """For each size, where both come to the same, as a formula in the others: where there is one such value."""
         sizes = sorted(self.difference.free_symbols, key=RANK.__getitem__)
-        return {size: found for size in sizes if (found := solved(self.difference, size)) is not None}
+        return FrozenDict({size: found for size in sizes if (found := solved(self.difference, size)) is not None})
 
     def crossover(self, size: Symbol | str) -> Mapping[Symbol, Solution]:
         """The same of one size, by its letter: of E, where E_1 and E_2 are two. Raises SizeError for one not in it."""
@@ -233,15 +235,16 @@ class Comparison(Answer):
         return "the second is 0" if right.expr == 0 or right.value == 0 else ""
 
     @cached_property
-    def shared(self) -> dict[str, str]:
+    def shared(self) -> Mapping[str, str]:
         """The conventions that all are counted by."""
         first, *others = (formula.conventions for formula in self.formulas)
         usual = self._usual
-        return {
+        alike = {
             name: each
             for name, each in first.items()
             if all(other.get(name, None if COUNTED in other else usual.get(name, each)) == each for other in others)
         }
+        return FrozenDict(alike)
 
     @property
     def special(self) -> list[dict[str, str]]:
@@ -372,6 +375,14 @@ class Comparison(Answer):
         each = [f"of {model.target}, {amount}" for model, amount in zip(self.models, amounts, strict=True)]
         return f"<{self.formulas[0].measure.name} {', '.join(each[:-1])}, and {each[-1]}>"
 
+    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+        """Return the number of ranks that its numbers are of one of."""
+        sides = [
+            (name, formula.ranks, model.known)
+            for name, model, formula in zip(self.names, self.models, self.formulas, strict=True)
+        ]
+        return ranks.stated_of_each(sides, spell)
+
     @property
     def card(self) -> Card:
         """The rows side by side, and of each with the first the difference and the ratio."""
@@ -383,17 +394,18 @@ class Comparison(Answer):
         equations: list[tuple[Sequence[Tree], Sequence[Tree]]] = []
         for pair in self.pairs:
             labels = [
-                Label(measure.letter, str(place), side.expr)
+                Label(measure.letter, str(place), side.expr * self.per)
                 for place, side in zip(pair.places, pair.totals, strict=True)
             ]
-            equations.append(((Sum((labels[0], Minus(labels[1]))),), (tree(pair.difference),)))
+            left, right = (each if self.per == 1 else Quotient(each, tree(self.per)) for each in labels)
+            equations.append(((Sum((left, Minus(right))),), (tree(pair.difference),)))
             if pair.ratio is not None:
                 equations.append(((Quotient(*labels),), (pair.ratio,)))
         columns = len(self.models)
         heads = [Name(model.target) for model in self.models]
         table = Table(("part", *heads, *heads), cells, "l" * (columns + 1) + "r" * columns, total=True)
         of = [f"of {model.target} ({place})" for model, place in zip(self.models, self.places, strict=True)]
-        return Card(f"{measure.title} {', '.join(of[:-1])} and {of[-1]}", equations, table)
+        return Card(f"{measure.title} {', '.join(of[:-1])} and {of[-1]}", equations, table, self.of_ranks())
 
 
 def _exact(ratio: Fraction | None) -> int | str | None:

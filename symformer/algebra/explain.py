@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
@@ -13,17 +13,19 @@ from typing import Any, Literal
 from sympy import Expr
 
 from ..architectures import composed, presets
+from ..formulas import ranks
 from ..language.errors import ArithmeticTextError, OptionError, SymformerError
 from ..language.notation.cards import Card, Cell, Table
-from ..language.notation.text import code, number
+from ..language.notation.text import code, number, text
 from ..language.notation.tree import tree
 from ..language.printed import PERCENT, Printed, printed
 from ..language.symbols import B, C, N_dev, N_peak, N_tok, N_tps, S, V
+from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.picture import Picture
 from .answer import Answer
 from .counting.readings import Reading, plainly, readings, value_of
-from .counting.switches import reckoned
+from .counting.switches import Rank, reckoned
 from .counting.ways import Way, ways
 
 Verdict = Literal["exact", "rounded", "convention", "unexplained"]
@@ -97,7 +99,10 @@ class Explanation(Answer):
         if self.verdict == "convention":
             ends = "exactly" if self.how == "exact" else "which rounds to it"
             if self.printed.letter:
-                ends = f"which is {_near(found.value / self.printed.scale)} {self.printed.letter}iB"
+                near = _near(found.value / self.printed.scale)
+                ends = f"which is {'exactly ' * (self.how == 'exact')}{near} {self.printed.letter}iB"
+            if found.way.nominal:
+                ends += f"; the exact count takes {self.spell(self._counted_exactly)}"
             return f"{shown} is {counts}, {_with(found.otherwise)}: {found.steps()}, {ends}"
         away = self.printed.value - found.value
         side = "less" if away > 0 else "more"
@@ -106,6 +111,12 @@ class Explanation(Answer):
         return f"{shown} is no count of {target} that is known here: " + (
             self.doubt or f"the nearest, {nearest}{self.hint}"
         )
+
+    @property
+    def _counted_exactly(self) -> Fraction:
+        """The exact count behind the size in the name of the model, in the same unit."""
+        way = self.reading.way
+        return way.scale * reckoned(way.formula.root.each, way.numbers)
 
     def spell(self, value: Fraction | int) -> str:
         """A count for people; of a share, per cent to two decimals."""
@@ -147,6 +158,10 @@ class Explanation(Answer):
             found.append((switch.says, switch.rows, plainly(alone)))
         return found
 
+    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+        """Return the number of ranks that its numbers are of one of."""
+        return ranks.stated(self.reading.way.formula.ranks, self.model.known, spell)
+
     def to_json(self) -> dict[str, Any]:
         """As ``explain --json`` prints it; what is not whole is a string of two integers, "p/q"."""
         spelt = {"value": self.value, "difference": self.difference}
@@ -159,6 +174,7 @@ class Explanation(Answer):
             "formula": None if self.change is None else code(self.change),
             "counts": self.reading.way.formula.measure.name,
             "unit": self.reading.way.unit,
+            **ranks.facts(self.reading.way.formula.ranks, self.model.known),
             "fits": self.how or None,
             "otherwise": list(self.reading.otherwise) if self.verdict == "convention" else [],
             "rows": [
@@ -191,11 +207,11 @@ class Explanation(Answer):
             rows += [["; ".join(self.reading.otherwise), tree(self.change), number(plainly(self.difference))]]
             rows += [[self.printed.text, "", number(plainly(self.reading.value))]]
         table = Table(("", "formula", self.plain.way.unit), rows, "llr", total=len(rows) > 1)
-        return Card(self.because, table=table)
+        return Card(self.because, table=table, notes=self.of_ranks())
 
 
 def explain(
-    target: Model | str, number: Printed | str | int, quantity: str | None = None, **conventions: str
+    target: Model | AnyTarget, number: Printed | str | int, quantity: str | None = None, **conventions: str
 ) -> Explanation:
     """What a printed number counts of a model; the fewest things counted otherwise that give it, or the nearest count.
 
@@ -205,7 +221,7 @@ def explain(
     '163,037,184 is every parameter of gpt2, with the tied head counted a second time: 124,439,808 + 38,597,376 = \
 163,037,184, exactly'
     """
-    model = composed(target) if isinstance(target, str) else target
+    model = composed(target)
     if isinstance(number, float):
         raise ArithmeticTextError(f"{number} is a float, which says nothing of its digits; give the number as text")
     asked = number if isinstance(number, Printed) else printed(str(number))
@@ -221,14 +237,17 @@ def _explained(model: Model, asked: Printed, quantity: str | None, conventions: 
     """The same of what a number is read as."""
     supply = ways(model, asked, quantity, conventions)
     found: list[Way] = []
-    for way in supply:  # one after another: what else there is, nobody may ask for
+    for way in supply:  # lazy: the other counts are built only if no plain count fits
         found.append(way)
         if way.cost:
             break
-        if asked.fits(way.value):
-            return _counted(model, asked, Reading(way, (), way.value), supply)
-    found += supply
     plain = Reading(found[0], (), found[0].value)
+    if best := _plainest(asked, [way for way in found if not way.cost]):
+        printed_as, reading = best
+        if printed_as is asked:
+            return _counted(model, asked, reading, supply)
+        return Explanation(model, printed_as, "convention", plain, reading)
+    found += supply
     for exactly, count in _order(asked):
         level = list(readings(found, count))
         so = asked
@@ -236,11 +255,26 @@ def _explained(model: Model, asked: Printed, quantity: str | None, conventions: 
         if not fits and asked.binary is not None:
             so = asked.binary
             fits = _fitting(so, (each.said(BINARY) for each in readings(found, count - 1)), count)
-        if fits and (doubt := _doubted(asked, fits, level, count)):
+        if fits and fits[0].rank is not Rank.NOMINAL and (doubt := _doubted(asked, fits, level, count)):
             return Explanation(model, asked, "unexplained", plain, fits[0], (), doubt)
         if fits:
             return Explanation(model, so, "convention", plain, fits[0], tuple(fits[1:]))
     return Explanation(model, asked, "unexplained", plain, _nearest(asked, plain, found))
+
+
+def _plainest(asked: Printed, plain: Sequence[Way]) -> tuple[Printed, Reading] | None:
+    """Return the plain count that matches a number, and the number as read: in GB, or in GiB.
+
+    An exact match comes first, in GB or GiB; then a count that rounds to the number, in GB before GiB; then a count
+    that is truncated to it.
+    """
+    for taken, how in ((asked, "exact"), (asked.binary, "exact"), (asked, "rounded"), (asked.binary, "rounded")):
+        for way in plain:
+            if taken is not None and taken.fits(way.value) == how:
+                reading = Reading(way, (), way.value)
+                return taken, reading if taken is asked else reading.said(BINARY)
+    cut = next((way for way in plain if asked.fits(way.value)), None)
+    return (asked, Reading(cut, (), cut.value)) if cut is not None else None
 
 
 def _counted(model: Model, asked: Printed, best: Reading, supply: Iterable[Way]) -> Explanation:
@@ -273,16 +307,19 @@ def _order(asked: Printed) -> Iterator[tuple[bool, int]]:
 
 
 def _fitting(asked: Printed, readings: Iterable[Reading], count: int, exactly: bool = False) -> list[Reading]:
-    """The readings that a number fits, one for each value: the first, which has the simplest words; exact ones first,
-    then those that round to it, then those that are cut off.
+    """Return the readings that match a number, one for each value, the most plausible first.
+
+    Among equally plausible readings, exact counts come first, then rounded counts, then truncated counts.
     """
     found: dict[Fraction, Reading] = {}
     for each in readings:
         how = asked.fits(each.value, coarsely=count == 0)
         if each.value == asked.value if exactly else how and not (count and how == "cut off"):
-            found.setdefault(each.value, each)
+            before = found.get(each.value)
+            if before is None or each.rank < before.rank:
+                found[each.value] = each
     order = ("exact", "rounded", "cut off")
-    return sorted(found.values(), key=lambda each: order.index(each.how(asked)))
+    return sorted(found.values(), key=lambda each: (each.rank, order.index(each.how(asked))))
 
 
 def _doubted(asked: Printed, fits: Sequence[Reading], level: Sequence[Reading], count: int) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sympy import Expr, Integer, Symbol
+from sympy import Expr, Integer, Symbol, expand
 
 from ..language.amounts import amount, is_amount
 from ..language.arithmetic import parse
@@ -46,6 +46,10 @@ class Filter:
             case "!=":
                 return cls(said, "is not", left, right)
             case "divides":
+                if expand(left) == 0:
+                    raise OptionError(
+                        f"{quoted(said)} is never true, because 0 divides no number; write '64 divides E'"
+                    )
                 return cls(said, "divides", left, right)
         return cls(said, "is", left, right)
 

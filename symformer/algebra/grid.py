@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sympy import Integer, Symbol
@@ -122,6 +122,7 @@ class Piece:
 
     arrays: Mapping[str, Any]
     shape: tuple[int, ...]
+    labels: Mapping[str, Any] = field(default_factory=dict)  # text per row, not used in any computation
 
     @property
     def count(self) -> int:
@@ -165,6 +166,11 @@ class Grid:
     def names(self) -> tuple[str, ...]:
         """The sizes, in order."""
         return tuple(str(each.size) for each in self.axes)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """There are none."""
+        return ()
 
     @property
     def ranges(self) -> dict[str, tuple[int, int]]:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from sympy import Expr, Integer, Symbol, expand, fraction, together
 
+from ..language.frozen import Immutable
 from ..language.notation.text import code
 from ..language.sizes import Numbers, put_in
 from ..language.symbols import RANK
@@ -16,7 +17,7 @@ from .tie import Tie
 
 
 @dataclass(frozen=True)
-class Held:
+class Held(Immutable):
     """A difference of two models whose totals are tied, the size of the tie put in as its formula."""
 
     tie: Tie

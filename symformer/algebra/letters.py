@@ -24,6 +24,7 @@ def own_letters(
     [{L: L_1, E: E_1}, {L: L_2, E: E_1}, {L: L_1, E: E_3}]
     """
     own: list[dict[Symbol, Symbol]] = [{} for _ in known]
+    names = {size.name for sizes in used for size in sizes}
     for size in sorted(set().union(*used), key=RANK.__getitem__):
         places = [place for place, sizes in enumerate(used) if size in sizes]
         groups: dict[object, list[int]] = {}
@@ -42,7 +43,7 @@ def own_letters(
         if len(groups) > 1:
             for each in groups.values():
                 for place in each:
-                    own[place][size] = numbered(size, each[0] + 1)
+                    own[place][size] = numbered(size, each[0] + 1, names)
     return own
 
 

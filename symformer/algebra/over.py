@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -11,13 +11,16 @@ from typing import Any
 from sympy import Expr, Symbol
 
 from ..architectures import composed
+from ..formulas import ranks
 from ..formulas.formula import Formula, Leading
 from ..language.errors import OptionError, SizeError, UnknownNameError
+from ..language.frozen import FrozenDict
 from ..language.notation.cards import Card
-from ..language.notation.text import code
+from ..language.notation.text import code, text
 from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Label, Tree, tree, value
 from ..language.symbols import RANK
+from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.picture import Picture
 from ..quantities import quantity as find_quantity
@@ -83,10 +86,21 @@ class Over(Answer):
         below = self.below.value()
         return Fraction(self.above.value(), below) if below else None
 
+    @property
+    def missing(self) -> list[Symbol]:
+        """The sizes without a number."""
+        needed = {*self.above.symbols, *self.below.symbols} - self.model.known.keys()
+        return sorted(needed, key=RANK.__getitem__)
+
     @cached_property
     def limits(self) -> Mapping[Symbol, Limit]:
         """For each size alone, where the quotient goes as it grows and all others stay."""
-        return limits(*self.sides)
+        return FrozenDict(limits(*self.sides))
+
+    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+        """Return the number of ranks that its numbers are of one of."""
+        sides = [(each.measure.name, each.ranks, self.model.known) for each in (self.above, self.below)]
+        return ranks.stated_of_each(sides, spell)
 
     def to_json(self) -> dict[str, Any]:
         """As ``compare --over --json`` prints it; a value that is not whole is a string of two integers, "p/q"."""
@@ -102,6 +116,7 @@ class Over(Answer):
             "quantity": self.above.measure.name,
             "over": self.below.measure.name,
             "unit": self.unit,
+            **self._ranks_json,
             "conventions": {**self.below.conventions, **self.above.conventions},
             "options": self.model.component.chosen,
             "symbols": {str(size): number for size, number in self.model.known.items()},
@@ -109,8 +124,17 @@ class Over(Answer):
             "ratio": code(self.ratio),
             "ratio_leading": code(self.leading),
             "ratio_value": exact if exact is None else int(exact) if exact.denominator == 1 else str(exact),
+            "missing": [] if exact is not None else list(map(str, self.missing)),
             "limits": {str(size): each.to_json() for size, each in self.limits.items()},
         }
+
+    @property
+    def _ranks_json(self) -> dict[str, Any]:
+        """The ranks as data; by quantity where the two are of different numbers of ranks."""
+        both = [ranks.facts(each.ranks, self.model.known).get("ranks") for each in (self.above, self.below)]
+        if both[0] == both[1]:
+            return {"ranks": both[0]} if both[0] else {}
+        return {"ranks": {each.measure.name: one for each, one in zip((self.above, self.below), both, strict=True)}}
 
     def table(self) -> dict[str, list[Any]]:
         """One row: the quotient, its leading terms, and its number."""
@@ -145,16 +169,16 @@ class Over(Answer):
             from sympy import Rational
 
             steps.append(tree(Rational(exact.numerator, exact.denominator)))
-        return Card(f"{self.above.id} over {self.below.id}", [((Quotient(*labels),), steps)])
+        return Card(f"{self.above.id} over {self.below.id}", [((Quotient(*labels),), steps)], notes=self.of_ranks())
 
 
-def over(model: Model | str, quantity: str, divisor: str, **conventions: str) -> Over:
+def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: str) -> Over:
     """One quantity of a model over another one of it; each takes the conventions that it knows.
 
     >>> over("gpt2", "flops", "params", attention="causal")
     (2*B*S**2*L + 24*B*S*L*E + 2*B*S*L + 2*B*S*V)/(12*L*E + 13*L + V + P + 2)
     """
-    found = composed(model) if isinstance(model, str) else model
+    found = composed(model)
     known = [find_quantity(name).choices for name in (quantity, divisor)]
     for name in conventions:
         if not any(name in each for each in known):

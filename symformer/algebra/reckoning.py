@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from sympy import Expr, Symbol
 
-from ..formulas.arrays import WIDE, Numpy
 from ..formulas.compiled import Compiled
 from ..formulas.compiling import program, tested
-from ..formulas.plan import Plan
 from ..formulas.program import Program, Range
 from ..language.errors import SizeError, quoted
 from ..language.symbols import RANK, symbol
 from .filters import Filter
+from .free_sizes import FreeSizes
 from .grid import Piece
+from .planned import Ready
 
 
 class Rows(Protocol):
@@ -27,6 +28,9 @@ class Rows(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def labels(self) -> tuple[str, ...]: ...
 
     @property
     def ranges(self) -> Mapping[str, Range]: ...
@@ -48,6 +52,7 @@ class Work:
         relations: Mapping[Symbol, Expr],
         where: Sequence[Symbol],
         filters: Sequence[Filter],
+        free: Mapping[str, int | None],
     ) -> None:
         names = frozenset(rows.names)
         self.ready: dict[str, Ready] = {}
@@ -56,19 +61,21 @@ class Work:
         lacking = set[str]()
         fixed: dict[str, int] = {}
         for each in compiled.values():
-            known = {name: number for name, number in each.given.items() if name not in names}
+            known = {name: number for name, number in each.given.items() if name not in names and name not in free}
             fixed |= known
             lacking |= {name for name in each.symbols if name not in known and name not in names}
         if lacking:
             spelt = ", ".join(sorted(lacking, key=lambda name: RANK[symbol(name)]))
             raise SizeError(f"a sweep of {target} needs {spelt}: give each a number, or values to go over")
         said: set[str] = set()
+        deciding: list[Program] = []  # programs with conditions on the free sizes
         for quantity, each in compiled.items():
-            own = each.program.concerned(frozenset({*fixed, *names}))
+            own = each.program.concerned(frozenset({*fixed, *names, *free}))
             kept = tuple(held for held in own.conditions if held.said not in said)  # what two ask for is asked once
             said |= {held.said for held in kept}
-            made = Program(own.value, own.definitions, kept).at({**fixed})
-            self.ready[quantity] = Ready(made, shapes, ranges)
+            made = Program(own.value, own.definitions, kept).at(fixed)
+            deciding.append(made)
+            self.ready[quantity] = Ready(made.concerned(names), shapes, ranges)
         for quantity in compiled:
             ranges[quantity] = self.ready[quantity].plan.above.within(self.ready[quantity].plan.ranges, [])
             below = self.ready[quantity].plan.below.within(self.ready[quantity].plan.ranges, [])
@@ -80,10 +87,16 @@ class Work:
         for condition in filters:
             sides = [side.xreplace(relations) for side in (condition.left, condition.right)]
             asked = {str(name) for side in sides for name in side.free_symbols}
-            if unknown := sorted(asked - {*fixed, *names, *compiled}):
+            if unknown := sorted(asked - {*fixed, *names, *compiled, *free}):
                 raise SizeError(f"{quoted(condition.said)} needs a number for {', '.join(unknown)}")
             made = tested(condition.said, condition.how, *sides).at(fixed)
-            self.filters.append(Ready(made, shapes, ranges))
+            if asked & free.keys():
+                deciding.append(made)
+            else:
+                self.filters.append(Ready(made, shapes, ranges))
+        self.free = FreeSizes(deciding, free)
+        every = [*self.ready.values(), *self.filters]
+        self.cost = sum(each.cost for each in every) / math.prod(rows.shape)  # operations for each row
         self.where = {
             str(size): Compiled(str(size), program(relations[size]), (), frozenset({*fixed, *names}), fixed)
             for size in where
@@ -99,6 +112,12 @@ class Work:
             values[quantity], holds = ready.run(piece.arrays)
             for said, each in holds:
                 allowed = _both(allowed, each, said, seen, piece)
+        for group in self.free.groups:
+            chosen, each = group.chosen(
+                {**piece.arrays, **{name: numpy.asarray(value) for name, value in values.items()}}
+            )
+            values |= chosen
+            allowed = _both(allowed, each, group.said, seen, piece)
         for ready in self.filters:
             arrays = {**piece.arrays, **{name: numpy.asarray(value) for name, value in values.items()}}
             for said, each in ready.run(arrays)[1]:
@@ -135,30 +154,3 @@ def _axis(rows: Rows, place: int) -> tuple[int, ...]:
     """The shape of one size's array in a piece."""
     shape = rows.shape
     return (shape[place], *(1,) * (len(shape) - place - 1)) if len(shape) == len(rows.names) else shape
-
-
-class Ready:
-    """A program planned for pieces of one shape."""
-
-    def __init__(self, made: Program, shapes: Mapping[str, tuple[int, ...]], ranges: Mapping[str, Range]) -> None:
-        self.program = made
-        self.plan = Plan.of(made, shapes, ranges)
-        self.peak = self.plan.peak
-
-    def run(self, arrays: Mapping[str, Any]) -> tuple[Any, list[tuple[str, Any]]]:
-        """The value, and each condition that may fail with where it holds."""
-        import numpy
-
-        do, plan, given = Numpy(numpy), self.plan, arrays
-        if self.peak >= WIDE:
-            shapes = {name: each.shape for name, each in arrays.items()}
-            ranges = {name: (int(each.min()), int(each.max())) for name, each in arrays.items()}
-            plan = Plan.of(self.program, shapes, ranges)
-            kind = numpy.int64 if plan.peak < WIDE else object
-            given = {name: each.astype(kind) for name, each in arrays.items()}
-        values = plan.defined(given, do)
-        holds = [(held.said, each) for held, each in plan.holding(values, do)]
-        found = plan.value(values, do)
-        if self.peak >= WIDE:
-            found = numpy.asarray(found, object)
-        return numpy.asarray(found), holds

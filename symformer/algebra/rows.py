@@ -1,37 +1,46 @@
-"""Configs from a file, one a row: CSV, Parquet or JSON lines, whose columns are sizes by their letters."""
+"""Configs from a CSV, Parquet or JSON Lines file, one per row. A column is a size, by its letter, or a text label."""
 
 from __future__ import annotations
 
 import csv
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..language.errors import ConfigError, SizeError, listed, quoted
-from ..language.sizes import whole
-from ..language.symbols import symbol
+from ..language.arithmetic import MAX_INTEGER
+from ..language.errors import ConfigError, SizeError, SymformerError, listed, quoted
+from ..language.sizes import shown, whole
+from ..language.symbols import SYMBOLS, symbol
 from .grid import PIECE, Piece
 
 FORMATS = ("csv", "parquet", "jsonl")
 LINE = 100_000  # characters of a line
-DIGITS = 24  # of a number; a size has fewer
+DIGITS = 4_000  # digits of the longest number that Python parses
+NUMBER = re.compile(r"[+-]?\d[\d_,]*(\.\d*)?([eE][+-]?\d+)?|[+-]?\.\d+", re.ASCII)
 
 
-def _read(cell: str) -> int | str:
-    """A number where it is one; what else stands there is refused by its name."""
+def _read(name: str, cell: str) -> int:
+    """Return the integer in a text cell. Raises SizeError."""
     found = cell.strip()
-    return int(found) if found.isascii() and found.isdigit() and len(found) <= DIGITS else cell
+    if len(found) > DIGITS and found.isascii() and found.isdigit():
+        raise SizeError(f"{name} is a number of {len(found):,} digits; a size has at most {len(str(MAX_INTEGER)) - 1}")
+    if found.isascii() and found.isdigit():
+        return whole(name, int(found))
+    decimal = NUMBER.fullmatch(found) and "," not in found and len(found) < 40
+    return whole(name, Decimal(found) if decimal else cell)
 
 
 @dataclass(frozen=True)
 class File:
-    """The rows of a file. It is gone through twice: once to look at every number, and once to reckon with them."""
+    """The rows of a file. It is read twice: once to check every number, and once to compute with them."""
 
     path: str
 
@@ -56,19 +65,45 @@ class File:
         return Path(self.path).suffix.removeprefix(".").lower()
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The sizes, in the order of the columns."""
+    def _columns(self) -> tuple[str, ...]:
         found = [name.strip() for name in self._head()]
         if not found or found == [""]:
             raise ConfigError(f"{self.path} has no columns; its first line is to name sizes, such as E,L")
         for name in found:
-            try:
-                symbol(name)
-            except Exception as error:
-                raise ConfigError(f"{self.path}: the column {quoted(name)} is no size: {error}") from None
             if found.count(name) > 1:
                 raise ConfigError(f"{self.path} has two columns {name}; keep one")
         return tuple(found)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The sizes, in the order of the columns."""
+        found = tuple(name for name in self._columns if name in SYMBOLS)
+        if not found:
+            raise self._no_size(self._columns[0])
+        return found
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The text columns, which are copied to the output, in their order."""
+        return tuple(name for name in self._columns if name not in SYMBOLS)
+
+    def _no_size(self, name: str) -> ConfigError:
+        """Return the error for a column whose name is not a size although it has numbers or is the only column."""
+        try:
+            symbol(name)
+        except SymformerError as error:
+            return ConfigError(
+                f"{self.path}: the column {quoted(name)} is not a size, and only text can be a label: {error}"
+            )
+        raise AssertionError(name)
+
+    def _label(self, name: str, value: object) -> str:
+        """Return a cell of a label column. Raises ConfigError for a number, which may be a size under another name."""
+        if value is None:
+            return ""
+        if not isinstance(value, str) or NUMBER.fullmatch(value.strip()):
+            raise self._no_size(name)
+        return value
 
     @property
     def count(self) -> int:
@@ -89,7 +124,8 @@ class File:
     def _looked(self) -> tuple[int, dict[str, tuple[int, int]]]:
         count, ranges = 0, dict[str, tuple[int, int]]()
         for piece in self._read():
-            for name, array in piece.items():
+            for name in self.names:
+                array = piece[name]
                 low, high = int(array.min()), int(array.max())
                 before = ranges.get(name, (low, high))
                 ranges[name] = min(low, before[0]), max(high, before[1])
@@ -101,14 +137,18 @@ class File:
     def pieces(self) -> Iterator[Piece]:
         """The rows, a piece at a time."""
         for piece in self._read():
-            yield Piece(piece, (len(next(iter(piece.values()))),))
+            sizes, labels = ({name: piece[name] for name in names} for names in (self.names, self.labels))
+            yield Piece(sizes, (len(next(iter(piece.values()))),), labels)
 
     def _head(self) -> Sequence[str]:
         if self._format == "parquet":
             return [str(name) for name in self._parquet().schema_arrow.names]
         with self._text() as file:
             if self._format == "csv":
-                return next(csv.reader(file), [])
+                try:
+                    return next(csv.reader(file), [])
+                except csv.Error as error:
+                    raise ConfigError(f"{self.path}, line 1: {error}") from None
             return list(self._object(1, next(file, "{}")))
 
     def _read(self) -> Iterator[dict[str, Any]]:
@@ -119,10 +159,11 @@ class File:
 
         lines = self._csv() if self._format == "csv" else self._jsonl()
         while rows := list(islice(lines, PIECE)):
-            yield {name: numpy.array(each) for name, each in zip(self.names, zip(*rows, strict=True), strict=True)}
+            columns = zip(self._columns, zip(*rows, strict=True), strict=True)
+            yield {name: numpy.array(each, object if name in self.labels else None) for name, each in columns}
 
-    def _csv(self) -> Iterator[list[int]]:
-        names = self.names
+    def _csv(self) -> Iterator[list[int | str]]:
+        names = self._columns
         with self._text() as file:
             reader = csv.reader(file)
             next(reader, None)
@@ -134,13 +175,16 @@ class File:
                         at = f"{self.path}, line {reader.line_num}"
                         raise ConfigError(f"{at}: {len(row)} values stand under {len(names)} columns")
                     yield [
-                        self._size(name, _read(cell), reader.line_num) for name, cell in zip(names, row, strict=True)
+                        self._size(_read, name, cell, reader.line_num)
+                        if name in self.names
+                        else self._label(name, cell)
+                        for name, cell in zip(names, row, strict=True)
                     ]
             except csv.Error as error:
                 raise ConfigError(f"{self.path}, line {reader.line_num}: {error}") from None
 
-    def _jsonl(self) -> Iterator[list[int]]:
-        names = self.names
+    def _jsonl(self) -> Iterator[list[int | str]]:
+        names = self._columns
         with self._text() as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
@@ -149,20 +193,35 @@ class File:
                 if found.keys() != set(names):
                     other = listed(sorted(found.keys() ^ set(names)))
                     raise ConfigError(f"{self.path}, line {number}: not the names of the first line: {other}")
-                yield [self._size(name, found[name], number) for name in names]
+                yield [
+                    self._size(whole, name, found[name], number)
+                    if name in self.names
+                    else self._label(name, found[name])
+                    for name in names
+                ]
 
     def _object(self, number: int, line: str) -> dict[str, Any]:
+        def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            for place, (name, value) in enumerate(pairs):
+                for other, before in pairs[:place]:
+                    if other == name:
+                        both = f"as {shown(before)} and as {shown(value)}"
+                        raise ConfigError(
+                            f"{self.path}, line {number}: {quoted(name)} is given twice, {both}; remove one"
+                        )
+            return dict(pairs)
+
         try:
-            found = json.loads(line) if len(line) <= LINE else None
+            found = json.loads(line, object_pairs_hook=once, parse_float=Decimal) if len(line) <= LINE else None
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
             raise ConfigError(f'{self.path}, line {number}: no JSON object, such as {{"E": 768}}')
         return found
 
-    def _size(self, name: str, value: object, line: int) -> int:
+    def _size(self, read: Callable[[str, Any], int], name: str, value: object, line: int) -> int:
         try:
-            return whole(name, value)
+            return read(name, value)
         except SizeError as error:
             raise SizeError(f"{self.path}, line {line}: {error}") from None
 
@@ -182,16 +241,20 @@ class File:
             raise ConfigError(f"{self.path} is no Parquet file: {' '.join(str(error).split())[:200]}") from None
 
     def _batches(self) -> Iterator[dict[str, Any]]:
-        names = self.names
+        import numpy
+
         for batch in self._parquet().iter_batches(batch_size=PIECE):
             found = {}
-            for name, column in zip(names, batch.columns, strict=True):
+            for name, column in zip(self._columns, batch.columns, strict=True):
+                if name in self.labels:
+                    found[name] = numpy.array([self._label(name, each) for each in column.to_pylist()], object)
+                    continue
                 if column.null_count or "int" not in str(column.type):
                     what = "no value in some row" if column.null_count else f"values of {column.type}"
                     raise SizeError(f"{self.path}: the column {name} has {what}; sizes are whole numbers")
                 array = column.to_numpy()
                 for each in (array.min(), array.max()) if len(array) else ():
-                    self._size(name, int(each), 0)
+                    self._size(whole, name, int(each), 0)
                 found[name] = array.astype("int64")
             if len(batch):
                 yield found

@@ -13,13 +13,16 @@ from typing import Any
 from sympy import Add, Expr, Max, Min, Poly, Rational, Symbol, ceiling, diff, expand, floor, fraction, together
 
 from ..architectures import composed
+from ..formulas import ranks
 from ..formulas.formula import Formula, lowest
 from ..language.errors import SizeError, SymformerError
+from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.cards import Card, Cell, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import Tree, tree
 from ..language.sizes import Numbers, put_in
 from ..language.symbols import letter, symbol
+from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.picture import Picture
 from .answer import Answer
@@ -29,7 +32,7 @@ BUILT = ("layers", "heads", "experts")  # units of what one adds one more of
 
 
 @dataclass(frozen=True)
-class Change:
+class Change(Immutable):
     """How a formula changes with one size while the others stay."""
 
     size: Symbol
@@ -176,7 +179,7 @@ class Sensitivity(Answer):
                         condition.check({**known, each.size: each.value + 1})
                 except SizeError as error:
                     found[each.size] = str(error)
-        return found
+        return FrozenDict(found)
 
     def to_json(self) -> dict[str, Any]:
         """As ``sensitivity --json`` prints it; what is not whole is a string of two integers, "p/q"."""
@@ -187,6 +190,7 @@ class Sensitivity(Answer):
             "unit": measure.unit,
             "conventions": dict(self.formula.conventions),
             "formula": code(self.formula.written),
+            **ranks.facts(self.formula.ranks, self.model.known),
             "value": _json(self.value),
             "sizes": [
                 {
@@ -229,7 +233,12 @@ class Sensitivity(Answer):
         equals = "" if self.value is None else _number(self.value)
         found = [f"{closed}{'' if '≈' in equals or not equals else ' ='} {equals}".rstrip()]
         found += [f"where {size} = {text(value)}" for size, value in self.formula.relations.items()]
-        return found + [f"{name} = {choice}" for name, choice in self.formula.conventions.items()]
+        found += [f"{name} = {choice}" for name, choice in self.formula.conventions.items()]
+        return found + self.of_ranks(spell)
+
+    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+        """Return the number of ranks that its numbers are of one of."""
+        return ranks.stated(self.formula.ranks, self.model.known, spell)
 
     def below(self) -> list[str]:
         """What is said behind the rows: what one more layer, head or expert costs, and what it breaks."""
@@ -281,7 +290,7 @@ class Sensitivity(Answer):
             value = "" if each.value is None else f"{each.value:,}"
             cells.append([tree(each.size), value, shown[0], numbers[0], shown[1], numbers[1], shown[2]])
         title = f"{self.formula.measure.title} of {self.model.target} as each size changes"
-        return Card(title, (), Table(self.head, cells, "lrlrlrl"))
+        return Card(title, (), Table(self.head, cells, "lrlrlrl"), self.of_ranks())
 
 
 def _code(expr: Expr | None) -> str | None:
@@ -312,12 +321,12 @@ def _near(value: Fraction | None, expr: Expr | None, spell: Callable[[Tree | Exp
     return "" if expr is None else _shown(expr, spell)
 
 
-def sensitivity(target: Model | str, quantity: str = "params", **conventions: str) -> Sensitivity:
+def sensitivity(target: Model | AnyTarget, quantity: str = "params", **conventions: str) -> Sensitivity:
     """How one quantity of a model changes with each of its sizes, as formulas and at the model's numbers.
 
     >>> found = sensitivity("llama-2-7b")["L"]
     >>> found.one_more, found.at(found.one_more)
     (2*A*D*E + 2*D*E*G + 3*E*H + 2*E, Fraction(202383360, 1))
     """
-    model = composed(target) if isinstance(target, str) else target
+    model = composed(target)
     return Sensitivity(model, model.formula(quantity, **conventions))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from sympy import Expr, Symbol
 
+from ..formulas import ranks
 from ..formulas.arrays import WIDE
 from ..formulas.compiled import Compiled
 from ..formulas.compiling import compiled, program
@@ -19,20 +22,26 @@ from ..formulas.program import ONE, Monomial, Polynomial, Program
 from ..formulas.program import Fraction as Quotient
 from ..language.amounts import amount
 from ..language.errors import OptionError, SizeError, quoted
+from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.cards import Card, Cell, Name, Table
 from ..language.notation.text import code, text
 from ..language.notation.tree import tree
 from ..language.symbols import RANK, letter, symbol
+from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.picture import Picture
-from .answer import Answer
+from .answer import Answer, Told, untold
+from .box import Box, parted
+from .free_sizes import FreeSizes
 from .grid import Axis, Grid, Piece
-from .posed import Given, Posed, Where
+from .planned import ready
+from .posed import Given, Posed, Where, conventions_of, stated
+from .reach import MOST as COMBINATIONS
 from .reach import Open, Reach
-from .reckoning import Ready
 from .sweep import LISTED, SHOWN
 
 MOST = 10**6  # solutions that are kept
+STEPS = 4 * 10**9  # limit on evaluations: 200 million combinations, or fewer if each takes more
 DOUBLED = 40  # times that the nearest is looked for twice as far
 WORK = (
     2 * 10**7
@@ -53,7 +62,7 @@ class Wanted:
 
     @classmethod
     def of(
-        cls, total: int | float | str | None, at_most: int | float | str | None, within: str | None, unit: str
+        cls, total: int | float | str | None, at_most: int | float | str | None, within: int | str | None, unit: str
     ) -> Wanted:
         """Raises OptionError, ArithmeticTextError."""
         if (total is None) == (at_most is None):
@@ -68,7 +77,7 @@ class Wanted:
         aim = _whole(total, unit)
         margin = Fraction(0) if within is None else _margin(within, aim, unit)
         low, high = -((margin - aim) // 1), (aim + margin) // 1
-        said = f"{aim:,} {unit}" + (f" within {within.strip()}" if within else "")
+        said = f"{aim:,} {unit}" + (f" within {str(within).strip()}" if within else "")
         return cls(said, aim, int(low), int(high))
 
 
@@ -84,7 +93,12 @@ def _whole(value: int | float | str | None, unit: str) -> int:
     return found
 
 
-def _margin(within: str, aim: int, unit: str) -> Fraction:
+def _margin(within: object, aim: int, unit: str) -> Fraction:
+    if isinstance(within, int) and not isinstance(within, bool) and within > 0:
+        return Fraction(within)
+    if not isinstance(within, str) or not within.strip()[:1].isdigit():
+        spelt = quoted(within) if isinstance(within, str) else repr(within)
+        raise OptionError(f"within {spelt} is not a distance from a total; write a share, such as '1%', or an amount")
     found = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,12})?)\s*%\s*", within, re.ASCII)
     if found:
         share = Fraction(found[1]) / 100
@@ -95,7 +109,7 @@ def _margin(within: str, aim: int, unit: str) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Immutable):
     """Sizes, in the order of the alphabet, and what they come to."""
 
     sizes: Mapping[str, int]
@@ -136,10 +150,13 @@ class Solutions(Answer):
     formula: Formula
     open: tuple[Open, ...]
     follows: Mapping[Symbol, Expr]
+    free: Mapping[Symbol, int | None]  # the sizes determined by conditions in each solution
     wanted: Wanted
+    told: Told = field(default=untold, compare=False)  # called with the combinations tried and their total
 
     def __post_init__(self) -> None:
         """Look at everything before anything is reckoned. Raises SizeError."""
+        super().__post_init__()
         names = [each.name for each in self.open]
         for name in names:
             if names.count(name) > 1:
@@ -154,7 +171,15 @@ class Solutions(Answer):
 
     @cached_property
     def _compiled(self) -> Compiled:
-        return compiled(self.formula)
+        found = compiled(self.formula)
+        free = {*map(str, self.free)}
+        return replace(found, given={name: number for name, number in found.given.items() if name not in free})
+
+    @cached_property
+    def _free(self) -> FreeSizes:
+        known = {*self._compiled.given, *self._names, *map(str, self.free)}
+        preferred = {str(size): number for size, number in self.free.items()}
+        return FreeSizes([self._program.concerned(frozenset(known))], preferred)
 
     @cached_property
     def _program(self) -> Program:
@@ -168,34 +193,68 @@ class Solutions(Answer):
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of the sizes of a solution: those looked for, and those that follow them."""
-        return (*self._names, *map(str, self.follows))
+        return (*self._names, *map(str, self.follows), *self._free.names)
 
     @cached_property
-    def numbers(self) -> dict[str, int]:
+    def numbers(self) -> Mapping[str, int]:
         """The sizes that had numbers."""
         used = {*self._compiled.symbols, *(name for held in self._compiled.program.conditions for name in held.sizes)}
-        known = self._compiled.given
+        known = {**self._compiled.given, **self._free.constant}
         own = sorted(used.difference(self._names) & known.keys(), key=lambda name: RANK[symbol(name)])
-        return {name: known[name] for name in own}
+        return FrozenDict({name: known[name] for name in own})
 
     @cached_property
     def _reach(self) -> Reach:
-        sizes = [
-            each if each.values is not None else replace(each, values=self._limited(each.name)) for each in self.open
-        ]
+        sizes = [replace(each, values=self._limited(each)) for each in self.open]
         return Reach(replace(self._program, conditions=()), sizes, self.formula.id)
 
-    def _limited(self, name: str) -> range | None:
-        """As far as the conditions let a size go, whatever the others are, such as up to P; None where none says."""
+    def _limited(self, size: Open) -> range | tuple[int, ...] | None:
+        """Return the range of a size that the conditions allow, such as 1 to P, or None if it has no bound."""
         most: int | None = None
         for held in self._program.conditions:
             for test in () if held.one and len(held.tests) > 1 else held.tests:
                 room = dict((test.right + -test.left).terms) if test.how == "at most" else {}
-                slope = room.get(((name, 1),), 0)
-                if slope < 0 and room.keys() <= {((name, 1),), ONE}:
-                    end = room.get(ONE, 0) // -slope
-                    most = end if most is None else min(most, end)
-        return None if most is None or most < 1 else range(1, most + 1)
+                if room.pop(((size.name, 1),), 0) >= 0:
+                    continue
+                slope = -dict((test.right + -test.left).terms)[((size.name, 1),)]
+                end = room.pop(ONE, 0)
+                for monomial, number in room.items():  # the other sizes take their smallest values
+                    if len(monomial) != 1 or monomial[0][1] != 1 or monomial[0][0] not in self._least or number > 0:
+                        break
+                    end += number * self._least[monomial[0][0]]
+                else:
+                    most = end // slope if most is None else min(most, end // slope)
+        if most is None or size.all[0] > most:
+            return size.values
+        if size.values is None:
+            return range(1, most + 1)
+        return size.values[: bisect_right(size.values, most)]
+
+    @cached_property
+    def _least(self) -> dict[str, int]:
+        """The smallest value of each unknown size."""
+        return {each.name: each.all[0] for each in self.open}
+
+    @cached_property
+    def _conditions(self) -> dict[Program, frozenset[str]]:
+        """Each condition on the unknown sizes, as a program."""
+        return parted(self._program.concerned(frozenset(self._names)))
+
+    def _within(self, columns: Columns, last: str, count: int) -> tuple[Any, Any]:
+        """Return for each row the first and last index among a size's values that the conditions allow."""
+        import numpy
+
+        every = self._reach.sizes[last].all
+        if not any(last in sizes for sizes in self._conditions.values()):
+            return numpy.zeros(count, numpy.int64), numpy.full(count, len(every) - 1)
+        box = Box.of(last, self._conditions, columns, count)
+        if isinstance(every, range):
+            first, final = -((every.start - box.low) // every.step), (box.high - every.start) // every.step
+        else:
+            values = numpy.array(every, numpy.int64)
+            first, final = values.searchsorted(box.low), values.searchsorted(box.high, side="right") - 1
+        first = numpy.maximum(first, 0)
+        return first, numpy.where(box.none, first - 1, numpy.minimum(final, len(every) - 1))
 
     @cached_property
     def _last(self) -> str | None:
@@ -257,9 +316,15 @@ class Solutions(Answer):
         names = [name for name in self._names if name != last]
         if last is not None and self._reach.bounded:
             self._reach.values(last, {}, self.wanted.high)  # which refuses where it has no end
-        for box in self._reach.looked(self._ordered(names), self.wanted.high):
+        steps = 1 if last is None or self._line(last) else len(self._reach.sizes[last].all).bit_length()
+        boxes = self._reach.looked(self._ordered(names), self.wanted.high, min(COMBINATIONS, STEPS // steps))
+        total = sum(math.prod(len(axis.values) for axis in box) for box in boxes)
+        done = 0
+        for box in boxes:
             for piece in _pieces(box):
                 yield from self._of_piece(piece, last)
+                done += piece.count
+                self.told(done, total)
 
     def _ordered(self, names: Iterable[str]) -> list[str]:
         """Those that go furthest last: the first ones are cut, and the last goes as far as the others let it."""
@@ -283,10 +348,15 @@ class Solutions(Answer):
             return
         every = self._reach.sizes[last].all
         top = self._places(columns, last, self.wanted.high, count)
-        if self.wanted.low is None:
-            yield from self._largest(columns, last, top)
+        low = self.wanted.low
+        bottom = numpy.zeros_like(top) if low is None else self._places(columns, last, low - 1, count) + 1
+        rows = numpy.flatnonzero(bottom <= top)
+        columns = {name: column[rows] for name, column in columns.items()}
+        first, final = self._within(columns, last, len(rows))
+        bottom, top = numpy.maximum(bottom[rows], first), numpy.minimum(top[rows], final)
+        if low is None:
+            yield from self._largest(columns, last, top, bottom)
             return
-        bottom = self._places(columns, last, self.wanted.low - 1, count) + 1
         counts = numpy.maximum(top - bottom + 1, 0)
         total = int(counts.sum())
         if total > 10 * MOST:
@@ -305,32 +375,31 @@ class Solutions(Answer):
         columns = {name: piece.column(name) for name in piece.arrays}
         made = self._program.concerned(frozenset(columns))
         made = Program(Quotient(Polynomial()), made.definitions if made.conditions else (), made.conditions)
-        if not columns or not made.conditions:
+        if not columns:
             return columns, piece.count
         names = {name for held in made.conditions for name in made.sizes_of(held.names)} | made.sizes_of(
             each.name for each in made.definitions
         )
-        if not names <= columns.keys():
-            return columns, piece.count
         mask = numpy.ones(piece.count, bool)
-        for _, holds in _ready(made, columns).run(columns)[1]:
+        for _, holds in ready(made, columns).run(columns)[1] if names <= columns.keys() else ():
             mask &= numpy.broadcast_to(holds, mask.shape)
         return {name: column[mask] for name, column in columns.items()}, int(mask.sum())
 
-    def _largest(self, columns: Columns, last: str, top: Any) -> Iterator[Columns]:
+    def _largest(self, columns: Columns, last: str, top: Any, first: Any) -> Iterator[Columns]:
         """The largest of a size that its conditions allow, from a place of its values down."""
         import numpy
 
         every = self._reach.sizes[last].all
-        rows, place = numpy.flatnonzero(top >= 0), top[top >= 0]
+        rows, place, first = numpy.flatnonzero(top >= first), top[top >= first], first[top >= first]
         tried = _Tried()
         while len(rows):
             tried.more(0)
             own = {**{name: column[rows] for name, column in columns.items()}, last: _taken(every, place)}
-            _, holds = self._compiled.answers(**own)
+            _, holds = self._answers(own)
             if holds.any():
                 yield {name: column[holds] for name, column in own.items()}
-            rows, place = rows[~holds & (place > 0)], place[~holds & (place > 0)] - 1
+            left = ~holds & (place > first)
+            rows, place, first = rows[left], place[left] - 1, first[left]
 
     def _places(self, columns: Columns, last: str, limit: int, count: int) -> Any:
         """For each row the last place among a size's values at which the value is no more than a limit; -1 for none."""
@@ -365,16 +434,28 @@ class Solutions(Answer):
 
     def _checked(self, columns: Columns) -> Iterator[Solution]:
         """The rows whose conditions hold, and whose value is what is wanted."""
-        values, holds = self._compiled.answers(**columns)
-        rows = zip(*(columns[name].tolist() for name in self._names), values.tolist(), holds.tolist(), strict=True)
-        for *sizes, value, stands in rows:
+        values, holds = self._answers(columns)
+        places = holds.nonzero()[0]
+        own = {name: column[places] for name, column in columns.items()}
+        every = {**own, **self._free.rows(own, len(places))[0]}
+        names = (*self._names, *self._free.names)
+        for *sizes, value in zip(*(every[name].tolist() for name in names), values[places].tolist(), strict=True):
             low = self.wanted.low
-            if stands and value <= self.wanted.high and (low is None or value >= low):
-                yield self._solution(dict(zip(self._names, sizes, strict=True)), value)
+            if value <= self.wanted.high and (low is None or value >= low):
+                yield self._solution(dict(zip(names, sizes, strict=True)), value)
 
-    def _solution(self, own: dict[str, int], value: int) -> Solution:
+    def _answers(self, columns: Columns) -> tuple[Any, Any]:
+        """Return the value of each row, and the rows that satisfy all conditions for some values of the free sizes."""
+        values, holds = self._compiled.answers(**columns)
+        places = holds.nonzero()[0]
+        holds = holds.copy()
+        holds[places] = self._free.rows({name: column[places] for name, column in columns.items()}, len(places))[1]
+        return values, holds
+
+    def _solution(self, sizes: dict[str, int], value: int) -> Solution:
         for name, follow in self._following.items():
-            own[name] = follow(**{each: own[each] for each in self._names})
+            sizes[name] = follow(**{each: sizes[each] for each in self._names})
+        own = {name: sizes[name] for name in self.columns}
         known = {**self.numbers, **own}
         buildable = all(own[name] % 64 == 0 for name in own if _is_width(name))
         if {"A", "E"} <= known.keys() and {"A", "E"} & own.keys():
@@ -405,6 +486,8 @@ class Solutions(Answer):
         return None
 
     def _nearest(self, tried: _Tried) -> Solution | None:
+        import numpy
+
         last = self._last
         names = [name for name in self._names if name != last]
         best: Solution | None = None
@@ -415,41 +498,51 @@ class Solutions(Answer):
                 if last is None:
                     best = self._nearer(best, columns)[0] if count else best
                     continue
+                first, final = self._within(columns, last, count)
                 places = self._places(columns, last, self.wanted.aim, count)
-                for step in (-1, 1):
-                    best = self._walked(best, columns, last, places + (step > 0), step, tried)
+                best = self._walked(best, columns, last, numpy.minimum(places, final), (first, final), -1, tried)
+                best = self._walked(best, columns, last, numpy.maximum(places + 1, first), (first, final), 1, tried)
         return best
 
     def _walked(
-        self, best: Solution | None, columns: Columns, last: str, places: Any, step: int, tried: _Tried
+        self,
+        best: Solution | None,
+        columns: Columns,
+        last: str,
+        places: Any,
+        ends: tuple[Any, Any],
+        step: int,
+        tried: _Tried,
     ) -> Solution | None:
-        """The nearest of what was found and of what is found from places of a size on, one way."""
+        """Return the nearest of the solutions found so far and those found when a size moves one way to its end."""
         import numpy
 
         every = self._reach.sizes[last].all
-        inside = (places >= 0) & (places < len(every))
+        inside = (places >= ends[0]) & (places <= ends[1])
         rows, places = numpy.flatnonzero(inside), places[inside]
+        first, final = (each[inside] for each in ends)
         while len(rows):
             tried.more(len(rows))
             own = {**{name: column[rows] for name, column in columns.items()}, last: _taken(every, places)}
             best, going = self._nearer(best, own)
             places = places + step
-            going = going & (places >= 0) & (places < len(every))
-            rows, places = rows[going], places[going]
+            going = going & (places >= first) & (places <= final)
+            rows, places, first, final = rows[going], places[going], first[going], final[going]
         return best
 
     def _nearer(self, best: Solution | None, columns: Columns) -> tuple[Solution | None, Any]:
         """The nearest of what was found and of some rows, and which of the rows are nearer still but may not be."""
         import numpy
 
-        values, holds = self._compiled.answers(**columns)
+        values, holds = self._answers(columns)
         away = abs(values - self.wanted.aim) if len(values) else values
         allowed = numpy.flatnonzero(holds)
         if len(allowed):
             place = int(allowed[away[allowed].argmin()])
             if best is None or int(away[place]) < abs(best.difference):
-                own = {name: int(columns[name][place]) for name in self._names}
-                best = self._solution(own, int(values[place]))
+                own = {name: column[place : place + 1] for name, column in columns.items()}
+                own |= self._free.rows(own, 1)[0]
+                best = self._solution({name: int(each[0]) for name, each in own.items()}, int(values[place]))
         loose = self._values(columns)
         nearer = True if best is None else abs(loose - self.wanted.aim) < abs(best.difference)
         return best, ~holds & nearer
@@ -463,22 +556,30 @@ class Solutions(Answer):
             "unit": measure.unit,
             "conventions": dict(self.formula.conventions),
             "formula": code(self.formula.written),
+            **ranks.facts(self.formula.ranks, self.model.known),
             "wanted": {"least": self.wanted.low, "most": self.wanted.high},
             "for": list(self._names),
             "given": self.numbers,
             "where": {str(size): code(value) for size, value in self.follows.items()},
+            "free": list(self._free.names),
             "count": len(self.all),
             "solutions": [each.to_json() for each in self.all[:LISTED]],
             "nearest": self.nearest.to_json() if self.nearest else None,
         }
 
-    def lines(self) -> list[str]:
+    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+        """Return the number of ranks that its numbers are of one of."""
+        return ranks.stated(self.formula.ranks, self.model.known, spell)
+
+    def lines(self, spell: Callable[[Expr], str] = text) -> list[str]:
         """What is said before the rows."""
         found = [f"{self.formula.measure.title}: {self.wanted.said}, for {' and '.join(self._names)}"]
         if self.numbers:
             found.append("with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items()))
         found += [f"where {size} = {text(value)}" for size, value in self.follows.items()]
-        return found + [f"{name} = {choice}" for name, choice in self.formula.conventions.items()]
+        found += stated(self.free, self._free.names)
+        found += [f"{name} = {choice}" for name, choice in conventions_of(self.formula).items()]
+        return found + self.of_ranks(spell)
 
     @property
     def verdict(self) -> str:
@@ -555,22 +656,16 @@ def _taken(every: range | tuple[int, ...], places: Any) -> Any:
 
 def _run(made: Program, columns: Columns) -> Any:
     """A program of no conditions over columns, as an array."""
-    return _ready(made, columns).run(columns)[0]
-
-
-def _ready(made: Program, columns: Columns) -> Ready:
-    shapes = {name: each.shape for name, each in columns.items()}
-    ranges = {name: (int(each.min()), int(each.max())) if each.size else (1, 1) for name, each in columns.items()}
-    return Ready(made, shapes, ranges)
+    return ready(made, columns).run(columns)[0]
 
 
 def solve(
-    target: Model | str,
+    target: Model | AnyTarget,
     total: int | float | str | None = None,
     *,
     for_: str | Iterable[str],
     at_most: int | float | str | None = None,
-    within: str | None = None,
+    within: int | str | None = None,
     quantity: str = "params",
     given: Given = None,
     where: Where = None,
@@ -591,4 +686,4 @@ def solve(
     posed = Posed.of(target, [each.name for each in sizes], [quantity], given, where, conventions)
     (formula,) = posed.formulas
     wanted = Wanted.of(total, at_most, within, formula.measure.unit)
-    return Solutions(posed.model, formula, sizes, posed.follows, wanted)
+    return Solutions(posed.model, formula, sizes, posed.follows, posed.free, wanted)

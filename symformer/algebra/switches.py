@@ -17,9 +17,9 @@ from ..ledger.facts import ATTENDING, MULTIPLYING, Kind
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED
+from .naming import STORED
 from .pieces import PRIME, Piece, added, fingerprint, is_zero, pieces
 
-STORED = ("params", "active-params", "trainable-params")
 MOST = 4  # conventions at once
 MULTIPLES = (8, 16, 32, 64, 128, 256, 512, 1024)  # that a vocabulary is rounded up to
 LONG = 60  # terms of an account, up to which they are tried so
@@ -49,10 +49,11 @@ class Variant:
 
 @dataclass(frozen=True)
 class Reckoned:
-    """What a printed formula can come to: one way, unless it has a name for the number of parameters."""
+    """A printed formula over our sizes, for one meaning of the number of parameters, if it contains that."""
 
     expr: Expr
-    name: str = ""  # which parameters, where it has such a name
+    name: str = ""  # a sentence that states which parameters N counts
+    counts: str = ""  # the same as a key, which letters.json uses
 
 
 def search(
@@ -207,8 +208,8 @@ def _multiplied(parts: Sequence[Piece]) -> list[_Group]:
     ]
 
 
-def parameters(model: Model) -> list[Reckoned]:
-    """Which parameters a formula can mean by the number of parameters."""
+def parameters(model: Model, counts: str = "") -> list[Reckoned]:
+    """Return the possible meanings of the number of parameters in a formula: all, or the one with the given key."""
     formula = model.formula("params")
     parts = pieces(formula)
     total = added(parts)
@@ -217,27 +218,28 @@ def parameters(model: Model) -> list[Reckoned]:
     head = [each for each in parts if each.entry.logits and not each.label.endswith(".bias")]
     matrices = [each for each in parts if each.entry.kind in (*MULTIPLYING, Kind.EXPERTS) and each.repeated]
     matrices = [each for each in matrices if not each.label.endswith(".bias")]
+    without = "its number of parameters leaves out the embeddings"
     ways = [
-        Reckoned(total, "its number of parameters is all of them"),
-        Reckoned(expand(total - added(tables)), "its number of parameters leaves out the embeddings"),
-        Reckoned(expand(total - added(placed)), "its number of parameters leaves out the embeddings of positions"),
-        Reckoned(
-            expand(total - added([*tables, *head])), "its number of parameters leaves out the embeddings and the head"
-        ),
-        Reckoned(added(matrices), "its number of parameters is that of the layers' matrices"),
+        Reckoned(total, "its number of parameters is all of them", "all"),
+        Reckoned(expand(total - added(tables)), without, "no embeddings"),
+        Reckoned(expand(total - added(placed)), f"{without} of positions", "no positions"),
+        Reckoned(expand(total - added([*tables, *head])), f"{without} and the head", "no embeddings, no head"),
+        Reckoned(added(matrices), "its number of parameters is that of the layers' matrices", "matrices"),
         Reckoned(
             expand(added(matrices) + _head(parts)),
             "its number of parameters is that of the layers' matrices and the head's",
+            "matrices and head",
         ),
     ]
     try:
         active = model.formula("active-params").expanded
-        ways.append(Reckoned(active, "its number of parameters is that of those active for a token"))
+        ways.append(Reckoned(active, "its number of parameters is that of those active for a token", "active"))
     except SymformerError:
         pass
     found: dict[Expr, Reckoned] = {}
     for each in ways:
-        found.setdefault(each.expr, each)
+        if counts in ("", each.counts):
+            found.setdefault(each.expr, each)
     return list(found.values())
 
 

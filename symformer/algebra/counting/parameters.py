@@ -13,7 +13,7 @@ from ...formulas.formula import Formula
 from ...language.symbols import A, E, G, L, P, V, X, symbol
 from ...ledger.facts import Kind
 from ...models.model import Model
-from .switches import Found, Row, Switch, found, less, more, rows_of
+from .switches import Found, Rank, Row, Switch, found, less, more, rows_of
 
 BLOCKS = (64, 128, 256, 1024)  # what vocabularies are padded to
 # Other vocabularies that a model of this architecture is counted with: a tokenizer's own, or another model's.
@@ -36,24 +36,31 @@ VOCABULARIES: Mapping[str, Mapping[int, str]] = {
 REPLICAS = (2, 4, 8)
 MASKED = ("gpt2", "gpt-neo")  # whose classes stored them
 OUTSIDE = "tokens positions segments head pooler norms biases fixed V"  # what nothing else can be said of then
+_EITHER = frozenset({"tokens", "head"})  # two tables of equal size: the number does not show which one is left out
 BACK = ("out_proj", "o_proj", "c_proj", "fc_out", "fc2", "dense_4h_to_h", "down_proj")  # by row-parallel products
 
 
-def switches(model: Model, formula: Formula) -> list[Switch]:
-    """Everything in a count of parameters that somebody counts otherwise."""
+def switches(model: Model, formula: Formula, width: Fraction | None = None) -> list[Switch]:
+    """Return the alternative conventions for a count of parameters.
+
+    ``width`` is the number of bytes per element if the count is in bytes; packed weights then have another width.
+    """
     rows = rows_of(formula)
-    return [
-        *_tables(rows, formula),
-        *_heads(rows, formula),
-        *_small(rows),
-        *_layers(rows),
-        *_masks(model),
-        *_fixed(rows),
-        *_sizes(model, formula, rows),
-        *_packed(rows),
-        *_replicas(rows),
-        *_of_experts(model, formula),
-    ]
+    groups = {
+        Rank.EMBEDDINGS: _tables(rows, formula),
+        Rank.HEAD: _heads(rows, formula),
+        Rank.PARTS: [*_small(rows), *_layers(rows)],
+        Rank.RARE: [
+            *_masks(model),
+            *_fixed(rows),
+            *_sizes(model, formula, rows),
+            *(_packed(rows) if width is None else _packed_bytes(rows, width)),
+            *_replicas(rows),
+            *_of_experts(model, formula),
+        ],
+    }
+    found = [replace(each, rank=rank) for rank, group in groups.items() for each in group]
+    return [replace(each, rank=Rank.HEAD) if each.decides == _EITHER else each for each in found]
 
 
 def _head(rows: list[Row]) -> Found:
@@ -105,7 +112,7 @@ def _one_of_two(tokens: Found, head: Found) -> list[Switch]:
     """The token embedding or the head left out: one switch where they are as large, as no number tells them apart."""
     if head.there and expand(tokens.total - head.total) == 0:
         either = Found(head.total, (*tokens.rows, *head.rows))
-        return less("tokens head", "either the token embedding or the head left out", either)
+        return less(" ".join(_EITHER), "either the token embedding or the head left out", either)
     return [*less("tokens", "the token embedding left out", tokens), *less("head", "the head left out", head)]
 
 
@@ -184,17 +191,11 @@ def _sizes(model: Model, formula: Formula, rows: list[Row]) -> list[Switch]:
 
 
 def _packed(rows: list[Row]) -> list[Switch]:
-    """Weights of 8 bits with a scale for each output channel; of 4 bits, several to one stored number."""
+    """Return the numbers of stored elements for packed weights: 8 bits with scales, or several 4-bit weights in one."""
     matrices = [row for row in rows if len(row.term.factors) > 1 and row.entry.kind in (Kind.LINEAR, Kind.LOOKUP)]
     channels = [row for row in matrices if row.entry.function in ("", "tokens")]
     scales = Add(*(row.count * row.term.factors[0] for row in channels))
-    inner = [
-        row
-        for row in rows
-        if "*" in row.line.path and row.entry.kind in (Kind.LINEAR, Kind.EXPERTS) and not row.is_bias
-    ]
-    whole = Add(*(row.total for row in inner))
-    inputs = Add(*(row.count * Mul(*row.term.factors[:-2]) * row.term.factors[-1] for row in inner))
+    inner, whole, inputs, _ = _inner(rows)
     one_of = {
         "an int8 scale for each output channel of each matrix": scales,
         "4-bit weights packed by eight, a scale and a zero for each 128, and the order of inputs (GPTQ)": -whole
@@ -211,6 +212,46 @@ def _packed(rows: list[Row]) -> list[Switch]:
     }
     paths = tuple(dict.fromkeys(row.line.path for row in inner))
     return [switch for says, change in one_of.items() for switch in more("packed", says, expand(change), paths)]
+
+
+def _packed_bytes(rows: list[Row], width: Fraction) -> list[Switch]:
+    """Return the packed formats of the layers' matrices if all other weights have 2 bytes per element; else none.
+
+    Each change is in elements of that width. Scales have 2 bytes (GPTQ, AWQ) or 4 (other formats); packed zero points
+    and the input order have 4, as in GPTQModel, AutoAWQ and bitsandbytes.
+    """
+    if width != 2:
+        return []
+    inner, whole, inputs, outputs = _inner(rows)
+    grouped = whole / 2 + 2 * whole / 128 + 4 * whole / 1024
+    bytes_of = {
+        "the layers' weight matrices in 4 bits": whole / 2,
+        "the layers' weight matrices in 4 bits, with a scale and a zero point per 128 weights (AWQ)": grouped,
+        "the layers' weight matrices in 4 bits, with a scale and a zero point per 128 weights and input order (GPTQ)": (
+            grouped + 4 * inputs
+        ),
+        "the layers' weight matrices in 1 byte": whole,
+        "the layers' weight matrices in int8, with a scale per output": whole + 4 * outputs,
+        "the layers' weight matrices in fp8, with a scale per block of 128 × 128": whole + 4 * whole / 128**2,
+    }
+    paths = tuple(dict.fromkeys(row.line.path for row in inner))
+    found = []
+    for says, stored in bytes_of.items():
+        found += more("packed", says, expand(stored / 2 - whole), paths)
+    return found
+
+
+def _inner(rows: list[Row]) -> tuple[list[Row], Expr, Expr, Expr]:
+    """Return the rows of the layers' matrices and, over all copies, their elements, inputs and outputs."""
+    inner = [
+        row
+        for row in rows
+        if "*" in row.line.path and row.entry.kind in (Kind.LINEAR, Kind.EXPERTS) and not row.is_bias
+    ]
+    whole = Add(*(row.total for row in inner))
+    inputs = Add(*(row.count * Mul(*row.term.factors[:-2]) * row.term.factors[-1] for row in inner))
+    outputs = Add(*(row.count * Mul(*row.term.factors[:-1]) for row in inner))
+    return inner, whole, inputs, outputs
 
 
 def _replicas(rows: list[Row]) -> list[Switch]:

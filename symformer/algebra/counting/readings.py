@@ -12,7 +12,7 @@ from sympy import Add, Expr, Symbol, expand
 from ...language.notation.text import number
 from ...language.printed import Printed
 from ...language.sizes import put_in
-from .switches import Switch, reckoned
+from .switches import Rank, Switch, reckoned
 from .ways import Way
 
 
@@ -30,6 +30,11 @@ class Reading:
         return (*self.way.says, *(switch.says for switch in self.switches))
 
     @property
+    def rank(self) -> Rank:
+        """The rank of the least plausible convention in this reading."""
+        return max((self.way.rank, *(switch.rank for switch in self.switches)))
+
+    @property
     def sizes(self) -> Mapping[Symbol, int]:
         """The sizes that are others here."""
         return {size: value for switch in self.switches for size, value in switch.sizes.items()}
@@ -39,8 +44,9 @@ class Reading:
         return asked.fits(self.value)
 
     def said(self, otherwise: str) -> Reading:
-        """With one thing more otherwise in it, which changes no number of its own."""
-        return replace(self, way=replace(self.way, says=(*self.way.says, otherwise)))
+        """Return this reading with one more convention, which does not change the number."""
+        rank = max(self.way.rank, Rank.BINARY)
+        return replace(self, way=replace(self.way, says=(*self.way.says, otherwise), rank=rank))
 
     def change(self, plain: Way) -> Expr | None:
         """What this comes to less the plain count, as a formula; None where either is in another unit or scaled."""

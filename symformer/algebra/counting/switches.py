@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from fractions import Fraction
 from functools import lru_cache
 
@@ -11,12 +12,25 @@ from sympy import Add, Expr, Symbol, expand
 
 from ...formulas.account import Line, Term
 from ...formulas.formula import Formula
+from ...language.frozen import Immutable
 from ...language.sizes import evaluate
 from ...ledger.facts import ZERO, Entry
 
 
+class Rank(IntEnum):
+    """The plausibility of a convention: of several that explain a number, the lowest rank is reported first."""
+
+    PLAIN = 0
+    BINARY = 1  # GiB printed as GB
+    NOMINAL = 2  # the size in the name of the model, such as 7B
+    HEAD = 3  # another head, a tied head counted twice
+    EMBEDDINGS = 4
+    PARTS = 5  # biases, norms, everything outside the layers
+    RARE = 6  # packed weights, replicas, other vocabularies, masks
+
+
 @dataclass(frozen=True)
-class Switch:
+class Switch(Immutable):
     """One thing counted otherwise. ``decides`` names what it settles: two that settle the same never go together."""
 
     decides: frozenset[str]
@@ -26,6 +40,7 @@ class Switch:
     scale: Fraction = Fraction(1)
     rows: tuple[str, ...] = ()  # the paths of those that make the difference
     meaning: str = ""  # of a convention that is named
+    rank: Rank = Rank.PLAIN
 
 
 @dataclass(frozen=True)

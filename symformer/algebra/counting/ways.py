@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,40 +10,49 @@ from functools import cached_property
 
 from sympy import Add, Expr, Integer, Symbol
 
+from ...architectures import composed, presets
 from ...formulas.formula import Formula, Ratio
 from ...language.errors import OptionError, SizeError, SymformerError
+from ...language.frozen import Immutable
 from ...language.printed import PERCENT, Printed
 from ...language.symbols import B, C, N_tok, P, S, letter, symbol
+from ...language.target import name_of
 from ...ledger.facts import ATTENDING, Kind
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from ...quantities.generation import SIZES
 from ...quantities.quantity import COUNTED
 from . import parameters
-from .switches import Row, Switch, found, less, reckoned, rows_of
+from .switches import Rank, Row, Switch, found, less, reckoned, rows_of
 
 STORED = ("params", "active-params", "trainable-params")  # whose unit is elements, and whose rows are weights
 OPERATIONS = ("flops", "macs", "train-flops", "run-flops", "prefill-flops", "decode-flops", "generation-flops")
-BYTES = {2: "2 bytes (bf16 or fp16)", 4: "4 bytes (fp32)", 1: "1 byte (int8 or fp8)"}
+BYTES = {Fraction(2): "2 bytes (bf16 or fp16)", Fraction(4): "4 bytes (fp32)", Fraction(1): "1 byte (int8 or fp8)"}
 # In what a quantity can be printed, by what it is counted in.
 FITS = {"FLOPs": ("FLOPs", "MACs"), "MACs": ("MACs",), "bytes": ("bytes", "elements"), "elements": ("elements",)}
 FITS |= dict.fromkeys(("of the FLOPs", "of the peak", "of the time"), (PERCENT,))
 HALF = Fraction(1, 2)
 MACS = frozenset({"macs"})
 NONE: Mapping[str, str] = {}
+HEADS = ("head", "tied", "pooler")  # options that determine the modules after the layers
+OFF = Fraction(1, 4)  # the largest relative error of the size in a name
+_SIZE = re.compile(r"(?<![^-_/])(\d+(?:\.\d+)?)([mb])(?![^-_/])")  # 7b of llama-2-7b; not 8x7b, nor a3b
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
+class Way(Immutable):
     """One count: a formula at numbers, in a unit, and what may be counted otherwise in it."""
 
     counts: str  # "every parameter"
     formula: Formula
     numbers: Mapping[Symbol, int]
+    model: Model | None = None  # the model, for a count of parameters
     scale: Fraction = Fraction(1)
     says: tuple[str, ...] = ()  # what is otherwise in it already
     made: Callable[[], Sequence[Switch]] = tuple  # what may be counted otherwise in it, reckoned when it is asked for
     unit: str = "elements"
+    rank: Rank = Rank.PLAIN
+    nominal: int = 0  # the parameters stated in the name of the model, if used
 
     @property
     def cost(self) -> int:
@@ -57,6 +67,8 @@ class Way:
     @cached_property
     def whole(self) -> Expr:
         """The formula as it adds up, with no relation put in: sizes change one by one."""
+        if self.nominal:
+            return Integer(self.nominal)
         above = self.formula.root.each
         return above / self.formula.over.root.each if isinstance(self.formula, Ratio) else above
 
@@ -81,7 +93,8 @@ def ways(model: Model, number: Printed, quantity: str | None, given: Mapping[str
     elif number.unit == "bytes":
         for way in _stored(model, number.active):
             for size, said in BYTES.items():
-                yield replace(way, counts=f"{way.counts} at {said}", scale=Fraction(size), unit="bytes")
+                yield _in_bytes(way, size, said)
+        yield from _nominal(model, number.active)
     else:
         yield from _stored(model, number.active)
 
@@ -114,16 +127,56 @@ def _stored(model: Model, active: bool, quantity: str = "params") -> Iterator[Wa
     yield _of_weights(model, wanted, called.get(wanted, "every trained parameter"))
     if wanted == "params" and symbol("X") in model.known:
         way = _of_weights(model, "active-params", "every active parameter")
-        yield replace(way, says=("only the experts that a token goes to counted",))
+        yield replace(way, says=("only the experts that a token is routed to",), rank=Rank.HEAD)
     if wanted == "trainable-params":
         return
     for said, other in _options(model):
-        yield replace(_of_weights(other, wanted, called[wanted]), says=(said,))
+        rank = Rank.HEAD if said.partition("=")[0] in HEADS else Rank.PARTS
+        yield replace(_of_weights(other, wanted, called[wanted]), says=(said,), rank=rank)
 
 
 def _of_weights(model: Model, quantity: str, counts: str) -> Way:
     formula = model.formula(quantity)
-    return Way(counts, formula, _numbers(model, formula), made=lambda: parameters.switches(model, formula))
+    return Way(counts, formula, _numbers(model, formula), model, made=lambda: parameters.switches(model, formula))
+
+
+def _in_bytes(way: Way, size: Fraction, said: str) -> Way:
+    """Return a count of parameters in bytes, at ``size`` bytes per parameter."""
+    model, formula = way.model, way.formula
+    return replace(
+        way,
+        counts=f"{way.counts} at {said}",
+        scale=size,
+        unit="bytes",
+        made=(lambda: parameters.switches(model, formula, size)) if model is not None else tuple,
+    )
+
+
+def _nominal(model: Model, active: bool) -> Iterator[Way]:
+    """Return the number of parameters in the name of a model, such as 7B, in bytes.
+
+    The model must have the unchanged sizes of that name and nearly as many parameters. Active parameters are skipped.
+    """
+    found = _SIZE.findall(name_of(model.target).lower())
+    if active or len(found) != 1 or not _as_named(model):
+        return
+    digits, letter_ = found[0]
+    stated = int(Fraction(digits) * {"m": 10**6, "b": 10**9}[letter_])
+    way = _of_weights(model, "params", "every parameter")
+    if not stated or abs(way.value - stated) > OFF * stated:
+        return
+    says = (f"the {digits}{letter_.upper()} in its name instead of {int(way.value):,}",)
+    way = replace(way, says=says, rank=Rank.NOMINAL, nominal=stated, model=None)
+    for size, said in {**BYTES, HALF: "4 bits"}.items():
+        yield _in_bytes(way, Fraction(size), said)
+
+
+def _as_named(model: Model) -> bool:
+    """Return whether a model has the unchanged sizes of its target."""
+    if model.target in presets():
+        known = composed(model.target).known
+        return all(model.known.get(size) == number for size, number in known.items())
+    return True
 
 
 def _numbers(model: Model, formula: Formula) -> Mapping[Symbol, int]:
@@ -216,7 +269,7 @@ def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[s
             return [*found, *_products(formula, number)]
         return [switch for switch in found if unit == formula.measure.unit or "dtype" not in switch.decides]
 
-    return Way(counts, formula, _numbers(model, formula), scale, made=made, unit=unit)
+    return Way(counts, formula, _numbers(model, formula), scale=scale, made=made, unit=unit)
 
 
 def _share(model: Model, quantity: str, given: Mapping[str, str]) -> Way:
@@ -224,7 +277,7 @@ def _share(model: Model, quantity: str, given: Mapping[str, str]) -> Way:
     formula = model.formula(quantity, **given)
     numbers = _numbers(model, formula)
     run = ", ".join(f"{size} = {numbers[size]:,}" for size in formula.symbols if letter(size).run)
-    return Way(f"the {formula.measure.title} ({run})", formula, numbers, Fraction(100), unit=PERCENT)
+    return Way(f"the {formula.measure.title} ({run})", formula, numbers, scale=Fraction(100), unit=PERCENT)
 
 
 def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str, str]) -> Iterator[Switch]:

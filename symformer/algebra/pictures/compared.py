@@ -45,7 +45,7 @@ def names(found: Comparison) -> list[str]:
 def amount(found: Comparison) -> str:
     """What is counted, in words."""
     title = found.formulas[0].measure.title
-    return title if found.per == 1 else f"{title} over ${latex(tree(found.per))}$"
+    return title if found.per == 1 else f"{title} per ${latex(tree(found.per))}$"
 
 
 def rows(found: Comparison) -> Bars:

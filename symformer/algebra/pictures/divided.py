@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sympy import Symbol
 
+from ...formulas import ranks
 from ...language.errors import OptionError, SizeError, listed
 from ...language.notation.latex import latex
 from ...language.notation.tree import tree, value
@@ -15,6 +16,7 @@ from ...language.target import name_of
 from ...output.chart import Across, Chart, Series
 from ...output.style import MOST, literal
 from ..crossover import Allowed
+from . import rank_notes
 from .axis import USUAL, along, at, furthest, label, only
 
 if TYPE_CHECKING:
@@ -23,6 +25,16 @@ if TYPE_CHECKING:
 WIDE = 4  # times its number that a size goes
 NEAR = 10  # one part of so many is near enough to a limit
 DOUBLED = 64  # times its number at most, for a limit that is far
+
+
+def drawn_together(found: Sequence[Over], by: str) -> Chart:
+    """The picture of several, with how many ranks each is of. Raises OptionError, SizeError."""
+    sides = [
+        (f"{side.measure.name} of {name_of(each.model.target)}", side.ranks, each.model.known)
+        for each in found
+        for side in (each.above, each.below)
+    ]
+    return drawn(found, by).with_notes(map(rank_notes.line, ranks.stated_of_each(sides, rank_notes.spell)))
 
 
 def drawn(found: Sequence[Over], by: str) -> Chart:
