@@ -171,6 +171,10 @@
       const n = found.numbers.get(name);
       return el("p", {}, m("math", ...shown(name)), " ", equals(), " ", ...math(sheet.trees[tree]), n === undefined ? "" : ` = ${exact.group(n)}`);
     }));
+    if (form.ranks) {
+      const [tree, said] = form.ranks, n = exact.at(sheet.trees[tree], found.numbers);
+      given.append(el("p", { class: "ranks" }, "ranks = ", ...math(sheet.trees[tree]), Array.isArray(n) ? ` = ${exact.group(n[0])}` : "", `: ${said} All numbers are per rank.`));
+    }
     number.textContent = found.number ? exact.spelt(found.number) : "no number";
     node.classList.toggle("none", !found.number);
     const unit = found.number ? ` ${sheet.unit}` : "";

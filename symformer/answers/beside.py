@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, SizeError, UnknownNameError, quoted
+from ..language.errors import OptionError, SizeError, UnknownNameError, naming, quoted
 from ..language.sizes import Relations, assignments
 from ..language.symbols import SYMBOLS, letter
 from ..language.target import Kind, parse
@@ -81,11 +81,12 @@ class Beside:
         found = []
         for name in self.asked:
             known = find_quantity(name).choices
-            formulas = [
-                model.formula(name, **{key: choice for key, choice in own.items() if key in known})
-                for model, own in zip(models, conventions, strict=True)
-            ]
-            found.append([each.part(part) if part else each for each, part in zip(formulas, self.parts, strict=True)])
+            formulas = []
+            for model, own, part in zip(models, conventions, self.parts, strict=True):
+                with naming(model.target):
+                    whole = model.formula(name, **{key: choice for key, choice in own.items() if key in known})
+                    formulas.append(whole.part(part) if part else whole)
+            found.append(formulas)
         return found
 
     @property
@@ -99,7 +100,10 @@ class Beside:
             [*self.sets[0], *own] if parse(target).kind is Kind.FACTORY else []
             for target, own in zip(self.targets, self.sets[1:], strict=True)
         ]
-        models = [resolve(target, sets=start)[0] for target, start in zip(self.targets, starts, strict=True)]
+        models = []
+        for target, start in zip(self.targets, starts, strict=True):
+            with naming(target):
+                models.append(resolve(target, sets=start)[0])
         choices = [dict.fromkeys(model.component.choices()) for model in models]
         names = _and(self.targets)
         for name in self.options[0].keys() - known.keys():
@@ -114,7 +118,8 @@ class Beside:
                     raise UnknownNameError(f"option of {target}", name, {**choices[place], **known})
             conventions.append({name: choice for name, choice in own.items() if name in known})
             if mine := {name: choice for name, choice in own.items() if name in choices[place] and name not in known}:
-                models[place], _ = resolve(target, mine, starts[place])
+                with naming(target):
+                    models[place], _ = resolve(target, mine, starts[place])
         return self._sized(models, conventions), conventions
 
     def _sized(self, models: Sequence[Model], conventions: Sequence[Mapping[str, str]]) -> list[Model]:
@@ -132,7 +137,8 @@ class Beside:
             for name in own[place]:
                 if name not in taken[place]:
                     raise SizeError(f"{name}: {model.target} has no such size ({letter(name).meaning}) in {what}")
-            found.append(model.set(sizes) if shared or own[place] else model)
+            with naming(model.target):
+                found.append(model.set(sizes) if shared or own[place] else model)
         return found
 
     def _taken(self, model: Model, conventions: Mapping[str, str]) -> set[object]:
@@ -140,7 +146,9 @@ class Beside:
         found: set[object] = set()
         for name in self._counted:
             known = find_quantity(name).choices
-            found |= model.formula(name, **{key: each for key, each in conventions.items() if key in known}).takes
+            with naming(model.target):
+                formula = model.formula(name, **{key: each for key, each in conventions.items() if key in known})
+            found |= formula.takes | formula.named
         return found
 
 

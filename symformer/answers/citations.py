@@ -55,9 +55,12 @@ def find(
 
 def target_of(formula_id: str) -> str:
     """The target that an id begins with: of those that have a name here the longest, or what is read; "" for none."""
-    named = [*names(), *(name.removeprefix(COMPONENT) for name in names())]
-    for target in sorted(named, key=len, reverse=True):
-        if formula_id == target or formula_id.startswith(target + "."):
+    every = names()
+    named = {*every, *(name.removeprefix(COMPONENT) for name in every)}
+    dots = max(name.count(".") for name in named)
+    first = formula_id.split(".", dots + 1)[: dots + 1]
+    for count in range(len(first), 0, -1):
+        if (target := ".".join(first[:count])) in named:
             return target
     words, known = formula_id.split("."), quantities()
     ends = [place for place, word in enumerate(words) if place and word in known]

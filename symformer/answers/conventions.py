@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sympy import Expr
 
+from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, SymformerError
 from ..language.notation.text import text
@@ -18,7 +19,7 @@ from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from ..quantities.counted.rule_set import CountedAs
 from ..quantities.quantity import COUNTED, PLACEMENT
-from .summary import value_of
+from .summary import missing_of, value_of
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Alternative:
     value: int | None
     refusal: str
     users: tuple[User, ...]
+    missing: tuple[str, ...] = ()  # the sizes without a value, if that is why there is no result
+    ranks: Mapping[str, Any] = field(default_factory=dict)  # the number of ranks, for a per-rank quantity
 
     def row(self, spell: Callable[[Expr], str] = text) -> list[str]:
         """The cells of its line: convention, formula, value, users."""
@@ -59,9 +62,17 @@ class Alternative:
             "chosen": self.chosen,
             "formula": self.formula.code() if self.formula else None,
             "value": self.value,
+            "missing": list(self.missing),
+            **self.ranks,
             "refused": self.refusal,
             "used_by": [{"who": user.who, "where": user.where} for user in self.users],
         }
+
+
+def ranks_stated(found: Sequence[Alternative], model: Model, spell: Callable[[Expr], str] = text) -> list[str]:
+    """Return how many ranks each alternative is of one of; one line where all have the same ranks."""
+    sides = [(f"{each.convention}={each.choice}", each.formula.ranks, model.known) for each in found if each.formula]
+    return ranks.stated_of_each(sides, spell) if sides else []
 
 
 @cache
@@ -91,15 +102,18 @@ def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[
         rows = []
         for choice in convention.meanings:
             formula, value, refusal = None, None, ""
+            missing: tuple[str, ...] = ()
             try:
                 formula = model.formula(quantity, **{**(placed if name == COUNTED else chosen), name: choice})
                 value = value_of(formula, model)
+                missing = tuple(map(str, missing_of(formula, model)))
             except SymformerError as error:
                 refusal = str(error)
             by = _whose(quantity, choice) if name == COUNTED else ()
             by += tuple(user for user in users() if quantity in user.quantities and user.uses.get(name) == choice)
             here = chosen.get(name, convention.default) == choice
-            rows.append(Alternative(name, choice, here, formula, value, refusal, by))
+            shared = ranks.facts(formula.ranks, model.known) if formula else {}
+            rows.append(Alternative(name, choice, here, formula, value, refusal, by, missing, shared))
         if name != COUNTED or any(each.formula for each in rows[1:]):  # others may have no rules for such a model
             found += rows
     return found

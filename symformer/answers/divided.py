@@ -21,6 +21,7 @@ def facts(found: Over, spell: Spell) -> Iterator[str]:
     """The conventions, the sizes and what has no number, and where the quotient goes as one size grows alone."""
     counted = {**found.below.conventions, **found.above.conventions}
     yield from (f"{name} = {choice}" for name, choice in counted.items())
+    yield from found.of_ranks(spell)
     model = found.model
     has = [f"{name} = {choice}" for name, choice in model.component.chosen.items()]
     used = value(found.ratio).free_symbols

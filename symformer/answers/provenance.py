@@ -9,6 +9,7 @@ from typing import Any
 from ..certificates import Certificate, certificate_for
 from ..formulas.formula import Formula
 from ..models.model import Model
+from ..models.provenance import Reading
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED, PLACEMENT
 
@@ -32,8 +33,8 @@ def answered_by(model: Model, formula: Formula) -> list[str]:
         reading = found.reading
         lines = [
             f"{'from the catalogue: ' * (found.by == 'catalogue')}read off the code of "
-            f"{model.title.removesuffix(', traced')}: the same, row by row, at {reading.points} fresh random configs "
-            f"({_with(reading.versions)})"
+            f"{model.title.removesuffix(', traced')}: the same, row by row, at {reading.points} fresh random configs"
+            f"{at_config(reading)} ({_with(reading.versions)})"
         ]
         lines += [f"{each.name} is kept at {each.value:,}: {each.why}" for each in reading.pinned]
         lines += [f"{name} is {other}: the trace holds with no other" for name, other in reading.ties.items()]
@@ -42,31 +43,38 @@ def answered_by(model: Model, formula: Formula) -> list[str]:
         lines += reading.beside
         if COUNTED in formula.conventions:
             lines.append(_held(formula))
-    return [*lines, *model.provenance.assumed]
+    return [*lines, *model.provenance.notes]
 
 
 def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
     """The same as data."""
     found = model.provenance.of(formula.measure.name)
-    assumed = list(model.provenance.assumed)
+    stated = {"assumed": list(model.provenance.assumed), "quantized": model.provenance.quantized or None}
     if found.reading is None:
         certificate = certificate_for(model, formula)
         held = asdict(certificate) if certificate and _same(certificate, formula) else {}
         facts = {name: held.get(name) for name in ("witness", "points", "bound", "versions")}
-        return {"by": "composed", **facts, "assumed": assumed}
+        return {"by": "composed", **facts, **stated}
     reading = found.reading
     return {
         "by": found.by or "trace",
         "witness": model.title.removesuffix(", traced"),
         "points": reading.points,
+        "at_config": reading.at_config or None,
         "versions": dict(reading.versions),
         "pinned": [{"name": each.name, "value": each.value, "why": each.why} for each in reading.pinned],
         "tied": dict(reading.ties),
         "ignored": list(reading.ignored),
         "unread": list(reading.unread),
         "images": reading.images or None,
-        "assumed": assumed,
+        **stated,
     }
+
+
+def at_config(reading: Reading) -> str:
+    """Return a phrase that states how the formula agreed with torch at the config that was traced."""
+    how = {"row by row": " and at its own config", "in all": ", and the same total at its own config"}
+    return how.get(reading.at_config, "")
 
 
 def _confirmed(model: Model, formula: Formula) -> str:

@@ -8,15 +8,18 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from sympy import Expr, Integer, expand
+from sympy import Expr, Integer, Symbol, expand
 
 from ..components.base import Component
+from ..formulas import ranks
 from ..formulas.account import Line
 from ..formulas.formula import Formula
 from ..language.errors import OptionError
 from ..language.notation.text import code, number, percent
+from ..language.symbols import letter
 from ..ledger.facts import ONE, ZERO, Entry, Kind, Part
 from ..models.model import Model
+from ..quantities import quantity as find_quantity
 
 _TORCH = {
     Kind.LOOKUP: "Embedding",
@@ -40,10 +43,13 @@ def show_json(model: Model, formula: Formula) -> dict[str, Any]:
         "quantity": formula.measure.name,
         "unit": formula.measure.unit,
         "conventions": conventions(model, formula),
+        "notes": notes(model, formula),
         "formula": formula.code(),
         "latex": formula.latex(),
         "symbols": {str(name): number for name, number in numbers.items()},
         "value": _exact(value_of(formula, model)),
+        "missing": [str(size) for size in missing_of(formula, model)],
+        **ranks.facts(formula.ranks, numbers),
         "breakdown": [
             {
                 "path": row.path,
@@ -70,9 +76,34 @@ def conventions(model: Model, formula: Formula) -> dict[str, str]:
     return {**formula.conventions, **model.component.chosen}
 
 
+def notes(model: Model, formula: Formula) -> list[str]:
+    """Return notes on a value: how states are stored, and which given sizes have no effect."""
+    return [*find_quantity(formula.measure.name).noted(formula), *idle(model, formula)]
+
+
+def idle(model: Model, formula: Formula) -> list[str]:
+    """Return a sentence for each given size that defines the quantity but has no effect on this model."""
+    found = [size for size in model.known if size in formula.named - formula.asks]
+    return [
+        f"{size} = {model.known[size]:,} ({letter(size).meaning}) has no effect: {formula.id} is the same for every "
+        f"{size}."
+        for size in found
+    ]
+
+
+def remarks(model: Model, formula: Formula, spell: Callable[[Expr], str]) -> list[str]:
+    """Return the number of ranks and the notes, as lines for the terminal."""
+    return [*ranks.stated(formula.ranks, model.known, spell), *notes(model, formula)]
+
+
+def missing_of(formula: Formula, model: Model) -> tuple[Symbol, ...]:
+    """Return the sizes of a formula without a value, in the order of the alphabet."""
+    return tuple(size for size in formula.symbols if size not in model.known)
+
+
 def value_of(formula: Formula, model: Model) -> int | None:
-    """The number, or None while a symbol has none."""
-    return formula.value(dict(model.known)) if set(formula.symbols) <= model.known.keys() else None
+    """Return the value, or None if a size has no value."""
+    return None if missing_of(formula, model) else formula.value(dict(model.known))
 
 
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .. import architectures, components
-from ..configs.opening import open_config
+from ..configs.opening import Opened, open_config
 from ..language.arithmetic import size
 from ..language.errors import (
     CatalogueError,
@@ -24,9 +24,10 @@ from ..language.errors import (
     quoted,
 )
 from ..language.sizes import assignments, whole
-from ..language.target import COMPONENT, Kind, Target, parse
+from ..language.target import COMPONENT, AnyTarget, Kind, Target, parse
 from ..ledger.adapters import CHANGES
 from ..models.model import Model
+from ..output.waiting import waiting
 from ..quantities import quantities as find_quantities
 from ..quantities import quantity
 
@@ -34,10 +35,13 @@ if TYPE_CHECKING:
     from ..catalogue.record import Find, Record
 
 
+TIED = "tie_word_embeddings"
+
+
 def names() -> list[str]:
     """Every name a target can have."""
-    presets = [name for name in architectures.presets() if name not in architectures.names()]
-    return [*architectures.names(), *presets, *(COMPONENT + name for name in components.names())]
+    own = dict.fromkeys(architectures.names())
+    return [*(own | dict.fromkeys(architectures.presets())), *(COMPONENT + name for name in components.names())]
 
 
 def pairs(arguments: Iterable[str]) -> dict[str, str]:
@@ -54,62 +58,93 @@ def pairs(arguments: Iterable[str]) -> dict[str, str]:
 
 
 def resolve(
-    target: str, options: Mapping[str, Any] | None = None, sets: Iterable[str] = (), quantities: Iterable[str] = ()
+    target: AnyTarget,
+    options: Mapping[str, Any] | None = None,
+    sets: Iterable[str] = (),
+    quantities: Iterable[str] = (),
+    trace: bool = True,
 ) -> tuple[Model, dict[str, str]]:
     """The model a target names, its options and sizes set, and the conventions among the options.
 
+    Without ``trace`` nothing imports torch: a target that is not built in, in the catalogue or in the cache raises
+    WitnessError.
+
     Raises SymformerError of the kind that fits: unknown names, options and sizes that it does not take.
     """
+    named = parse(target)
     given = dict(options or {})
+    quantities = list(quantities)
     known = dict.fromkeys(name for question in quantities for name in quantity(question).choices)
     conventions = {name: given.pop(name) for name in list(given) if name in known}
     try:
-        model = _model(parse(target), given, sets)
+        model = _model(named, given, sets, trace)
     except UnknownNameError as error:
         if error.what != "option":
             raise
         if error.name in CHANGES:
             raise OptionError(
-                f"{error.name} asks for adapters, which are written beside the linear layers of a whole model that is "
-                f"composed here, and {target} is {parse(target).kind.value}; name an architecture, a preset, or the "
+                f"{error.name} needs a complete built-in model whose linear layers get the adapters, and {named} "
+                f"is {named.kind.value}; name an architecture, a preset, or the "
                 "config.json of one"
             ) from None
         where = [name for name in find_quantities() if error.name in quantity(name).conventions]
-        hint = f"{error.name} is a convention of {listed(where)}: name the quantity with -q" if where else ""
+        hint = ""
+        if where:
+            hint = "; ".join(f"{name} has the options {listed(quantity(name).choices)}" for name in quantities)
+            hint += f"{'; ' * bool(hint)}{error.name} is a convention of {listed(where)}"
+            hint += "" if quantities and quantities != ["params"] else ": name the quantity with -q"
         offered = [] if hint else [*error.known, *known]
-        raise UnknownNameError(f"option of {target}", error.name, offered, hint) from None
+        raise UnknownNameError(f"option of {named}", error.name, offered, hint) from None
     for name in quantities:
         model = model.sized(name)
-    if parse(target).kind is Kind.FACTORY:  # whose sizes are its arguments
+    if named.kind is Kind.FACTORY:  # its arguments are its sizes
         return model.checked(), conventions
     return (model.set(assignments(sets)) if sets else model.checked()), conventions
 
 
-def model(target: str, /, **options: Any) -> Model:
-    """The model that a target names: composed here, else from the catalogue, else read off its own code by torch.
+def model(target: AnyTarget, /, **options: Any) -> Model:
+    """Return the model that a target names: built in, else from the catalogue, else traced from its torch code.
 
-    A target is an architecture, a preset, a config.json, an id on the Hub, component:NAME or hf:MODEL_TYPE. Raises
-    UnknownNameError, ConfigError, OptionError, TargetError, and WitnessError for code that gives no formula.
+    Parameters
+    ----------
+    target
+        An architecture, a preset, the path of a config.json or of its folder, an id on the Hub, component:NAME or
+        hf:MODEL_TYPE; a ``pathlib.Path``; a mapping with the fields of a config.json; or a config object of
+        transformers (``AutoConfig``, ``PretrainedConfig``), which is read as the config.json that it would save.
+    **options
+        Options of the model, such as ``tied=False``.
 
+    Raises
+    ------
+    UnknownNameError, ConfigError, OptionError
+        If the target or an option is unknown, or the config cannot be read exactly.
+    TargetError
+        If an object is not a target, such as a torch module.
+    WitnessError
+        If tracing finds no formula.
+
+    Examples
+    --------
     >>> model("llama-2-7b").params.value()
     6738415616
+    >>> model({"model_type": "gpt2", "n_layer": 48, "n_embd": 1600, "n_head": 25}).params.value()
+    1557611200
+
     """
     return resolve(target, options)[0]
 
 
-def _model(target: Target, options: Mapping[str, Any], sets: Iterable[str]) -> Model:
+def _model(target: Target, options: Mapping[str, Any], sets: Iterable[str], trace: bool) -> Model:
     match target.kind:
         case Kind.FACTORY:
-            return _of_factory(target, options, sets)
+            return _of_factory(target, options, sets, trace)
         case Kind.HF:
-            if options:
-                raise UnknownNameError("option", next(iter(options)), ())
-            return _of_type(target)
+            return _of_type(target, options, trace)
         case Kind.CONFIG:
-            return _of_config(target, options)
+            return _of_config(target, options, trace)
         case Kind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
             if os.path.isdir(target.name):
-                return _of_config(target, options)
+                return _of_config(target, options, trace)
             hint = (
                 "`symformer list` has them all; another model is read from its config.json, or traced as hf:MODEL_TYPE"
             )
@@ -118,74 +153,165 @@ def _model(target: Target, options: Mapping[str, Any], sets: Iterable[str]) -> M
             raise UnknownNameError("target", target.name, names(), hint)
         case Kind.HUB:
             try:
-                return _of_config(target, options)
+                return _of_config(target, options, trace)
             except FetchError as error:
                 raise FetchError(f"{error}{_of_that_name(target)}") from None
     return architectures.composed(target.text, **options)
 
 
-def _of_factory(target: Target, options: Mapping[str, Any], sets: Iterable[str]) -> Model:
-    """The model of a factory of one's own, at the sizes that are its arguments. Raises OptionError, WitnessError."""
-    from ..witness import trace
+def _untraced(target: object) -> WitnessError:
+    return WitnessError(f"{target} can be answered only by a trace, and tracing is off")
 
+
+def _of_factory(target: Target, options: Mapping[str, Any], sets: Iterable[str], trace: bool) -> Model:
+    """The model of a factory of one's own, at the sizes that are its arguments. Raises OptionError, WitnessError."""
+    from .. import witness
+
+    if not trace:
+        raise _untraced(target)
     if options:
         raise UnknownNameError("option", next(iter(options)), ())
     start = {name: whole(name, size(value)) for name, value in pairs(sets).items()}
-    if not start:
-        raise OptionError(f"{target} is a factory, and takes a size for each of its arguments, such as --set E=64")
-    traced = trace(target.text, start)
+    traced = witness.trace(target.text, start)
     return traced.model.set({letter: start[name] for letter, name in traced.symbols.items() if name in start})
 
 
-def _of_type(target: Target) -> Model:
+def _of_type(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
     """The model of a model type of transformers with no sizes of its own. Raises WitnessError, UnknownNameError."""
-    from ..catalogue import shelf
+    from ..catalogue import matching, shelf
     from ..catalogue.record import opened
-    from ..witness import trace
 
+    if options:
+        switched = _switched({"model_type": target.name}, options)
+        return _tying(
+            opened(target.text, _found(target.text, switched, matching.find(switched), trace)), switched, options
+        )
     shelved = shelf.of_type(target.name)
     if shelved is None:
-        return trace(target.text).model
+        if not trace:
+            raise _untraced(target)
+        from .. import witness
+
+        return witness.trace(target.text).model
     find, config = shelved
-    return opened(target.text, _found(target.text, config, find))
+    return opened(target.text, _found(target.text, config, find, trace))
 
 
-def _of_config(target: Target, options: Mapping[str, Any]) -> Model:
+def _of_config(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
     """The model of a config: composed here, or read off the code of its class. Raises ConfigError, FetchError."""
     path = target.text if target.kind is Kind.HUB else target.name
-    found = open_config(path)
+    found = open_config(path if target.config is None else target.config)
     try:
         return architectures.of_config(path, found, **options)
     except UnreadError as error:
-        model = _read_off(path, found.config, options, error)
-    return replace(model, provenance=replace(model.provenance, commit=found.commit, unasked=found.unasked))
+        if (model := _without_unread(path, found, options)) is None:
+            model = _read_off(path, found.config, options, error, trace)
+    return replace(model, provenance=replace(model.provenance, **found.facts))
 
 
-def _read_off(path: str, config: Mapping[str, Any], options: Mapping[str, Any], unread: UnreadError) -> Model:
-    """The model of a config that nothing composed here reads, off the code of its class. Raises ConfigError."""
+def _without_unread(path: str, found: Opened, options: Mapping[str, Any]) -> Model | None:
+    """Return the built-in model of a config without the fields that its class does not read, or None."""
+    from ..catalogue import matching
+
+    if not (names := matching.unread(found.config)):
+        return None
+    config = {name: value for name, value in found.config.items() if name not in names}
+    try:
+        model = architectures.of_config(path, replace(found, config=config), **options)
+    except UnreadError:
+        return None
+    ignored = f"ignored, because the class does not read {'it' if len(names) == 1 else 'them'}: {', '.join(names)}"
+    known = model.provenance
+    return replace(model, provenance=replace(known, assumed=(*known.assumed, ignored)))
+
+
+def _read_off(
+    path: str, config: Mapping[str, Any], options: Mapping[str, Any], unread: UnreadError, trace: bool
+) -> Model:
+    """Return the model of a config without a built-in architecture, from the code of its class. Raises ConfigError."""
     from ..catalogue import matching
     from ..catalogue.record import opened
 
-    if "model_type" not in config:  # of diffusers, whose classes are not read off their code
-        raise unread
-    if options:
-        raise UnknownNameError("option", next(iter(options)), ())
-    find = _found(path, config, matching.find(config))
+    if "model_type" not in config:  # of diffusers
+        return _of_diffusers(path, config, options, trace)
+    config = _switched(config, options)
+    find = _found(path, config, matching.find(config), trace)
     try:
-        return opened(path, find)
+        return _tying(opened(path, find), config, options)
     except SizeError as error:
         raise ConfigError(f"{path}: {error}") from None
     except (ConfigError, WitnessError) as error:
         why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
         known = "; ".join(filter(None, [str(unread), matching.why_not(config)]))
-        raise UnreadError(f"{known}; nor can it be read off its torch code: {why}") from None
+        raise UnreadError(f"{known}; tracing its torch code also failed: {why}") from None
 
 
-def _found(path: str, config: Mapping[str, Any], shelved: Find | None) -> Find:
+def _of_diffusers(path: str, config: Mapping[str, Any], options: Mapping[str, Any], trace: bool) -> Model:
+    """Return the model of a diffusers config, by building its class. The formula is kept on disk.
+
+    Raises UnreadError, UnknownNameError.
+    """
+    from ..catalogue.record import stored_model, stored_record
+    from ..catalogue.store import LIBRARIES, Store
+    from ..catalogue.traced import STORED
+
+    if options:
+        raise UnknownNameError("option", next(iter(options)), ())
+    store = Store(config, (*LIBRARIES, "diffusers"))
+    record = store.find(STORED)
+    if record is None:
+        from ..witness import trace_diffusion
+
+        if not trace:
+            raise _untraced(path)
+        try:
+            traced = trace_diffusion(path, config)
+        except (ConfigError, WitnessError) as error:
+            raise UnreadError(str(error) if str(error).startswith(path) else f"{path}: {error}") from None
+        record = stored_record(traced.model, traced.letters)
+        store.keep(STORED, record)
+    return stored_model(path, record)
+
+
+def _switched(config: Mapping[str, Any], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the config with ``tied`` set, the only option that every model of transformers may have.
+
+    Raises UnknownNameError, OptionError.
+    """
+    if other := next((name for name in options if name != "tied"), ""):
+        raise UnknownNameError("option", other, ["tied"])
+    if "tied" not in options:
+        return config
+    tied = {"true": True, "false": False}.get(str(options["tied"]).lower())
+    if tied is None:
+        raise OptionError(f"tied={quoted(str(options['tied']))} is not true or false")
+    texts = config.get("text_config")
+    part = {"text_config": {**texts, TIED: tied}} if isinstance(texts, Mapping) else {}
+    return {**config, **part, TIED: tied}
+
+
+def _tying(model: Model, config: Mapping[str, Any], options: Mapping[str, Any]) -> Model:
+    """Return the model. Raises OptionError if the given option does not change what it stores."""
+    from ..catalogue import matching
+    from ..catalogue.record import opened
+
+    if not options:
+        return model
+    other = matching.find(_switched(config, {"tied": not config[TIED]})) if model.provenance.by == "catalogue" else None
+    same = other is not None and opened(model.target, other).params.value() == model.params.value()
+    reading = model.provenance.reading
+    if same or (reading is not None and any(each.startswith(f"{TIED}=") for each in reading.ignored)):
+        raise OptionError(f"tied={options['tied']} has no effect: {model.title.removesuffix(', traced')} ignores it")
+    return model
+
+
+def _found(path: str, config: Mapping[str, Any], shelved: Find | None, trace: bool) -> Find:
     """What is known of a config by quantity: from the catalogue, from what was kept before, else off its code."""
+    from ..catalogue.agreement import check_agreement
+    from ..catalogue.record import OPERATIONS
     from ..catalogue.shelf import HEAD
     from ..catalogue.store import Store
-    from ..catalogue.traced import STORED
+    from ..catalogue.traced import MEASURED, STORED
 
     known = shelved(STORED).config if shelved is not None else {}
     # What is read off the code has the sizes that the catalogue has, this one too where a class leaves it to its code.
@@ -197,6 +323,8 @@ def _found(path: str, config: Mapping[str, Any], shelved: Find | None) -> Find:
 
         return records(path, asked)
 
+    held: dict[str, Record] = {}
+
     @cache
     def find(quantity: str) -> Record:
         why = ""
@@ -207,12 +335,20 @@ def _found(path: str, config: Mapping[str, Any], shelved: Find | None) -> Find:
                 why = f"{error}; "
         store = Store(asked)
         found = store.find(quantity)
+        if found is None and not trace:
+            raise _untraced(path)
         if found is None:
             try:
-                found = live()(quantity)
+                with waiting(f"tracing the torch code of {path} for {quantity}"):
+                    found = live()(quantity)
             except WitnessError as error:
                 raise WitnessError(f"{why}{error}") from None
             store.keep(quantity, found)
+        held[quantity] = found
+        for other in (OPERATIONS, *MEASURED):
+            if other not in held and (before := store.find(other)) is not None:
+                held[other] = before
+        check_agreement(path, held, quantity)
         return found
 
     return find

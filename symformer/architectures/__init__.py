@@ -15,11 +15,11 @@ from sympy import Integer
 from .. import components
 from ..configs.finding import reader
 from ..configs.opening import Opened, open_config
-from ..language.errors import ConfigError, TargetError, UnknownNameError
+from ..language.errors import ConfigError, OptionError, TargetError, UnknownNameError
 from ..language.registry import Registry
 from ..language.sizes import Numbers
 from ..language.symbols import symbol
-from ..language.target import Kind, parse
+from ..language.target import AnyTarget, Kind, parse
 from ..models.model import Model
 from ..models.provenance import Place, Provenance
 from .base import Architecture, Fields
@@ -99,6 +99,10 @@ def architecture(name: str, /, **options: Any) -> Model:
     >>> architecture("gpt2", tied=False).params
     12*L*E**2 + 13*L*E + 2*V*E + P*E + 2*E
     """
+    if not isinstance(name, str):
+        raise TargetError(
+            f"{repr(name)[:80]} is not the name of an architecture; pass a config to symformer.from_config"
+        )
     facts = presets().get(name)
     if facts is None and name not in names():
         raise UnknownNameError("architecture or preset", name, [*names(), *presets()])
@@ -109,12 +113,33 @@ def architecture(name: str, /, **options: Any) -> Model:
     return _stated(_model(name, _component(base, chosen), sizes), own)
 
 
-def from_config(path: str, /, **options: Any) -> Model:
-    """The model that a ``config.json`` describes: its path, that of its folder, or the id of a model on the Hub.
+def from_config(config: AnyTarget, /, **options: Any) -> Model:
+    """Return the model that a config describes.
 
-    Raises ConfigError, FetchError, OptionError; UnreadError where nothing composed here reads it.
+    Parameters
+    ----------
+    config
+        The path of a ``config.json`` or of its folder; the id of a model on the Hub; a mapping with the fields of a
+        ``config.json``; or a config object of transformers.
+    **options
+        Options of the architecture, which replace what the config states.
+
+    Raises
+    ------
+    ConfigError
+        If the config cannot be read exactly: UnreadError if no built-in architecture reads it, FetchError if the Hub
+        has none.
+    OptionError, TargetError
+        If the architecture does not have an option, or an object is not a config.
+
+    Examples
+    --------
+    >>> from_config({"model_type": "gpt2", "n_layer": 48, "n_embd": 1600, "n_head": 25}).params.value()
+    1557611200
+
     """
-    return of_config(path, open_config(path), **options)
+    path = config if isinstance(config, str) else parse(config).text
+    return of_config(path, open_config(config), **options)
 
 
 def of_config(path: str, found: Opened, /, **options: Any) -> Model:
@@ -132,13 +157,22 @@ def of_config(path: str, found: Opened, /, **options: Any) -> Model:
         "" if config.get("architectures") else f"no 'architectures': read as {base.fields.class_for(own)}",
     ]
     model = _stated(_model(path, component, numbers), own.chosen)
-    known = replace(model.provenance, commit=found.commit, unasked=found.unasked, assumed=tuple(filter(None, assumed)))
+    known = replace(model.provenance, **found.facts, assumed=tuple(filter(None, assumed)))
     return replace(model, provenance=known)
 
 
-def composed(target: str, /, **options: Any) -> Model:
-    """What is composed here: an architecture, a preset, a component or a config.json. Raises TargetError."""
+def composed(target: Model | AnyTarget, /, **options: Any) -> Model:
+    """Return a built-in model: an architecture, a preset, a component or a config. A model is returned unchanged.
+
+    Raises TargetError for a target of another kind and for an object that is not a target.
+    """
+    if isinstance(target, Model):
+        if options:
+            raise OptionError(f"{next(iter(options))} is an option of a target, but {target.target} is already a model")
+        return target
     named = parse(target)
+    if named.config is not None:
+        return from_config(named.config, **options)
     match named.kind:
         case Kind.NAME if named.name in presets() or named.name in names() or not os.path.isdir(named.name):
             return architecture(named.name, **options)
@@ -148,7 +182,7 @@ def composed(target: str, /, **options: Any) -> Model:
             return from_config(named.text, **options)
         case Kind.COMPONENT:
             part = components.component(named.name, **options)
-            return Model(target=target, component=part, relations=dict(part.relations), read_numbers=composed)
+            return Model(target=named.text, component=part, relations=dict(part.relations), read_numbers=composed)
     raise TargetError(named.refusal)
 
 

@@ -27,6 +27,12 @@ class DeepSeekV2(Latent):
     """
 
     title = "DeepSeek-V2"
+    routing = (
+        "A softmax of the router's logits gives each expert a score. With ``topk_method`` = ``greedy`` the K experts "
+        "with the highest scores of all are chosen; with ``group_limited_greedy`` only the ``topk_group`` groups "
+        "(of ``n_group``) whose best expert scores highest are considered, DeepSeek-AI 2024 [deepseek2024], section "
+        "2.2.2. The weights are the scores times ``routed_scaling_factor``."
+    )
     config = Fields(usual({V: 102400, E: 4096, H: 11008, **EXPERTS, **DEPTHS, **HEADS}), inert=("norm_topk_prob",))
     witness = Witness(
         "DeepseekV2",

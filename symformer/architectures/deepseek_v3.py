@@ -24,6 +24,13 @@ class DeepSeekV3(Latent):
     """
 
     title = "DeepSeek-V3"
+    routing = (
+        "The score of an expert is a sigmoid of its router logit. The choice uses biased scores: each expert's bias, "
+        "``e_score_correction_bias``, is added to its score. The ``topk_group`` of the ``n_group`` groups with the "
+        "largest sum of their two highest biased scores are kept, and the K experts in them with the highest biased "
+        "scores are chosen, DeepSeek-AI 2024 [deepseek2024b], section 2.1.2. The weights are the scores without the "
+        "bias, divided by their sum and multiplied by ``routed_scaling_factor``."
+    )
     config = Fields(
         usual({V: 129280, E: 7168, H: 18432, **EXPERTS, **DEPTHS, **HEADS}),
         fixed={"norm_topk_prob": (True,)},

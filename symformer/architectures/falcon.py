@@ -80,6 +80,7 @@ class Falcon(GPTLike):
 
     def __post_init__(self) -> None:
         """Refuse what transformers' class has no forward pass for. Raises OptionError."""
+        super().__post_init__()
         if self.grouped and not self.parallel:
             raise OptionError("grouped=true with parallel=false is no Falcon: its grouped form is always parallel")
         if self.norms == "two" and not self.grouped:

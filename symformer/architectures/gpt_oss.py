@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..components import Component, MoE, SelfAttention
+from ..components.moe import SOFTMAX_OF_CHOSEN
 from ..language.sizes import AtMost
 from ..language.symbols import A, C_win, D, E, G, K, M, V, X
 from .base import Activation, Field, Fields, Switch, Witness, option, usual
@@ -47,4 +48,4 @@ class GptOss(LocalGlobal, Biased):
 
     @property
     def mlp(self) -> Component:
-        return MoE(router="router", bias=True, activation="quick_gelu", lifted=True)
+        return MoE(router="router", routing=SOFTMAX_OF_CHOSEN, bias=True, activation="quick_gelu", lifted=True)

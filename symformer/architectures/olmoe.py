@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..components import Component
+from ..components.moe import SOFTMAX_MAYBE_DIVIDED
 from ..language.sizes import AtMost, Divides
 from ..language.symbols import A, E, G, K, L, M, V, X
 from .base import Field, Fields, Witness, usual
@@ -25,6 +26,7 @@ class OLMoE(Sparse, Biased):
     title = "OLMoE"
     constraints = (Divides(2 * A, E), Divides(G, A), AtMost(K, X))  # a head, of width E/A, turns in pairs of elements
     head_width = turned = E / A
+    routing = SOFTMAX_MAYBE_DIVIDED
     config = Fields(
         usual({V: 50304, E: 2048, **EXPERTS, L: 16, A: 16, G: A}),
         restated={"head_dim": E / A},  # which is what its norms are made for

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..language.errors import TargetError
 from ..language.registry import Registry
 from .base import Component as Component
 
@@ -69,6 +70,8 @@ def component(name: str, /, **options: Any) -> Component:
     >>> component("mlp", bias=False).params
     2*E*H
     """
+    if not isinstance(name, str):
+        raise TargetError(f"{repr(name)[:80]} is not the name of a component")
     found = component_class(name)
     return found(**found.options_from(options))
 

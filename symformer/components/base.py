@@ -13,6 +13,7 @@ from sympy import Expr
 
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, UnknownNameError
+from ..language.frozen import FrozenDict, Immutable
 from ..language.shapes import shape_line
 from ..language.sizes import Condition, Relations
 from ..ledger.facts import Ledger, Tensor
@@ -26,7 +27,7 @@ _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "
 
 
 @dataclass(frozen=True, kw_only=True)
-class Component(ABC):
+class Component(Immutable, ABC):
     """A part of a model.
 
     A subclass is a frozen dataclass with the class attributes below and a ``forward``. Its fields of type ``bool``,
@@ -37,12 +38,14 @@ class Component(ABC):
     title: ClassVar[str]  # "Self-attention"
     role: ClassVar[str]  # which row of a comparison it belongs to: "attention"
     shapes: ClassVar[str]  # "x[B,S,E] -> y[B,S,E]"
-    relations: ClassVar[Relations] = {}  # sizes that others fix, when the part stands alone
+    relations: ClassVar[Relations] = FrozenDict()  # sizes determined by others, if the part is used alone
     constraints: ClassVar[tuple[Condition, ...]] = ()
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         """Refuse a field that hides a method or a property of a part: whoever asks for the one would get the other."""
         super().__init_subclass__(**arguments)
+        if isinstance(relations := vars(cls).get("relations"), dict):
+            cls.relations = FrozenDict(relations)
         for name in inspect.get_annotations(cls):
             for base in cls.__mro__[1:]:
                 declared = name in inspect.get_annotations(base)  # what is declared is there for subclasses to give

@@ -28,7 +28,7 @@ class ChunkedScan(Component):
     """
 
     title = "State space dual mixer"
-    role = "attention"
+    role = "state-space mixer"
     shapes = "x[B,S,E] -> y[B,S,E]"
     # Over one number transformers' einsum multiplies, and contracts nothing.
     constraints = (Divides(G_ssm, A_ssm), AtMost(Integer(2), N_state), AtMost(Integer(2), C_chunk))

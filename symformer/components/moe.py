@@ -13,6 +13,16 @@ from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component
 
+# How a class chooses K experts and computes their weights from the router's logits.
+SOFTMAX = (
+    "A softmax of the router's logits gives each expert a score; the K experts with the highest scores are chosen, "
+    "and the weights are these scores, divided by their sum."
+)
+SOFTMAX_MAYBE_DIVIDED = SOFTMAX.replace("divided by", "where ``norm_topk_prob`` is true divided by")
+SOFTMAX_OF_CHOSEN = (
+    "The K experts with the highest of the router's logits are chosen, and the weights are a softmax of these K logits."
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class MoE(Component):
@@ -38,20 +48,22 @@ class MoE(Component):
     activation: Activation = "silu"
     hidden: Expr = M
     router: str = "gate"
+    routing: str = SOFTMAX  # how the experts are chosen and weighted, in sentences
     lifted: bool = False  # whether what the gate opens is 1 more than the up-projection gives
     bias: bool = False  # of the router and of every expert
-    shared: Component | None = None  # a network that every token goes through beside its experts
+    shared: Component | None = None  # the shared expert, a network that every token goes through
     beside: str = "shared_experts"
     shared_gate: str = ""  # of a matrix of one row, by whose sigmoid what that network gives is weighed
 
     @property
     def about(self) -> str:
-        """What stands beside the experts as well."""
-        said = super().about
+        """The experts, how they are chosen and weighted, and what is added to their output."""
+        said = f"{super().about} {self.routing}"
         if self.bias:
             said += " The router and the experts have biases."
         if self.shared is not None:
-            said += " What a network gives that every token goes through is added"
+            said += " The output of a shared expert, a network that every token goes through, Dai et al. 2024 "
+            said += "[dai2024], section 3.2, is added"
             said += ", weighed by a gate of one number a token." if self.shared_gate else "."
         return said
 

@@ -28,7 +28,7 @@ class SelectiveScan(Component):
     """
 
     title = "Selective state space mixer"
-    role = "attention"
+    role = "state-space mixer"
     shapes = "x[B,S,E] -> y[B,S,E]"
 
     bias: bool = False  # of the projections in and out

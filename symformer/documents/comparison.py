@@ -11,14 +11,14 @@ from fractions import Fraction
 from sympy import Add, Expr, Integer, Rational, Symbol, expand
 
 from ..algebra.comparison import Comparison
-from ..algebra.crossover import Solution, Span, always, balanced, solve
+from ..algebra.crossover import Solution, Span, always, balanced, solve, solved
 from ..architectures import presets
 from ..formulas.derivation import Chain
 from ..formulas.factored import factored
 from ..formulas.formula import Leading
 from ..language.notation.text import percent, text
 from ..language.notation.tree import Fraction as Quotient
-from ..language.notation.tree import Label, Minus, Sum, sizes_of, tree, value
+from ..language.notation.tree import Label, Minus, Sum, Tree, sizes_of, tree, value
 from ..language.sizes import put_in
 from ..language.symbols import RANK, letter
 from ..papers import paper
@@ -45,7 +45,7 @@ from .figures.inset import beside
 from .parts import about_part
 from .sentences import capital, listed, maybe, sentence
 from .sides import Side, sides_of
-from .subject import Subject, counted_by
+from .subject import Subject, counted_by, of_one_rank
 from .tied import bracketed, growing, tied
 
 LONG = 72  # characters of what stands above or below a line of a fraction that fits a page
@@ -155,7 +155,7 @@ class _Chapter:
             ]
             said.append(Paragraph(["With their sizes, ", *listed(*clauses), f" {self.unit}."]))
         for side in self.sides:
-            chain = Chain((side.label,), tuple(side.steps))
+            chain = Chain((side.amount,), tuple(side.steps))
             chain.prove(side.relations)
             said.append(Equation(chain, id=f"{self.id}.{side.number}"))
         return said
@@ -204,6 +204,9 @@ class _Chapter:
         states = dict.fromkeys(question.states(formula) for formula in self.found.formulas)
         said: list[Block] = [Heading(1, ["What is counted"])]
         said += [Paragraph(sentence(each)) for each in states]
+        for side in self.sides:
+            if one := of_one_rank(side.formula, side.model.known, side.renamed):
+                said.append(Paragraph([*side.called, ". ", *one]))
         if self.found.per != 1:
             said.append(Paragraph(["Everything is divided by ", Math.of(self.found.per), "."]))
         every = {name: choice for each in reversed(self.found.formulas) for name, choice in question.said(each).items()}
@@ -332,9 +335,12 @@ class _Chapter:
     def _labels(self) -> tuple[Label, Label]:
         return self.sides[0].label, self.sides[1].label
 
+    def _compared(self) -> tuple[Tree, Tree]:
+        return self.sides[0].amount, self.sides[1].amount
+
     def _difference(self) -> list[Block]:
         found = self.found
-        left, right = self._labels()
+        left, right = self._compared()
         said: list[Block] = [Heading(1, ["The difference"])]
         written = expand(self.sides[0].written - self.sides[1].written)
         steps = [balanced(written)]
@@ -349,10 +355,10 @@ class _Chapter:
         if found.difference == 0:
             return [*said, Paragraph(["Both come to the same for all sizes."])]
         leading = Leading.of(found.difference)
-        left_out = abs(leading.left_out(self.numbers)) if found.difference_value else None
-        if leading.rest != 0 and (left_out is None or left_out <= MOST_LEFT_OUT):
+        left_out = leading.left_out(self.numbers) if found.difference_value else None
+        if leading.rest != 0 and (left_out is None or abs(left_out) <= MOST_LEFT_OUT):
             line += [*maybe(line, " "), "What grows fastest in it when all sizes grow alike is ", Math.of(leading.expr)]
-            line += [f", which leaves out {percent(left_out)} of it with these sizes."] if left_out else ["."]
+            line += [f", which {_off(left_out)} with these sizes."] if left_out else ["."]
         return [*said, *([Paragraph(line)] if line else [])]
 
     def _ratio(self) -> list[Block]:
@@ -423,8 +429,13 @@ class _Chapter:
         """Formulas for where both come to the same, that fit a page: beside numbers, the shortest for these sizes."""
         free = self.found.difference.free_symbols
         whole = free <= self.numbers.keys()
-        solved = [each for size in free if not whole or size in turning if (each := solve(*self._labels(), size))]
-        chosen = sorted(filter(_fits, solved), key=_telling)[: FEW if whole else MOST]
+        sizes = [size for size in free if not whole or size in turning]
+        if self.found.per == 1:
+            solutions = [solve(*self._labels(), size) for size in sizes]
+        else:  # avoids a fraction such as U/(BC) inside another fraction
+            solutions = [solved(self.found.difference, size) for size in sizes]
+        fitting = [one for one in solutions if one is not None and _fits(one)]
+        chosen = sorted(fitting, key=_telling)[: FEW if whole else MOST]
         if not chosen:
             return []
         said: list[Block] = [Paragraph(["Both come to the same where", " one of these holds:" * (len(chosen) > 1)])]
@@ -461,8 +472,15 @@ class _Chapter:
 
 
 def _divided(found: Comparison) -> str:
-    """What the amounts are divided by, in a title."""
-    return "" if found.per == 1 else f" over {text(found.per)}"
+    """Return the suffix for amounts that are divided, after a title or a unit: ``bytes per BC``."""
+    return "" if found.per == 1 else f" per {text(found.per)}"
+
+
+def _off(left_out: Fraction) -> str:
+    """Return how far the leading terms are below the whole, or above it if the share is negative."""
+    if left_out < 0:
+        return f"exceeds it by {percent(-left_out)}"
+    return f"leaves out {percent(left_out)} of it"
 
 
 def _fits(solution: Solution) -> bool:

@@ -10,15 +10,15 @@ from functools import cache
 
 from sympy import Add, Expr, Integer, Symbol, expand
 
-from ..answers.summary import amount, share, show_json
-from ..architectures import architecture, presets, presets_like, variant
+from ..answers.summary import amount, idle, share, show_json
+from ..architectures import architecture, presets, presets_like, presets_of, variant
 from ..architectures.base import Architecture
-from ..components.base import spell_option
+from ..components.base import Component, spell_option
 from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Chain, substitution
 from ..formulas.factored import factored
 from ..formulas.formula import Formula, Ratio
-from ..language.errors import RuleError
+from ..language.errors import RuleError, SymformerError
 from ..language.notation.text import number, percent
 from ..language.notation.tree import Fraction as Quotient
 from ..language.notation.tree import Label, Sum, ordered_terms, sizes_of, tree
@@ -52,7 +52,7 @@ from .figures.inset import illustration
 from .message import message
 from .parts import about_part, named, parts
 from .sentences import capital, listed, maybe, sentence
-from .subject import Subject, in_title, placed
+from .subject import Subject, in_title, of_one_rank, placed
 
 
 def document(
@@ -171,13 +171,14 @@ def _chapter(model: Model, formula: Formula, form: str, first: bool) -> _Chapter
         result, rest = _ratio(formula, subject, numbered_)
         if form == "short":
             checked = rest[-1:]
-            return _Chapter(subject, [*result, *_chosen(formula)], [*_conditions(model, formula), *checked])
+            before = [*result, *_chosen(formula, shown.known)]
+            return _Chapter(subject, before, [*_conditions(model, formula), *checked])
     else:
         result = _result(formula, subject, numbered_)
         numbers = shown.known if numbered_ else None
         result += message(model, formula, numbers)
         if form == "short":
-            return _Chapter(subject, [*result, *_chosen(formula)], _page(model, formula, numbers))
+            return _Chapter(subject, [*result, *_chosen(formula, shown.known)], _page(model, formula, numbers))
         rest = parts(model, formula, first)
         rest += _leading(formula, subject, numbered_)
         if numbered_:
@@ -188,11 +189,14 @@ def _chapter(model: Model, formula: Formula, form: str, first: bool) -> _Chapter
     return _Chapter(subject, [*result, *_counted(model, formula, first)], [*_conditions(model, formula), *rest])
 
 
-def _chosen(formula: Formula) -> list[Block]:
+def _chosen(formula: Formula, numbers: Numbers) -> list[Block]:
     """The conventions by name, on a page that has no room for what they mean."""
     said = find_quantity(formula.measure.name).said(formula).items()
     notes = [[Code(f"{name}={value}")] for name, value in said if (name, value) != ("data", "off") or placed(formula)]
-    return [Paragraph(["Counted with ", *listed(*notes), "."])] if notes else []
+    blocks: list[Block] = [Paragraph(["Counted with ", *listed(*notes), "."])] if notes else []
+    if one := of_one_rank(formula, numbers):
+        blocks.append(Paragraph(one))
+    return blocks
 
 
 def _page(model: Model, formula: Formula, numbers: Numbers | None) -> list[Block]:
@@ -302,8 +306,9 @@ def _counted(model: Model, formula: Formula, first: bool) -> list[Block]:
         Heading(1, ["What is counted"]),
         Paragraph([*maybe(first, *about_part(formula.root, formula), " "), *sentence(question.states(formula))]),
     ]
-    if placed(formula):
-        blocks.append(Paragraph(["Here it is what one rank of many has of that."]))
+    if one := of_one_rank(formula, model.known):
+        blocks.append(Paragraph(one))
+    blocks += [Paragraph(sentence(each)) for each in idle(model, formula)]
     for name, value in question.said(formula).items():
         if name == "data" and value == "off" and not placed(formula):
             continue  # there is one rank, and it has all
@@ -475,13 +480,30 @@ def _presets_of(component: Architecture) -> tuple[Model, ...]:
     return tuple(map(architecture, presets_like(component)))
 
 
+def _sharing(model: Model, formula: Formula) -> list[Model]:
+    """Return the presets of an architecture that have this formula, with or without the options of the model."""
+    found: list[Model] = []
+    same: dict[Component, bool] = {}
+    for preset in map(architecture, presets_of(model.id)):
+        if preset.component not in same:
+            sibling = replace(model, component=preset.component)
+            try:
+                theirs = sibling.formula(formula.measure.name, **formula.conventions)
+                same[preset.component] = theirs.expanded == formula.expanded
+            except SymformerError:  # the quantity does not accept an option
+                same[preset.component] = False
+        if same[preset.component] and _fits(formula, preset):
+            found.append(preset)
+    return found
+
+
 def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
     """Every preset that this formula gives the number of, and the other variants beside it."""
     blocks: list[Block] = []
     if not isinstance(model.component, Architecture):
         return blocks
     rows: list[Sequence[Line]] = []
-    known = [each for each in _presets_of(model.component) if _fits(formula, each)]
+    known = _sharing(model, formula)
     for preset in known[:LISTED]:
         value = formula.value(_asked(formula, preset.known))
         rows.append([[Code(preset.target)], _integer(value), sentence(presets()[preset.target]["source"])])

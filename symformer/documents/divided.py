@@ -19,7 +19,7 @@ from . import blocks
 from .blocks import Block, Code, Document, Equation, Heading, Line, Math, Paragraph, Piece, References, Table
 from .derivation import conditions
 from .sentences import capital, listed, maybe, sentence
-from .subject import Subject
+from .subject import Subject, of_one_rank
 from .tied import bracketed, exactly, growing
 
 
@@ -61,6 +61,7 @@ def _section(found: Over, id: str) -> list[Block]:
     labels = [Label(each.measure.letter, "", each.expanded) for each in (found.above, found.below)]
     exact, shown = found.value, bracketed(found.ratio)
     said: list[Block] = [Heading(1, [Code(subject.name)]), Paragraph([*_counting(found, subject), "."])]
+    said += [Paragraph(each) for each in _ranks(found)]
     line: list[Piece] = []
     if shown is not None or exact is not None:
         step = shown or tree(Rational(exact.numerator, exact.denominator) if exact is not None else 0)
@@ -82,6 +83,15 @@ def _section(found: Over, id: str) -> list[Block]:
         for size in sorted(used, key=RANK.__getitem__)
     ]
     return [*said, Table([["Symbol"], ["Meaning"], ["Value"]], rows, "clr", caption=["The symbols."])]
+
+
+def _ranks(found: Over) -> list[Line]:
+    """How many ranks each side is of one of: once, where both sides have the same ranks."""
+    above, below = (of_one_rank(each, found.model.known) for each in (found.above, found.below))
+    if found.above.ranks == found.below.ranks:
+        return [above] if above else []
+    sides = ((found.above, above), (found.below, below))
+    return [[f"{capital(each.measure.title)}: ", *line] for each, line in sides if line]
 
 
 def _counting(found: Over, subject: Subject) -> Line:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-from ..language.errors import DocumentError, SymformerError
+from ..language.errors import DocumentError, naming
 from ..language.target import Kind, name_of, parse
 from ..output.files import check_files
 from .order import Order
@@ -55,21 +54,10 @@ def made_of_each(order: Order, targets: Sequence[str], folder: str) -> dict[str,
     check_files(folder, names)
     found = {}
     for name, target in names.items():
-        with _naming(target):
+        with naming(target):
             found[name] = order.resolved(target)
     made = {}
     for name, (model, conventions) in found.items():
-        with _naming(names[name]):
+        with naming(names[name]):
             made[name] = order.written([model], conventions, str(Path(folder) / name))
     return made
-
-
-@contextmanager
-def _naming(target: str) -> Iterator[None]:
-    """Raise DocumentError, whose sentence names the target, in place of a SymformerError."""
-    try:
-        yield
-    except SymformerError as error:
-        said = str(error)
-        named = target in (word.strip("'\"`,:;()") for word in said.split())
-        raise DocumentError(said if named else f"{target}: {said}") from None

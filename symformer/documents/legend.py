@@ -224,8 +224,13 @@ ROWS = (
         "route",
         _word("route", _X, below=Name("k")),
         [
-            *("for each token the weights of the ", Math(Name("k")), " experts that it goes to, chosen by ", Math(_X)),
-            *("; how ", Math(_X), " becomes a weight, by a softmax or a sigmoid, is the class's own choice"),
+            *(
+                "for each token the weights of the ",
+                Math(Name("k")),
+                " experts that it is routed to: the class computes ",
+            ),
+            *("the choice and the weights from the router's logits ", Math(_X), ", and some classes also use a bias "),
+            "and groups of experts to choose",
         ],
     ),
     Row("e", _EXPERT, ["below a letter: of an expert that a token goes to, over all of which the sum runs"]),

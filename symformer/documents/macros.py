@@ -9,8 +9,10 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Final
 
+from ..formulas import ranks
 from ..formulas.formula import Formula, Ratio
 from ..language.errors import DocumentError
+from ..language.notation.text import code
 from ..language.target import Kind, name_of, parse
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
@@ -98,6 +100,8 @@ def formulas_of(model: Model, quantities: Sequence[str], conventions: Mapping[st
 def spelt(model: Model, formulas: Sequence[Formula], asked: Asked) -> bytes:
     """The file: what it is made from, then every macro under the id that it has."""
     lines = [asked.line(), f"% Written by symformer {asked.version}.", _HELP]
+    sides = [(each.measure.name, each.ranks, model.known) for each in formulas]
+    lines += [f"% {line}".replace("×", "x") for line in ranks.stated_of_each(sides, code)]
     before = ""
     for macro in macros(model, formulas):
         if macro.id != before:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -11,19 +14,23 @@ from typing import Final
 from ..language.errors import DocumentError
 from .macros import MARK
 
-MOST = 20_000_000  # bytes of a file that are read
+MOST = 20_000_000  # maximum bytes of a paper, all files together
 FILES = 1_000  # of one paper
+LONG = 1_000  # characters of an option or of an argument in brackets
+_LITERAL = r"\s*\{(verbatim\*?|[BL]?Verbatim\*?|lstlisting|minted|comment|filecontents\*?)\}"
+_ENDS = re.compile(r"\\end" + _LITERAL)
+# Every repetition is bounded or stops at the next mark, so that a search takes time in proportion to the text.
 _VERBATIM = re.compile(
-    r"\\begin\s*\{(verbatim\*?|[BL]?Verbatim\*?|lstlisting|minted|comment|filecontents\*?)\}.*?\\end\s*\{\1\}"
-    r"|\\(?:verb|lstinline)\*?([^\sA-Za-z*{\[])[^\n]*?\2"
+    rf"\\begin{_LITERAL}"
+    r"|\\(?:verb|lstinline)\*?([^\sA-Za-z*{\[])[^\n]{0,1000}?\2"
     r"|(?<!\\)(?:\\\\)*%[^\n]*",
     re.DOTALL,
 )
 _INPUT = re.compile(r"\\(?:(input|include|subfile)\s*\{([^{}]*)\}|(input)\s+([^\s\\{}%]+))")
 _DEFINES = re.compile(
     r"\\(?:(?:new|renew|provide)command|DeclareRobustCommand|(?:New|Renew|Provide|Declare)DocumentCommand)\*?\s*"
-    r"(?:\{\s*\\([A-Za-z]+)\s*\}|\\([A-Za-z]+))\s*(?:\[[^\]]*\]\s*){0,2}"
-    r"|\\(?:long\s*\\|protected\s*\\|global\s*\\)*[egx]?def\s*\\([A-Za-z]+)\s*"
+    r"(?:\{\s*\\([A-Za-z]+)\s*\}|\\([A-Za-z]+))\s*(?:\[[^\]]{0,1000}\]\s*){0,2}"
+    r"|\\(?:long\s*\\|protected\s*\\|global\s*\\){0,4}[egx]?def\s*\\([A-Za-z]+)\s*"
     r"|\\(?:global\s*\\)?(?:future)?let\s*\\([A-Za-z]+)\s*=?\s*"
 )
 _USES = re.compile(r"\\symformer(?![A-Za-z])\s*")
@@ -73,12 +80,31 @@ class Manuscript:
 
 
 def read(path: str) -> Manuscript:
-    """A paper with all that it brings in from its own folder. Raises DocumentError where the paper cannot be read."""
+    """Read a paper with every file that it inputs from its own folder.
+
+    Raises DocumentError if the main file cannot be read.
+    """
     main = Path(path)
     content = _content(main, path)
-    found = Manuscript()
+    found = Manuscript(files=[main.name])
     folder = Path(os.path.realpath(main)).parent
-    _collect(content, main.name, folder, found, {Path(os.path.realpath(main))})
+    seen = {Path(os.path.realpath(main)): len(content)}
+    reading = [_events(content, main.name)]  # the open files, each at its current position
+    while reading:
+        event = next(reading[-1], None)
+        match event:
+            case None:
+                reading.pop()
+            case Definition():
+                found.definitions.append(event)
+            case Use():
+                found.uses.append(event)
+            case (Spot() as spot, str(line), True):
+                found.marks.append((spot, line))
+            case (Spot() as spot, str(name), False):
+                if opened := _follow(name, spot, folder, found, seen):
+                    found.files.append(opened[0])
+                    reading.append(_events(opened[1], opened[0]))
     return found
 
 
@@ -96,47 +122,42 @@ def _content(place: Path, said: str) -> str:
         raise DocumentError(f"{said} cannot be read: {why}") from None
 
 
-def _collect(content: str, file: str, folder: Path, found: Manuscript, seen: set[Path]) -> None:
-    found.files.append(file)
+Event = Definition | Use | tuple[Spot, str, bool]  # or a header of a macro file, or the name of an input
+
+
+def _events(content: str, file: str) -> Iterator[Event]:
+    """Yield the definitions, uses, headers and inputs of one file, in order."""
     masked, remarks = _masked(content)
     end = re.search(r"\\end\s*\{document\}", masked)
     masked = masked[: end.start()] if end else masked
-    events: list[tuple[int, object]] = []
+    found: list[tuple[int, Event]] = []
     starts = [0, *(each.end() for each in re.finditer("\n", content))]
+    closing = _closing(masked)
 
     def spot(place: int) -> Spot:
-        from bisect import bisect_right
-
         return Spot(file, bisect_right(starts, place))
 
     for line in re.finditer(rf"^{re.escape(MARK)}.*$", content, re.MULTILINE):
         if line.start() in remarks:
-            events.append((line.start(), (spot(line.start()), line[0])))
+            found.append((line.start(), (spot(line.start()), line[0], True)))
     for each in _DEFINES.finditer(masked):
         name = next(filter(None, each.groups()))
-        events.append((each.start(), Definition(spot(each.start()), name, _group(masked, each.end())[0])))
+        body = _group(masked, each.end(), closing)[0]
+        found.append((each.start(), Definition(spot(each.start()), name, body)))
     for each in _USES.finditer(masked):
-        if use := _use(masked, each.end(), spot(each.start())):
-            events.append((each.start(), use))
+        if use := _use(masked, each.end(), spot(each.start()), closing):
+            found.append((each.start(), use))
     for each in _INPUT.finditer(masked):
-        events.append((each.start(), (each[2] if each[1] else each[4]).strip()))
-    for place, event in sorted(events, key=lambda each: each[0]):
-        match event:
-            case Definition():
-                found.definitions.append(event)
-            case Use():
-                found.uses.append(event)
-            case str():
-                _follow(event, spot(place), folder, found, seen)
-            case (Spot() as where, str(line_)):
-                found.marks.append((where, line_))
+        found.append((each.start(), (spot(each.start()), (each[2] if each[1] else each[4]).strip(), False)))
+    for _, event in sorted(found, key=lambda each: each[0]):
+        yield event
 
 
-def _follow(name: str, where: Spot, folder: Path, found: Manuscript, seen: set[Path]) -> None:
-    """Read a file that is brought in, where it lies in the paper's folder."""
+def _follow(name: str, where: Spot, folder: Path, found: Manuscript, seen: dict[Path, int]) -> tuple[str, str] | None:
+    """Return the name and text of an input file in the paper's folder, or None if it is not read."""
     if "\\" in name or "#" in name:
         found.unread.append((where, f"\\input{{{name}}} has a macro in its name, which an audit does not expand"))
-        return
+        return None
     for ending in (".tex", ""):
         try:
             place = Path(os.path.realpath(folder / (name.strip('"') + ending)))
@@ -145,66 +166,92 @@ def _follow(name: str, where: Spot, folder: Path, found: Manuscript, seen: set[P
             continue
         if not place.is_relative_to(folder):
             found.unread.append((where, f"\\input{{{name}}} leads out of the paper's folder; bring the file into it"))
-            return
+            return None
         if not there:
             continue
         if place in seen:
-            return
+            return None
         if len(seen) >= FILES:
             found.unread.append((where, f"the paper has more than {FILES:,} files"))
-            return
-        seen.add(place)
+            return None
+        seen[place] = 0
         try:
             content = _content(place, name)
         except DocumentError as error:
             found.unread.append((where, str(error)))
-            return
-        _collect(content, place.relative_to(folder).as_posix(), folder, found, seen)
-        return
+            return None
+        seen[place] = len(content)
+        if sum(seen.values()) > MOST:
+            found.unread.append((where, f"the paper has more than {MOST:,} characters"))
+            return None
+        return place.relative_to(folder).as_posix(), content
     if name.removesuffix(".tex") not in _BROUGHT:
         found.unread.append((where, f"\\input{{{name}}} is not there in the paper's folder"))
+    return None
 
 
 def _masked(content: str) -> tuple[str, set[int]]:
-    """The same text with comments and verbatim blanked out, every place in it where it was; and where comments begin.
+    """Return the text with comments and verbatim blanked out, and the places where comments begin.
+
+    Every character that remains is where it was.
 
     >>> _masked("a%b")
     ('a  ', {1})
     """
     remarks: set[int] = set()
+    ends: dict[str, list[int]] = {}
+    for each in _ENDS.finditer(content):
+        ends.setdefault(each[1], []).append(each.start())
+    pieces, done, at = [], 0, 0
+    while found := _VERBATIM.search(content, at):
+        start, at = found.span()
+        if found[1]:
+            places = ends.get(found[1], [])
+            next_one = bisect_right(places, at - 1)
+            if next_one == len(places):  # it never ends, so it is not verbatim
+                continue
+            at = content.index("}", places[next_one]) + 1
+        elif not found[2]:
+            start += found[0].index("%")  # skip the backslashes before the comment sign
+            remarks.add(start)
+        pieces += [content[done:start], re.sub(r"[^\n]", " ", content[start:at])]
+        done = at
+    return "".join([*pieces, content[done:]]), remarks
 
-    def blank(found: re.Match[str]) -> str:
-        text, kept = found[0], ""
-        if not found[1] and not found[2]:
-            kept = text[: text.index("%")]  # backslashes of a line that ends before it
-            remarks.add(found.start() + len(kept))
-        return kept + re.sub(r"[^\n]", " ", text[len(kept) :])
 
-    return _VERBATIM.sub(blank, content), remarks
-
-
-def _use(text: str, place: int, where: Spot) -> Use | None:
+def _use(text: str, place: int, where: Spot, closing: Sequence[int]) -> Use | None:
     options = ""
     if text[place : place + 1] == "[":
-        end = text.find("]", place)
-        options, place = text[place + 1 : max(end, place + 1)], end + 1
-    id, place = _group(text, place)
-    number, _ = _group(text, place)
+        end = text.find("]", place, place + LONG)
+        if end < 0:
+            return None
+        options, place = text[place + 1 : end], end + 1
+    id, place = _group(text, place, closing)
+    number, _ = _group(text, place, closing)
     if id is None or number is None:  # where it is defined, and not used
         return None
     return Use(where, options.strip(), id.replace("\\_", "_").strip(), number.strip())
 
 
-def _group(text: str, place: int) -> tuple[str | None, int]:
-    """What stands between balanced braces from a place on, and where it ends; None where none open there."""
-    start = place
-    while text[start : start + 1].isspace():
-        start += 1
-    if text[start : start + 1] != "{":
+_SPACE = re.compile(r"\s*")
+
+
+def _group(text: str, place: int, closing: Sequence[int]) -> tuple[str | None, int]:
+    """Return the text in the balanced braces that open at an index, and where it ends; None without a brace."""
+    spaces = _SPACE.match(text, place)
+    start = spaces.end() if spaces else place
+    if text[start : start + 1] != "{" or not closing[start]:
         return None, place
-    depth = 0
-    for found in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text, start):
-        depth += {"{": 1, "}": -1}.get(found[0], 0)
-        if depth == 0:
-            return text[start + 1 : found.start()], found.end()
-    return None, place
+    return text[start + 1 : closing[start]], closing[start] + 1
+
+
+def _closing(text: str) -> Sequence[int]:
+    """Return for each opening brace the index of its closing brace; 0 for any other character."""
+    found = array("i", bytes(4 * len(text)))
+    opened: list[int] = []
+    for each in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text):
+        if each[0] == "{":
+            opened.append(each.start())
+        elif each[0] == "}" and opened:
+            found[opened.pop()] = each.start()
+    return found

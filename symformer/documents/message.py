@@ -17,13 +17,13 @@ from ..language.notation.text import percent
 from ..language.notation.tree import Label, Number, Product, Tree, ordered_terms, terms_tree, tree, value
 from ..language.sizes import Numbers, evaluate
 from ..language.symbols import B, C, S
-from ..ledger.facts import ATTENDING, Kind
+from ..ledger.facts import ATTENDING, CARRYING, Kind
 from ..models.model import Model
 from .blocks import Block, Equation, Line, Math, Paragraph, Piece, Table
 from .sentences import capital, listed, maybe
 
 OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # what a parameter needs, of training memory
-MATRICES, ATTENTION, ELEMENTS = "matrices", "attention", "element by element"
+MATRICES, ATTENTION, SCAN, ELEMENTS = "matrices", "attention", "state-space scan", "element by element"
 _A_TOKEN = ("flops", "macs", "prefill-flops")
 _EACH_ELEMENT = {"FLOPs": (2, "2 FLOPs"), "MACs": (1, "1 multiply-add")}  # of a matrix that a token meets
 
@@ -71,6 +71,8 @@ def _purpose(line: AccountLine, term: Term, unit: str) -> str:
         return term.purpose
     if line.entry.kind in ATTENDING:
         return ATTENTION
+    if line.entry.kind in CARRYING:
+        return SCAN
     return MATRICES if line.entry.kind in (Kind.LINEAR, Kind.EXPERTS, Kind.CONVOLUTION) else ELEMENTS
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from sympy import Add, Expr, Symbol
 
 from ..algebra.check import Check
+from ..algebra.naming import COUNT, PARAMETERS
 from ..algebra.printed import PrintedFormula, printed
 from ..architectures import names, presets
 from ..components.base import spell_option
@@ -104,7 +105,8 @@ def _printed(source: str) -> str:
 def _with(entry: PrintedFormula, found: Check) -> str:
     """What their letters are in ours, where they are not the same; what is long is left to the note."""
     used = [each for each in found.named if name_symbol(each.name) in found.reading.expr.free_symbols]
-    said = [f"{each.name} = {text(each.expr)}" for each in used if each.name != str(each.expr)]
+    own = [each for each in used if each.name not in PARAMETERS or each.expr != COUNT]
+    said = [f"{each.name} = {each.spelt}" for each in own if each.name != str(each.expr)]
     read = [f"read as {entry.read}"] if entry.read else []
     return plain(", ".join([*read, *(each for each in said if len(each) <= LONG)]))
 

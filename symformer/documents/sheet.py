@@ -12,6 +12,7 @@ from sympy import Expr, Symbol
 from ..algebra.roles import ROLES, by_role
 from ..catalogue.lifted import Lifted
 from ..catalogue.traced import Traced
+from ..formulas import ranks
 from ..formulas.factored import factored
 from ..formulas.formula import Formula
 from ..language.arithmetic import MAX_INTEGER
@@ -22,6 +23,7 @@ from ..language.notation.tree import tree
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
 from ..language.symbols import RANK, letter
 from ..language.target import name_of
+from ..ledger.facts import ONE
 from ..models.provenance import Place
 from ..papers import pieces
 from ..quantities import quantity as find_quantity
@@ -63,7 +65,7 @@ class Sheet:
         """A formula, its parts, and what it asks for."""
         given = formula.relations
         concerned = [each for each in formula.constraints if concerns(each, formula)]
-        asked = {*formula.symbols}.union(*(each.symbols for each in concerned))
+        asked = {*formula.symbols, *formula.ranks.free_symbols}.union(*(each.symbols for each in concerned))
         asked |= {size for size in formula.written.free_symbols if size in given}
         asked |= {size for target in asked & given.keys() for size in given[target].free_symbols}
         known = asked | {target for target, value in given.items() if value.free_symbols <= asked}
@@ -86,8 +88,15 @@ class Sheet:
             "rows": [self._row(row.path, row.count, row.each) for row in formula.rows if row.each != 0],
             "parts": self._shares(parts),
             "purposes": self._shares(uses),
+            **({"ranks": self._ranks(formula)} if formula.ranks != ONE else {}),
             **({"over": self.tree(formula.over.written)} if not formula.additive else {}),  # type: ignore[attr-defined]
         }
+
+    def _ranks(self, formula: Formula) -> list[int | str]:
+        return [
+            self.tree(formula.ranks),
+            " ".join([f"{ranks.kinds(formula.ranks)}.", ranks.composition(formula.ranks)]).strip(),
+        ]
 
     def _shares(self, parts: Mapping[str, Expr]) -> list[int]:
         found = {name: expr for name, expr in parts.items() if expr != 0}

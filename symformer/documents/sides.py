@@ -10,7 +10,7 @@ from sympy import Expr, Symbol, expand
 from ..algebra.comparison import Comparison
 from ..formulas.factored import factored
 from ..formulas.formula import Formula
-from ..language.notation.tree import Label, Tree, sizes_of, tree, value
+from ..language.notation.tree import Fraction, Label, Tree, sizes_of, tree, value
 from ..language.symbols import RANK, numbered
 from ..language.target import name_of
 from ..ledger.facts import ONE
@@ -58,9 +58,13 @@ class Side:
 
     @property
     def label(self) -> Label:
-        return Label(
-            self.formula.measure.letter, str(self.number), self.renamed(expand(self.formula.expanded / self.per))
-        )
+        """The label of the undivided quantity, such as U of the cache."""
+        return Label(self.formula.measure.letter, str(self.number), self.renamed(self.formula.expanded))
+
+    @property
+    def amount(self) -> Tree:
+        """The compared label: U, or U/(BC) if all amounts are divided by BC."""
+        return self.label if self.per == 1 else Fraction(self.label, tree(self.per))
 
     def renamed(self, expr: Expr) -> Expr:
         """An expression with its letters as they are called here."""
@@ -104,6 +108,7 @@ def sides_of(found: Comparison) -> tuple[Side, ...]:
     targets = [model.target for model in found.models]
     sides = [replace(Side(*one), twin=targets.count(one[1].target) > 1, per=found.per) for one in each]
     own: list[dict[Symbol, Symbol]] = [dict(side.own) for side in sides]
+    spelled = {size.name for side in sides for size in side.mentioned}
     numbered_already = set().union(*own)
     for size in sorted(set().union(*(side.mentioned for side in sides)) - numbered_already, key=RANK.__getitem__):
         having = [side for side in sides if size in side.mentioned]
@@ -111,7 +116,7 @@ def sides_of(found: Comparison) -> tuple[Side, ...]:
             continue
         for side, names in zip(sides, own, strict=True):
             if side in having and size not in side.formula.expanded.free_symbols:
-                names[size] = numbered(size, side.number)
+                names[size] = numbered(size, side.number, spelled)
     return tuple(replace(side, own=names) for side, names in zip(sides, own, strict=True))
 
 

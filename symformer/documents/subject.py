@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sympy import Expr, Integer, Symbol
 
 from ..components.base import spell_option
+from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.notation.text import text
+from ..language.sizes import Numbers
 from ..language.symbols import RANK, letter
 from ..language.target import name_of
+from ..ledger.facts import ONE
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import PLACEMENT
@@ -41,6 +44,20 @@ def placed(formula: Formula) -> bool:
     """Whether a formula is of one rank of many, whatever is divided among them: the model, or what its data need."""
     conventions = formula.conventions
     return any(name in PLACEMENT for name in conventions) or conventions.get("data", "off") != "off"
+
+
+def of_one_rank(formula: Formula, numbers: Numbers, renamed: Callable[[Expr], Expr] = lambda expr: expr) -> Line:
+    """Return sentences on the number of ranks of a per-rank formula; empty for a formula of the whole model.
+
+    ``renamed`` replaces symbols by the letters of one side of a comparison.
+    """
+    if formula.ranks == ONE:
+        return []
+    value = ranks.count(formula.ranks, numbers)
+    known = f" = {value:,}" if value is not None and value != formula.ranks else ""
+    product = Math.of(renamed(formula.ranks))
+    said = f"{known}: {ranks.kinds(formula.ranks)}. {ranks.composition(formula.ranks)}".rstrip()
+    return ["All numbers are per rank; the number of ranks is ", product, said]
 
 
 @dataclass(frozen=True)
@@ -82,7 +99,7 @@ class Subject:
     @property
     def assumed(self) -> Line:
         """What its config does not say, and how it was read then, as a sentence; nothing where it says all."""
-        said = self.model.provenance.assumed
+        said = self.model.provenance.notes
         return ["Of its ", Code("config.json"), f": {'; '.join(said)}."] if said else []
 
     @property

@@ -156,7 +156,7 @@ class Variants:
 
 def key_of(formula: Formula) -> object:
     """What two formulas share that differ in nothing that a page shows."""
-    return formula.measure, formula.digest, formula.constraints, tuple(formula.relations.items())
+    return formula.measure, formula.digest, formula.constraints, tuple(formula.relations.items()), formula.ranks
 
 
 def alike(one: Formula, other: Formula) -> bool:

@@ -46,10 +46,10 @@ CHANGES: dict[str, Change] = {
 
 @dataclass(frozen=True)
 class Adapter:
-    """One kind of adapter, and the linear layers that have it."""
+    """One kind of adapter and its linear layers: the named ones, or all linear layers inside repeated layers."""
 
     option: str
-    targets: tuple[str, ...] = ()  # the last words of their names; none: every linear layer inside repeated layers
+    targets: tuple[str, ...] = ()  # the last components of their names; empty for train=lora, which names no layer
 
     def wanted(self, path: str) -> bool:
         """Whether the linear layer of this path has it."""
@@ -57,7 +57,8 @@ class Adapter:
         return words[-1] in self.targets if self.targets else "*" in words
 
     def __str__(self) -> str:
-        return f"{self.option}={','.join(self.targets) or 'all'}"
+        """Return the option as the user wrote it."""
+        return f"{self.option}={','.join(self.targets)}" if self.targets else f"train={self.option}"
 
 
 def adapted(part: Part, adapters: Sequence[Adapter]) -> Ledger:

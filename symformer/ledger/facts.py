@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from sympy import Expr, Integer, Symbol, cancel
 
 from ..language.errors import ShapeError
+from ..language.frozen import FrozenDict, FrozenList
 from ..language.shapes import Shape
 
 if TYPE_CHECKING:
@@ -230,10 +231,12 @@ class Ledger:
         apart: Ledger | None = None,
         copies: Mapping[Entry, tuple[tuple[Expr, Entry], ...]] | None = None,
     ) -> None:
+        for scope in root.walk():
+            scope.items = FrozenList(scope.items)
         self.root = root
         self.output = output
         self.apart = apart or self
-        self._copies = copies or {}
+        self._copies = FrozenDict(copies or {})
 
     def copies(self, entry: Entry) -> tuple[tuple[Expr, Entry], ...]:
         """What an entry is where the kinds are apart: one entry, or one for each kind and its share of all layers."""

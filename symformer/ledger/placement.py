@@ -179,6 +179,26 @@ def conditions(ledger: Ledger, placement: Placement, known: Sequence[Condition])
     return tuple(rules)
 
 
+def ranks(placement: Placement, data: bool) -> Expr:
+    """Return the number of ranks of a placement: the product of the degrees of all kinds of parallelism in use.
+
+    The degrees multiply because each kind further divides the share of a rank: an expert is on one of N_ep ranks, and
+    its hidden width is divided among N_tp ranks, so both together need N_tp·N_ep. The N_ep ranks process different
+    sequences, and N_dp counts the replicas of all the others.
+
+    >>> ranks(Placement(tensor="on", expert="on"), data=False)
+    N_ep*N_tp
+    """
+    degrees = {
+        N_tp: placement.tensor != "off",
+        N_pp: placement.pipeline != "off",
+        N_cp: placement.context == "on",
+        N_ep: placement.expert == "on",
+        N_dp: data,
+    }
+    return Mul(*(degree for degree, used in degrees.items() if used))
+
+
 def replicas(kind: Kind, placement: Placement, data: bool) -> Expr:
     """How many ranks hold a weight of such an operation, each for tokens of its own; 1 for none but this one.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,19 +11,21 @@ from sympy import Expr, Integer, Symbol
 
 from ..components.base import Component
 from ..formulas.formula import Formula
-from ..language.errors import SizeError, SymformerError, UnknownNameError
+from ..language.errors import RuleError, SizeError, SymformerError, UnknownNameError
+from ..language.frozen import Immutable
 from ..language.notation.cards import Card, Shown, Table
 from ..language.notation.text import text
 from ..language.notation.tree import tree
 from ..language.sizes import Condition, Equals, Numbers, Relations, at, close, put_in, shown, sized, whole
 from ..language.symbols import RANK, SYMBOLS, letter, symbol
+from ..language.target import AnyTarget, is_config
 from ..ledger.facts import Ledger
 from ..quantities import quantity as find_quantity
 from .provenance import Provenance
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Model(Shown):
+class Model(Immutable, Shown):
     """A component with numbers: an architecture at a preset, at a config.json, or with no numbers at all."""
 
     target: str  # what the user named: "gpt2-xl"
@@ -30,12 +33,13 @@ class Model(Shown):
     numbers: Numbers = field(default_factory=dict)
     relations: Relations = field(default_factory=dict)
     provenance: Provenance = field(default_factory=Provenance)
-    read_numbers: Callable[[str], Model] | None = None  # what turns "gpt2-xl" or a path into a model with numbers
+    read_numbers: Callable[[AnyTarget], Model] | None = None  # builds a model with numbers from "gpt2-xl" or a path
 
     def __post_init__(self) -> None:
         """Hold every number and every relation to what a size is."""
         object.__setattr__(self, "numbers", {name: whole(str(name), number) for name, number in self.numbers.items()})
         object.__setattr__(self, "relations", {name: sized(name, value) for name, value in self.relations.items()})
+        super().__post_init__()
 
     @property
     def ledger(self) -> Ledger:
@@ -76,15 +80,26 @@ class Model(Shown):
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
         """One quantity, in closed form. Raises UnknownNameError and OptionError."""
         question = find_quantity(quantity)
+        self.check_format(quantity, conventions)
         model = self.sized(quantity)
         return question.formula(model.component, model.id, conventions, model.relations, model)
 
+    def check_format(self, quantity: str, conventions: Mapping[str, str]) -> None:
+        """Raise RuleError if the model is quantized and a quantity depends on the storage format of weights."""
+        scheme = self.provenance.quantized
+        if scheme and (why := find_quantity(quantity).format_dependence(self.component, conventions)):
+            raise RuleError(
+                f"{quantity} of {self.target}, quantized by {scheme}, is not supported: {why}; remove the field to "
+                "count the weights before quantization"
+            )
+
     def sized(self, quantity: str) -> Model:
         """With the numbers of the sizes that one quantity alone has, where its config says them. Raises RuleError."""
-        config = self.provenance.config
-        if not config:
+        if not self.provenance.config:
             return self
-        places = self.provenance.of(quantity).places
+        read = self.provenance.of(quantity)
+        # A measured quantity may have sizes that the stored parameters do not depend on.
+        places, config = read.places, {**self.provenance.config, **read.config}
         own = {symbol(name): config[place.field] for name, place in places.items() if place.field in config}
         more = {size: number for size, number in own.items() if size not in (*self.numbers, *self.relations)}
         known = replace(self.provenance, numbers={**own, **self.provenance.numbers})
@@ -99,22 +114,23 @@ class Model(Shown):
                 numbers[target] = at(target, value, numbers)
         return {name: numbers[name] for name in sorted(numbers, key=RANK.__getitem__)}
 
-    def numbers_for(self, spec: object, given: Mapping[Symbol, int]) -> Numbers:
+    def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
         """The numbers of a preset or config.json of the same architecture, its own for None; those given instead."""
         model = self if spec is None else self._named(spec)
+        model.check_format(formula.measure.name, formula.conventions)
         own = {name: Integer(number) for name, number in given.items() if name in model.settable}
         return {**(model.set(own) if own else model).known, **given}
 
     def _named(self, spec: object) -> Model:
-        if self.read_numbers is None or not isinstance(spec, str):
+        if self.read_numbers is None or not (isinstance(spec, (str, os.PathLike)) or is_config(spec)):
             raise SizeError(f"{shown(spec)} names no sizes of {self.id}; give a dict of numbers")
         other = self.read_numbers(spec)
         if other.id != self.id:
-            raise SizeError(f"{spec!r} is a {other.id}, not a {self.id}")
+            raise SizeError(f"{other.target!r} is a {other.id}, not a {self.id}")
         if other.component != self.component:
             theirs, ours = (model.component.spell() for model in (other, self))
             raise SizeError(
-                f"{spec!r} is a {self.id} with {theirs}, and this formula is for {ours}; make the model from it"
+                f"{other.target!r} is a {self.id} with {theirs}, and this formula is for {ours}; make the model from it"
             )
         return other
 
@@ -129,6 +145,10 @@ class Model(Shown):
         A relation that the new numbers break is given up, so that its symbol stays in the formula.
         Raises UnknownNameError for a symbol it does not have, SizeError for sizes that do not fit.
         """
+        return self.unchecked(values).checked()
+
+    def unchecked(self, values: Mapping[Symbol | str, Expr | int | str]) -> Model:
+        """The same, before the conditions between its sizes are checked. Raises UnknownNameError, SizeError."""
         numbers, relations = dict(self.numbers), dict(self.relations)
         for name, given in values.items():
             target = symbol(str(name))
@@ -145,18 +165,19 @@ class Model(Shown):
         for target, value in list(relations.items()):
             if target in numbers and not self._holds(value, numbers, numbers[target]):
                 del relations[target]
-        return replace(self, numbers=numbers, relations=close(relations)).checked()
+        return replace(self, numbers=numbers, relations=close(relations))
 
     def _holds(self, value: Expr, numbers: Numbers, number: int) -> bool:
         return bool(value.free_symbols <= numbers.keys() and put_in(value, numbers) == number)
 
     def asked_by(self, formulas: Iterable[Formula]) -> None:
-        """Raise SizeError where a size of the run is set that none of these formulas asks for, or that breaks one."""
+        """Raise SizeError if a given size of the run is in none of these formulas, or violates a condition of one."""
         run = [name for name in (*self.numbers, *self.relations) if letter(name).run]
         formulas = tuple(formulas) if run else ()
         asked = {name for formula in formulas for name in formula.asks}
+        named = {name for formula in formulas for name in formula.named}
         for name in run:
-            if formulas and name not in asked:
+            if formulas and name not in asked | named:
                 value = self.numbers.get(name) or text(self.relations[name])
                 whose = " and ".join(dict.fromkeys(formula.id for formula in formulas))
                 others = ", ".join(str(each) for each in sorted(asked, key=RANK.__getitem__) if letter(each).run)

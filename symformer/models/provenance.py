@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from ..language.frozen import Immutable
 from ..language.sizes import Numbers, Relations
 
 
@@ -32,7 +33,7 @@ class Pinned:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Reading(Immutable):
     """How a formula was read off code, and against what it was held."""
 
     points: int  # random configs that played no part in finding it, at which every row was as predicted
@@ -44,6 +45,7 @@ class Reading:
     ignored: tuple[str, ...] = ()  # switches of the config that change nothing that the class stores, with their values
     unread: tuple[str, ...] = ()  # what the class may read too, pictures or sound, and was not given when it ran
     images: str = ""  # what there is to say of images, where it read some with its tokens
+    at_config: str = ""  # what was equal at the config itself: "row by row", "in all", or "" if not compared
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -55,7 +57,7 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Provenance:
+class Provenance(Immutable):
     """Where a model's formulas come from, where a config has its sizes, and what its name stands for."""
 
     places: Mapping[str, Place] = field(default_factory=dict)  # by letter
@@ -66,6 +68,7 @@ class Provenance:
     assumed: tuple[str, ...] = ()  # what its file does not say, and how it was read then
     commit: str = ""  # of the repository on the Hub that its config was read from
     unasked: str = ""  # why the cache answered, and not the Hub, where there may be a later one
+    quantized: str = ""  # the quantization stated in its config; its formulas describe the model before quantization
     reading: Reading | None = None  # None for a model composed from parts, which certificates speak for
     config: Mapping[str, int] = field(default_factory=dict)  # every whole number of the config that it was read off
     measured: Callable[[str], Provenance] | None = field(default=None, compare=False)  # by quantity, where each is read
@@ -75,6 +78,12 @@ class Provenance:
         """Which commit its config is of, for a sentence; "" for a model whose config is no file of the Hub's."""
         asked = f", as the cache has it: {self.unasked}" if self.unasked else ""
         return f"commit {self.commit}{asked}" if self.commit else ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on how the config was read."""
+        stated = f"quantized by {self.quantized}; every formula describes the model before quantization"
+        return (*([stated] if self.quantized else []), *self.assumed)
 
     def of(self, quantity: str) -> Provenance:
         """Where the formula of one quantity comes from."""

@@ -7,6 +7,7 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +15,31 @@ from ..language.errors import DocumentError
 
 _SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _ENDS = tuple(filter(None, (os.sep, os.altsep)))  # what a path that names a folder may end with
+
+
+_INPUTS: ContextVar[tuple[os.stat_result, ...]] = ContextVar("_INPUTS", default=())
+
+
+@contextmanager
+def protecting(inputs: Iterable[str | int]) -> Iterator[None]:
+    """Refuse to write these files inside the block, whatever path is used: a command never overwrites its inputs.
+
+    Parameters
+    ----------
+    inputs
+        Paths and file descriptors. Paths that do not exist and files that are not regular are skipped, because no
+        output replaces them.
+
+    """
+    found = []
+    for each in inputs:
+        with suppress(OSError, ValueError):
+            found.append(os.stat(each))
+    token = _INPUTS.set(tuple(each for each in found if stat.S_ISREG(each.st_mode)))
+    try:
+        yield
+    finally:
+        _INPUTS.reset(token)
 
 
 def check_output(path: str, what: str, formats: Sequence[str], chosen: str | None = None) -> str:
@@ -46,9 +72,14 @@ def check_output(path: str, what: str, formats: Sequence[str], chosen: str | Non
     return extension
 
 
-def is_folder(path: str) -> bool:
-    """Whether a path is meant as a folder: it ends as one does, or one is there."""
-    return path.endswith(_ENDS) or os.path.isdir(path)
+def is_folder(path: str, formats: Sequence[str]) -> bool:
+    """Return whether a path is meant as a folder: it ends in a slash, or it is a folder.
+
+    A folder whose name ends like a file of one of these formats needs the slash: ``-o paper.md`` means a file.
+    """
+    if path.endswith(_ENDS):
+        return True
+    return os.path.isdir(path) and Path(path).suffix.removeprefix(".").lower() not in formats
 
 
 def check_new_folder(folder: str) -> None:
@@ -76,9 +107,9 @@ def check_folder(folder: str, to_write: bool = True) -> None:
 
 
 def _place(path: str) -> Path:
-    """Where a file is written: what a link leads to, so that the link stays one.
+    """Return the path to write to: the target of a symbolic link, so that the link is kept.
 
-    Raises DocumentError for what cannot be replaced by a file: a device, a pipe, a file with further names.
+    Raises DocumentError for a path that must not be replaced: a device, a pipe, a file with hard links, an input.
     """
     try:
         target = Path(path)
@@ -96,6 +127,8 @@ def _place(path: str) -> Path:
     if not stat.S_ISREG(kind.st_mode):
         special = _SPECIAL.get(stat.S_IFMT(kind.st_mode), "no file")
         raise DocumentError(f"{path} is {special}, and what is written replaces a file; -o - writes to standard output")
+    if any(os.path.samestat(kind, each) for each in _INPUTS.get()):
+        raise DocumentError(f"{path} is an input of this command and would be overwritten; write to another file")
     if kind.st_nlink > 1:
         raise DocumentError(
             f"{path} is one of {kind.st_nlink} names of a file (hard links), which writing it anew would part; "

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
 
+from ..language.frozen import Immutable
 from .files import check_output, write
 from .style import FORMATS, plotted
 
@@ -18,7 +20,7 @@ ROOM = 74  # letters of such a line
 _WORD = re.compile(r"(?:\\\$|\$(?:\\\$|[^$])*\$|[^\s$])+")  # with the mathematics in it
 
 
-class Picture(ABC):
+class Picture(Immutable, ABC):
     """What is drawn. A notebook shows it; ``write`` puts it into a file, the same bytes each time."""
 
     notes: Sequence[str]  # lines below it, as they are spelt for matplotlib
@@ -31,6 +33,10 @@ class Picture(ABC):
     @abstractmethod
     def draw(self, figure: Figure) -> None:
         """Draw it on an empty figure."""
+
+    def with_notes(self, notes: Iterable[str]) -> Self:
+        """Return the same with further lines below it."""
+        return replace(self, notes=[*self.notes, *notes])  # type: ignore[type-var]  # each picture is a dataclass
 
     def content(self, extension: str) -> bytes:
         """The file's bytes: svg, pdf or png. Raises DocumentError."""

@@ -22,7 +22,11 @@ def papers() -> list[str]:
 
 
 def letters_of(paper: str) -> Mapping[str, str]:
-    """A paper's letters, each with what it stands for: arithmetic over the alphabet. Raises UnknownNameError.
+    """Return the notation of a paper: for each letter, our size.
+
+    A value is an expression over the alphabet; of several separated by a bar, the first that a target has. The value
+    ``parameters: matrices`` is the number of parameters, with a key for those that the paper counts. Raises
+    UnknownNameError.
 
     >>> letters_of("narayanan2021")["h"]
     'E'

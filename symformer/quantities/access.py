@@ -47,9 +47,13 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """X and the weights in, y out, of a run over all places."""
+    """Return the traffic of a run over all places: x and the weights are read, y is written.
+
+    Raises RuleError for one new token: access to a convolution state depends on the kernel.
+    """
     if conventions["phase"] == "decode":
         cacheable(entry)
+        raise RuleError(f"{entry.path}: the bytes read and written of a convolution state depend on the kernel")
     return whole(entry, conventions)
 
 
@@ -78,9 +82,7 @@ def mix(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Tokens before others are read and written again."""
     if entry.function != "tokens":
-        raise RuleError(
-            f"{entry.path}: what is read to set two tensors side by side, as latent attention does, is not stated"
-        )
+        raise RuleError(f"{entry.path}: concatenating two tensors, as latent attention does, is not supported")
     return whole(entry, conventions)
 
 

@@ -86,5 +86,6 @@ QUANTITY = Activations(
             }
         ),
     },
+    by_format="layers with quantized weights keep other tensors for the backward pass",
     encoder=BOTH,
 )

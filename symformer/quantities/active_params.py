@@ -31,5 +31,5 @@ QUANTITY = Weighed(
     ("weight", "shape"),
     {"without": WITHOUT},
     weighs=True,
-    frozen="What is never trained, as a fixed table may be, counts as well where it is stored among the weights.",
+    frozen="Weights that are stored but not trained also count.",
 )

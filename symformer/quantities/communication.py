@@ -17,7 +17,7 @@ from ..ledger.adapters import is_adapted
 from ..ledger.facts import ONE, STORING, WEIGHTLESS, Entry, Kind, Ledger, Weight
 from ..ledger.placement import Placement, evenly, replicas
 from .generation import DTYPE, SIZES
-from .quantity import Convention, Conventions, Quantity, nothing, rows, unseen
+from .quantity import Convention, Conventions, Counted, Quantity, nothing, rows, unseen
 
 # What follows from one move, forward and backward: the collective, its ranks (none for a message from one rank to
 # another), and whether its tensor is what goes in or what comes out, whichever is the whole.
@@ -128,6 +128,11 @@ class Communication(Quantity):
             raise RuleError("what ranks move of a model of which only the adapters are trained is not stated")
         return super().account(ledger, conventions)
 
+    def format_dependence(self, part: Counted, given: Mapping[str, str]) -> str:
+        """A forward pass moves activations alone, unless its weights are gathered first."""
+        chosen = self.choose(given)
+        return "" if chosen["step"] == "forward" and not DATA[chosen["data"]][0] else self.by_format
+
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Weights are shared evenly; and there are ranks to share with, where a count does not show it."""
         placement, data = Placement.of(conventions), conventions["data"] != "off"
@@ -184,4 +189,5 @@ QUANTITY = Communication(
     },
     "torch counts no such thing for a whole model. What its DTensor hands to collectives, forward and backward, is "
     "compared with this formula in the tests, and the rest is worked by hand there or set against what papers print.",
+    by_format="it counts the bytes of weights and gradients, of which step=forward moves neither",
 )

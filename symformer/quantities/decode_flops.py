@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..formulas.account import Measure
+from ..language.symbols import B, C
 from .contractions import COUNT, EMBEDDING, rules
 from .generation import one_token
 from .quantity import Quantity
@@ -15,6 +16,7 @@ QUANTITY = Quantity(
     rules(one_token),
     ("operation", "multiplied out"),
     {"embedding": EMBEDDING, "count": COUNT},
+    of=(B, C),
     latent="Latent attention makes keys and values of all of them from the latents again, as transformers does.",
     carried="One new token in each of B sequences, from the states that the tokens before it left. "
     "2 FLOPs a multiply-add.",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sympy import Expr, Integer, Min
+from sympy import Expr, Integer, Min, Symbol
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition
-from ..language.symbols import C, S, W
+from ..language.symbols import B, C, S, W
 from ..ledger.facts import INDEXED, Entry, Kind, Ledger
 from .contractions import forward
 from .elementwise import seen
@@ -39,6 +39,15 @@ LATENT = Convention(
         "expanded": "of latent attention the keys and the values of every head",
     },
     lambda entry: bool(entry.latent),
+)
+
+STATE_BYTES = (
+    "The recurrent state is stored in single precision, 4 bytes per element, whatever the other dtypes, as in "
+    "transformers."
+)
+CONVOLUTION_BYTES = (
+    "The convolution state has the model's dtype, as in transformers: the dtype of {of}, or 2 bytes per element if "
+    "that dtype is fp8, because no model computes in fp8."
 )
 
 DIVIDES = {"context": ("on", "N_cp"), "tensor": ("sequence", "N_tp")}  # what divides a sequence, and among which ranks
@@ -77,15 +86,39 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
     return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(read), width, size), purpose=CACHE)]
 
 
-def convolved(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
-    """What a convolution that looks back reads again: as many places [B,E,k] as its kernel has, as transformers keeps.
+def keeps_places(entry: Entry) -> bool:
+    """Return whether an operation is a convolution with a state: a causal one, outside any encoder."""
+    return entry.kind is Kind.CONVOLUTION and entry.causal and not entry.output.encoded
 
-    Raises RuleError for one that does not look back.
+
+def scans(entry: Entry) -> bool:
+    """Return whether an operation carries a recurrent state."""
+    return entry.kind is Kind.SCAN
+
+
+def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
+    """Return the bytes of a convolution state [B,E,k], with one place per kernel position, as in transformers.
+
+    Parameters
+    ----------
+    entry : Entry
+        A convolution.
+    dtype : str
+        The dtype taken as the model's: the state has this dtype, or 2 bytes per element if it is fp8.
+    conventions : Conventions
+        The conventions of the quantity.
+
+    Raises
+    ------
+    RuleError
+        For a convolution that is not causal.
+
     """
     cacheable(entry)
     if entry.output.encoded or conventions.get("tokens") == "one":  # of an encoder nothing is read again
         return []
     batch, channels, _ = entry.inputs[0].shape
+    size = SIZES["bf16" if dtype == "fp8" else dtype]
     return [Term(f"{entry.path} (places)", (batch, channels, *entry.weights[0].shape[2:], size), purpose=CACHE)]
 
 
@@ -108,9 +141,6 @@ def apart(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     if len(places) > 1 or summed.has(S) or any(axis.diff(S, 2) != 0 for axis in places):
         raise RuleError(f"{entry.path}: what a cache keeps of earlier tokens for this product is not known")
     return ()
-
-
-STATE_BYTES = "The state of a scan has 4 bytes an element, as transformers keeps it, whatever the others have."
 
 
 def cacheable(entry: Entry) -> None:
@@ -140,6 +170,32 @@ def pooled(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Of one position of each sequence nothing is kept. Raises RuleError where that is the last."""
     cacheable(entry)
     return ()
+
+
+@dataclass(frozen=True)
+class Cached(Quantity):
+    """A number of bytes that includes a cache.
+
+    Attributes
+    ----------
+    model_dtype : str
+        The convention whose dtype is taken as the model's.
+
+    """
+
+    model_dtype: str = "dtype"
+
+    def defining(self, conventions: Conventions) -> tuple[Symbol, ...]:
+        """Return B and C, or only B if one more token is counted."""
+        return (B,) if conventions.get("tokens") == "one" else (B, C)
+
+    def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
+        """Return the condition W >= 2 if W is also the bytes per element of a convolution state."""
+        symbolic = conventions[self.model_dtype] == "symbolic" and conventions.get("tokens") != "one"
+        if not symbolic or not any(keeps_places(entry) for _, entry in ledger):
+            return ()
+        because = f"a convolution state has the model's dtype; for a cache of 1 byte choose {self.model_dtype}=fp8"
+        return (AtMost(Integer(2), W, because),)
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,23 @@ from ..language.errors import RuleError
 from ..language.symbols import S
 from ..ledger.facts import ATTENDING, STORING, WEIGHTLESS, Entry, Kind
 from .generation import (
+    CONVOLUTION_BYTES,
     DTYPE,
     LATENT,
     SIZES,
     STATE_BYTES,
     WINDOW,
+    Cached,
     alone,
     apart,
     convolved,
+    keeps_places,
     keys_and_values,
     pooled,
+    scans,
     state,
 )
-from .quantity import Convention, Conventions, Quantity, nothing, rows, shared, unseen
+from .quantity import Convention, Conventions, nothing, rows, shared, unseen
 
 
 def weights(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -50,11 +54,11 @@ def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Its weights, and what it reads again."""
-    return (*weights(entry, conventions), *convolved(entry, SIZES[conventions["cache"]], conventions))
+    """Return the bytes of the weights and of the convolution state."""
+    return (*weights(entry, conventions), *convolved(entry, conventions["weights"], conventions))
 
 
-QUANTITY = Quantity(
+QUANTITY = Cached(
     Measure("inference-memory", "bytes of inference memory", "U_infer", "bytes"),
     "Every weight once, and the keys and values of C tokens in each of B sequences. What is needed only for a moment "
     "is not counted.",
@@ -78,8 +82,10 @@ QUANTITY = Quantity(
         "logits": Convention({"fp32": "4 bytes an element", **{k: v for k, v in DTYPE.items() if k != "fp32"}}),
     },
     logits="The logits of one token in each sequence are counted as well.",
+    by_format="it counts the bytes of the weights",
     carried="Every weight once, and the states that the tokens before left in each of B sequences. What is needed only "
     "for a moment is not counted.",
-    besides={Kind.SCAN: STATE_BYTES},
+    notes={scans: STATE_BYTES, keeps_places: CONVOLUTION_BYTES.format(of="the weights")},
+    model_dtype="weights",
     encoder="To the keys and values belong those of all that the encoder read.",
 )

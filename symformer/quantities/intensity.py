@@ -64,5 +64,6 @@ QUANTITY = Intensity(
     rules(counted),
     ("operation", "multiplied out"),
     CONVENTIONS,
+    by_format="it counts the bytes of the weights that are read",
     encoder=ENCODER,
 )

@@ -5,8 +5,23 @@ from __future__ import annotations
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..ledger.facts import ATTENDING, STATE, STORING, WEIGHTLESS, Entry, Kind
-from .generation import DTYPE, LATENT, SIZES, STATE_BYTES, WINDOW, apart, convolved, keys_and_values, pooled, state
-from .quantity import Convention, Conventions, Quantity, measured, nothing, rows
+from .generation import (
+    CONVOLUTION_BYTES,
+    DTYPE,
+    LATENT,
+    SIZES,
+    STATE_BYTES,
+    WINDOW,
+    Cached,
+    apart,
+    convolved,
+    keeps_places,
+    keys_and_values,
+    pooled,
+    scans,
+    state,
+)
+from .quantity import Convention, Conventions, measured, nothing, rows
 
 
 def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -15,8 +30,8 @@ def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def places(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """What a convolution reads again."""
-    return tuple(convolved(entry, SIZES[conventions["dtype"]], conventions))
+    """Return the bytes of the convolution state."""
+    return tuple(convolved(entry, conventions["dtype"], conventions))
 
 
 def held(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -26,7 +41,7 @@ def held(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return (Term(entry.path, (*entry.output.shape, SIZES[conventions["dtype"]])),)
 
 
-QUANTITY = Quantity(
+QUANTITY = Cached(
     Measure("kv-cache", "bytes of the key/value cache", "U_cache", "bytes"),
     "The keys and the values of C tokens in each of B sequences, in every layer that attends, at the heads that store "
     "them.",
@@ -51,9 +66,10 @@ QUANTITY = Quantity(
     },
     after=0,
     carried="What every layer hands on to the next token in each of B sequences.",
-    besides={
-        Kind.SCAN: "A layer that scans keeps its state and what its convolution reads again: both are as large after "
-        f"one token as after many. {STATE_BYTES}"
+    notes={
+        scans: "A state-space layer stores its recurrent state and its convolution state, whose sizes do not depend on "
+        f"the number of tokens. {STATE_BYTES}",
+        keeps_places: CONVOLUTION_BYTES.format(of="the cache"),
     },
     encoder="What a layer attends to of the encoder it keeps as well: the keys and the values of all that the encoder "
     "read.",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from ..formulas.account import Measure
 from ..ledger.facts import STORING, WEIGHTLESS, Kind
 from .quantity import measured, nothing, rows, stored
-from .without import WITHOUT, Weighed
+from .without import NO_WEIGHTS, WITHOUT, Weighed
 
 QUANTITY = Weighed(
     Measure("params", "parameters", "N", "elements"),
     "Every element of every trained weight is counted: matrices, biases, and the scales and biases of norms. A weight "
-    "that is used in two places is stored once and counted once. Fixed tables, activations and dropout store nothing.",
+    f"that is used in two places is stored once and counted once. {NO_WEIGHTS}",
     {
         **rows(stored, *STORING),
         **rows(nothing, *WEIGHTLESS),
@@ -19,5 +19,5 @@ QUANTITY = Weighed(
     ("weight", "shape"),
     {"without": WITHOUT},
     weighs=True,
-    frozen="What is never trained, as a fixed table may be, counts as well where it is stored among the weights.",
+    frozen="Weights that are stored but not trained also count.",
 )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar, cast
 
-from sympy import Expr
+from sympy import Expr, Symbol
 
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, Source
@@ -19,7 +19,7 @@ from ..language.sizes import Condition, Divides, Relations, close
 from ..language.symbols import B_vis, C, N_cp, S, Z
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import ATTENDING, ONE, Entry, Kind, Ledger, Scope, Weight
-from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place
+from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place, ranks
 from .lengths import within
 
 COUNTED = "counted"  # by whose rules, where a quantity knows others' too
@@ -140,15 +140,19 @@ class Quantity:
     columns: tuple[str, str]  # what the table of a derivation calls a term and its factors
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     checked: str = ""  # how it is checked, where torch counts no such thing and there is no certificate
+    by_format: str = ""  # why the storage format of weights affects the answer; "" if it does not
     follows: str = ""  # the quantity that it is reckoned from: what torch was seen to count of that answers this
     weighs: bool = False  # whether it counts what is stored, and not what runs: layers may share their weights
     after: int = 1  # how many tokens run after those in a cache
+    of: tuple[Symbol, ...] = ()  # sizes of a run that define it, although a model may not depend on them
     frozen: str = ""  # what there is to add to the statement where a weight is stored that is never trained
     encoder: str = ""  # what there is to add to the statement where a decoder attends to an encoder
     logits: str = ""  # what there is to add to the statement where logits are computed
     latent: str = ""  # what there is to add to the statement where keys and values are made from latents
     carried: str = ""  # the statement where nothing attends, and states are carried from token to token
-    besides: Mapping[Kind, str] = field(default_factory=dict)  # what is said beside it of a model with such operations
+    notes: Mapping[Callable[[Entry], bool], str] = field(
+        default_factory=dict
+    )  # a sentence for models with a matching entry
 
     def __post_init__(self) -> None:
         for table in self.tables:
@@ -228,6 +232,8 @@ class Quantity:
             conventions=chosen,
             constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
             source=source,
+            named=frozenset(self.defining(chosen)),
+            ranks=ranks(placement, chosen.get("data", "off") != "off"),
         )
 
     def said(self, formula: Formula) -> dict[str, str]:
@@ -261,15 +267,27 @@ class Quantity:
             said.append(self.frozen)
         if any(each.kind is Kind.SCORES and _crosses(each) for each in entries):
             said.append(self.encoder)
-        said += [each for kind, each in self.besides.items() if any(entry.kind is kind for entry in entries)]
-        return " ".join(filter(None, said))
+        return " ".join(filter(None, [*said, *self.noted(formula)]))
+
+    def noted(self, formula: Formula) -> list[str]:
+        """Return the sentences that apply because of the operations in a formula."""
+        entries = [line.entry for _, line in formula.root.leaves() if line.entry]
+        return [note for matches, note in self.notes.items() if any(map(matches, entries))]
 
     def checking(self, formula: Formula) -> str:
         """How a formula is checked where there is no certificate of it; empty where nothing else holds it."""
         return self.checked
 
+    def format_dependence(self, part: Counted, given: Mapping[str, str]) -> str:
+        """Return why the storage format of a part's weights affects the answer; "" if it does not."""
+        return self.by_format
+
     def check(self, part: Counted, given: Mapping[str, str]) -> None:
         """Raise RuleError where the conventions ask for an implementation that a model's library does not have."""
+
+    def defining(self, conventions: Conventions) -> tuple[Symbol, ...]:
+        """Return the sizes of a run that define the quantity. Each accepts a value even if it has no effect."""
+        return self.of
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """What has to hold for the formula, beyond what the model asks for."""

@@ -18,5 +18,6 @@ QUANTITY = Quantity(
     {"phase": PHASE, "kernels": KERNELS, "logits": LOGITS, "dtype": Convention(DTYPE)},
     "torch counts no such thing. What its matrix products are given and give is compared with this formula's terms in "
     "the tests, and the rest is worked by hand there.",
+    by_format="it counts the bytes of the weights that are read",
     encoder=ENCODER,
 )

@@ -205,5 +205,6 @@ QUANTITY = TrainMemory(
         ),
     },
     encoder=BOTH,
+    by_format="it counts the bytes of the weights and of their gradients",
     frozen="Of what is never trained there is the weight alone.",
 )

@@ -12,6 +12,11 @@ from ..language.sizes import Relations
 from ..ledger.facts import Entry, Kind, Ledger, Table
 from .quantity import Convention, Conventions, Counted, Quantity, tally
 
+NO_WEIGHTS = "Fixed tables, activations and dropout store nothing."
+SOME_WEIGHTS = (
+    "The fixed table that this class stores among its weights counts; other fixed tables, activations and dropout "
+    "store nothing."
+)
 TABLES: tuple[Table, ...] = ("tokens", "positions", "segments")  # of distances the scores of attention are made
 WITHOUT = Convention(
     {
@@ -59,6 +64,8 @@ class Weighed(Quantity):
     def states(self, formula: Formula) -> str:
         """What is counted, in words: not every weight, where some are left out."""
         said = super().states(formula)
+        if any(line.entry.fixed for _, line in formula.root.leaves() if line.entry):
+            said = said.replace(NO_WEIGHTS, SOME_WEIGHTS)
         every = "Every element of every trained weight is counted"
         return said.replace(every, f"{every} that is not left out") if "without" in formula.conventions else said
 

@@ -38,6 +38,7 @@ class Latent(LlamaLike):
     )
     variants: ClassVar[Variants] = ({}, {"query_latent": False}, {"tied": True}, {"head": "none"})
     turned = D_rope
+    routing: ClassVar[str]  # how the experts are chosen and weighted
     order = "kind by kind"
 
     query_latent: bool = True
@@ -50,7 +51,7 @@ class Latent(LlamaLike):
     @property
     def stacks(self) -> tuple[Stack, ...]:
         shared = GatedMLP(hidden=X_shared * M, activation=self.activation)
-        moe = MoE(activation=self.activation, shared=shared)
+        moe = MoE(activation=self.activation, routing=self.routing, shared=shared)
         return (
             Stack("dense_layers", L_dense, self.layer),
             Stack("moe_layers", L_moe, self.layer_of(self.attention, moe)),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from ...formulas import ranks
 from ...formulas.formula import Formula
 from ...language.errors import OptionError
 from ...models.model import Model
 from .beside import compared
 from .drawing import drawing
+from .figure import Figure
 from .reading import Reader
 from .shapes import Drawing
 
@@ -20,10 +23,16 @@ def drawn(models: Sequence[Counted], part: str | None = None) -> Drawing:
     if len(models) > 2:
         raise OptionError(f"{len(models)} targets are given; one is drawn, or two side by side")
     reader, *others = [Reader(model, formula) for model, formula in models]
+    notes = [ranks.stated(formula.ranks, model.known) for model, formula in models]
     if part is not None:
         if others:
             raise OptionError("a part is drawn of one target; give one")
-        return drawing(reader.part(part))
+        return drawing(_noted(reader.part(part), notes[0]))
     if others:
-        return drawing(*compared(reader.architecture(), others[0].architecture()))
-    return drawing(reader.architecture())
+        return drawing(*map(_noted, compared(reader.architecture(), others[0].architecture()), notes))
+    return drawing(_noted(reader.architecture(), notes[0]))
+
+
+def _noted(figure: Figure, notes: Sequence[str]) -> Figure:
+    """A figure with further notes below it."""
+    return replace(figure, notes=[*figure.notes, *notes])

@@ -58,6 +58,7 @@ class Arrow:
     shape: Shape | None = None
     leaves: int = 0  # by which port of the graph, where there is no source
     enters: int = 0  # by which port of a frame
+    view: int = 0  # of several pieces of one tensor that an operation reads, such as queries and keys, which
 
 
 @dataclass(frozen=True)

@@ -107,12 +107,16 @@ class Flow:
                 own = {id(entry) for entry in draft.entries}
                 for entry in draft.entries:
                     weights = [self._stored[each.path] for each in entry.shared if each.path in self._stored]
-                    for tensor in (*entry.inputs, *weights):
-                        if id(self._made.get(id(root_of(tensor)))) not in own:
-                            self._link(tensor, here)
+                    read = list({id(tensor): tensor for tensor in (*entry.inputs, *weights)}.values())
+                    roots = [id(root_of(tensor)) for tensor in read]
+                    for place, tensor in enumerate(read):
+                        if id(self._made.get(roots[place])) not in own:
+                            # An operation has an arrow for each piece that it reads; a part has one arrow per tensor.
+                            view = roots[:place].count(roots[place]) if draft.line.entry is not None else 0
+                            self._link(tensor, here, view)
 
-    def _link(self, tensor: Tensor, reader: Chain) -> None:
-        """The arrows from where a tensor comes from to what reads it, through every frame on the way."""
+    def _link(self, tensor: Tensor, reader: Chain, view: int = 0) -> None:
+        """Add the arrows from the source of a tensor to its reader, through every frame between them."""
         found = self._origin(tensor, reader)
         if found is None or found[1] == reader:
             return
@@ -126,7 +130,7 @@ class Flow:
         for depth in range(level, len(reader)):
             target, last = reader[depth], depth == len(reader) - 1
             enters = 0 if last else self._port(target, origin)
-            arrow = Arrow(source, target.key, tensor.shape, leaves, enters)
+            arrow = Arrow(source, target.key, tensor.shape, leaves, enters, view if last else 0)
             if depth and reader[depth - 1].mixed:
                 source, leaves = "", enters
                 continue

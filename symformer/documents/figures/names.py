@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...algebra import roles
 from ...formulas.account import Line
 from ...ledger.facts import Entry, Kind
 
@@ -35,6 +36,7 @@ FUNCTIONS = {"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU",
 ROLES = {
     **dict.fromkeys((Kind.LOOKUP, Kind.POSITIONS), "embeddings"),
     **dict.fromkeys((Kind.SCORES, Kind.SOFTMAX, Kind.MIX), "attention"),
+    Kind.SCAN: "state-space mixer",
     Kind.NORM: "norms",
 }
 
@@ -61,8 +63,8 @@ def operation(entry: Entry) -> str:
 
 
 def role(line: Line) -> str:
-    """Which colour it has: what its part says it is, or its operation."""
+    """Return the role that determines the colour of a box: the role of its part, or of its operation."""
     if line.entry is not None:
         return ROLES.get(line.entry.kind, "other")
     found = getattr(line.part, "role", "")
-    return found if found in ("embeddings", "attention", "MLP", "norms", "head") else "other"
+    return found if found in roles.ROLES else "other"

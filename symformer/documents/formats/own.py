@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -38,6 +39,28 @@ def read(path: str) -> str:
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or error
         raise DocumentError(f"the template {path[:200]} cannot be read: {said}") from None
+
+
+def check_delimiters(text: str, path: str) -> str:
+    """Return a warning if a template has standard Jinja tags, which are copied unchanged; else "".
+
+    Raises DocumentError if it has no other tags: nothing in it would be filled in.
+    """
+    found = _FOREIGN.search(text)
+    if found is None:
+        return ""
+    line = text.count("\n", 0, found.start()) + 1
+    said = f"the template {path}, line {line}: {found[0]} is copied unchanged; write tags as <%= … %> and <% … %>"
+    if "<%" not in text:
+        raise DocumentError(said)
+    return said
+
+
+# Jinja tags with a name from the templates or a statement. LaTeX has other text in double braces, and {% at line ends.
+_FOREIGN = re.compile(
+    r"\{\{-?\s*(?:document|language|page|tall|block)\b[^{}\n]{0,40}\}\}"
+    r"|\{%-?\s*(?:for|if|set|macro|block|include|extends|import|from|end\w+|else|elif)\b[^{}\n]{0,40}%\}"
+)
 
 
 def fill(document: Document, extension: str, flavour: str, template: str, name: str) -> bytes:

@@ -18,7 +18,9 @@ from ...language.symbols import B, S
 from ...language.target import name_of
 from ...ledger.facts import ATTENDING, Kind
 from ...models.model import Model
+from ...output.picture import MARGIN
 from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plotted
+from .one_rank import of_one_rank
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,6 +93,8 @@ def flops(models: Sequence[Counted], extension: str) -> bytes:
             raise SizeError(f"{model.target} takes no length of 2^{FIRST} tokens or more")
         drawn.append((model, formula, numbers, points))
 
+    shared = of_one_rank(models)
+
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         said = []
@@ -118,10 +122,10 @@ def flops(models: Sequence[Counted], extension: str) -> bytes:
         axes.set_ylabel(f"{drawn[0][1].measure.title}" + (f", $B = {batch.pop()}$" if len(batch) == 1 else ""))
         grid(axes)
         axes.legend(loc="upper left", handlelength=2.8)
-        if said:
-            figure.supxlabel("\n".join(said), fontsize=6.5, x=0.02, ha="left", linespacing=1.5)
+        if said or shared:
+            figure.supxlabel("\n".join([*said, *shared]), fontsize=6.5, x=0.02, ha="left", linespacing=1.5)
 
-    return plotted(draw, extension, 2.5 + 0.34 * len(drawn))
+    return plotted(draw, extension, 2.5 + 0.34 * len(drawn) + MARGIN * len(shared))
 
 
 def _crossing(axes: Axes, model: Model, formula: Formula, numbers: Numbers, points: Sequence[int]) -> list[str]:

@@ -13,7 +13,9 @@ from ...language.sizes import Numbers, evaluate
 from ...language.symbols import B
 from ...language.target import name_of
 from ...models.model import Model
+from ...output.picture import MARGIN
 from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plotted
+from .one_rank import of_one_rank
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,6 +75,8 @@ def memory(models: Sequence[Counted], extension: str, device: str | None) -> byt
     step = -(-last // POINTS)
     batches = [1, *range(step, last + 1, step)] if step > 1 else list(range(1, last + 1))
 
+    shared = of_one_rank(models)
+
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         said = []
@@ -112,7 +116,9 @@ def memory(models: Sequence[Counted], extension: str, device: str | None) -> byt
         axes.set_ylabel(f"{drawn[0][1].measure.title.replace('bytes', 'GB', 1)}")
         grid(axes)
         axes.legend(loc="upper left")
-        if said:
-            figure.supxlabel("\n".join(said), fontsize=6.5, x=0.02, ha="left")
+        if said or shared:
+            figure.supxlabel(
+                "\n".join([*said, *shared]), fontsize=6.5, x=0.02, ha="left", linespacing=1.5 if shared else 1.2
+            )
 
-    return plotted(draw, extension, 2.4 + 0.14 * len(drawn))
+    return plotted(draw, extension, 2.4 + 0.14 * len(drawn) + MARGIN * len(shared))

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from ...language.errors import OptionError, SizeError
 from ...language.target import name_of
 from ...models.model import Model
+from ...output.picture import MARGIN
 from ...output.style import INKS, MARKS, MOST, grid, literal, plotted
 from .memory import amount
+from .one_rank import of_one_rank
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,6 +50,9 @@ def roofline(
     every = [each for _, found in points for each in found.values()]
     low, high = min([*every, ridge]) / 4, max([*every, ridge]) * 4
 
+    bound = f"{literal(peak)} over {literal(bandwidth)}: from {float(ridge):,.1f} FLOPs/byte on, arithmetic bounds"
+    shared = of_one_rank([(model, model.formula("intensity", **conventions)) for model in models])
+
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         roof = [low, ridge, high]
@@ -72,10 +77,10 @@ def roofline(
         grid(axes)
         axes.legend(loc="lower right")
         figure.supxlabel(
-            f"{literal(peak)} over {literal(bandwidth)}: from {float(ridge):,.1f} FLOPs/byte on, arithmetic bounds",
+            "\n".join([bound, *shared]),
             fontsize=6.5,
             x=0.02,
             ha="left",
         )
 
-    return plotted(draw, extension, 2.5)
+    return plotted(draw, extension, 2.5 + MARGIN * len(shared))

@@ -16,13 +16,25 @@ from ...language.sizes import evaluate
 from ...language.symbols import E
 from ...language.target import name_of
 from ...models.model import Model
+from ...output.picture import MARGIN
 from ...output.style import HATCHES, INKS, MARKS, grid, literal, plotted
+from .one_rank import of_one_rank
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Counted = tuple[Model, Formula]
 MOST_BARS = 24
+# The colour and the hatch of each role. A role keeps its own, whichever others a plot shows.
+STYLES = {
+    "embeddings": (INKS[0], HATCHES[0]),
+    "attention": (INKS[1], HATCHES[1]),
+    "state-space mixer": (INKS[5], HATCHES[6]),
+    "MLP": (INKS[2], HATCHES[2]),
+    "norms": (INKS[3], HATCHES[3]),
+    "head": (INKS[4], HATCHES[4]),
+    "other": ("#999999", HATCHES[5]),
+}
 
 
 def family(model: Model) -> list[str]:
@@ -56,6 +68,8 @@ def shares(models: Sequence[Counted], extension: str) -> bytes:
     several = len({width for width, _ in widths}) > 1
     title = models[0][1].measure.title
 
+    shared = of_one_rank(models)
+
     def draw(figure: Figure) -> None:
         high = 0.16 * len(rows)
         axes, *more = figure.subplots(
@@ -63,15 +77,15 @@ def shares(models: Sequence[Counted], extension: str) -> bytes:
         )[:, 0]
         left = [Fraction(0)] * len(rows)
         for role in roles:
-            place = ROLES.index(role)
+            ink, hatch = STYLES[role]
             parts = [found.get(role, Fraction(0)) for _, found in rows]
             axes.barh(
                 range(len(rows)),
                 [float(100 * each) for each in parts],
                 left=[float(100 * each) for each in left],
                 height=0.72,
-                color=INKS[place] if role != "other" else "#999999",
-                hatch=HATCHES[place],
+                color=ink,
+                hatch=hatch,
                 edgecolor="white",
                 label=role,
                 linewidth=0.4,
@@ -85,7 +99,7 @@ def shares(models: Sequence[Counted], extension: str) -> bytes:
         figure.legend(
             *axes.get_legend_handles_labels(),
             loc="outside upper center",
-            ncols=min(5, len(roles)),
+            ncols=min(4 if "state-space mixer" in roles else 5, len(roles)),
             handlelength=1.4,
             columnspacing=1.0,
         )
@@ -104,8 +118,10 @@ def shares(models: Sequence[Counted], extension: str) -> bytes:
             below.set_xlabel("width $E$")
             below.set_ylabel("embeddings (%)")
             grid(below)
+        if shared:
+            figure.supxlabel("\n".join(shared), fontsize=6.5, x=0.02, ha="left", linespacing=1.5)
 
-    return plotted(draw, extension, 0.95 + 0.16 * len(rows) + (1.3 if several else 0))
+    return plotted(draw, extension, 0.95 + 0.16 * len(rows) + (1.3 if several else 0) + MARGIN * len(shared))
 
 
 def models_of(models: Sequence[Counted], quantity: str, conventions: dict[str, str]) -> list[Counted]:

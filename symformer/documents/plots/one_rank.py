@@ -1,0 +1,19 @@
+"""The lines below a plot that state how many ranks its numbers are of one of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...algebra.pictures import rank_notes
+from ...formulas import ranks
+from ...formulas.formula import Formula
+from ...language.target import name_of
+from ...models.model import Model
+from ...output.picture import wrapped
+
+
+def of_one_rank(models: Sequence[tuple[Model, Formula]]) -> list[str]:
+    """Return the lines as matplotlib spells them; none for formulas of whole models."""
+    sides = [(name_of(model.target), formula.ranks, model.known) for model, formula in models]
+    stated = ranks.stated_of_each(sides, rank_notes.spell)
+    return [line for each in stated for line in wrapped(rank_notes.line(each))]
