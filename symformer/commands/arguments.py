@@ -46,10 +46,12 @@ quantities = click.option(
 )
 given = click.option(
     "--given",
+    "--set",
+    "given",
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=completing.size,
-    help="A size that stays as it is, such as V=32000.",
+    help="A size with a fixed value, such as V=32000. Also spelled --set.",
 )
 where = click.option(
     "--where", multiple=True, metavar="NAME=VALUE", help="A size that follows others, such as 'H = 4*E'."

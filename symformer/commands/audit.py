@@ -1,4 +1,4 @@
-"""``symformer audit``: the macros and numbers of a paper, held to what the formulas give."""
+"""``symformer audit``: the macros and numbers of a paper, compared with the current formulas."""
 
 from __future__ import annotations
 
@@ -6,28 +6,32 @@ import click
 
 from . import arguments, completing
 from .shell import REFUSED, Command
-from .terminal import put_json, say, tell
+from .terminal import progress, put_json, say, tell
 
 DIFFERS = 1  # the status of an audit that found a difference
 
 
 @click.command("audit", cls=Command)
 @click.argument("paper", metavar="PAPER.tex", shell_complete=completing.file)
+@click.option(
+    "--configs", is_flag=True, help="Also open the config.json files that the paper names, on disk and on the Hub."
+)
 @arguments.as_json
-def command(paper: str, as_json: bool) -> int:
-    r"""Hold the numbers of a paper to what the formulas give today.
+def command(paper: str, configs: bool, as_json: bool) -> int:
+    r"""Check a paper's numbers against the current formulas.
 
-    These are the macros of `symformer derive --macros`, and every \symformer{ID}{NUMBER}, in the paper and in what it
-    has by \input from its own folder. The status is 0 where all are right, 1 where one differs, 2 where one could not
-    be read or there is none.
+    This covers the macros of `symformer derive --macros` and every \symformer{ID}{NUMBER}, in the paper and in the
+    files that it inputs from its own folder. The exit status is 0 if all numbers are right, 1 if any differs, and 2 if
+    any cannot be checked or there are none.
     """
     from ..documents.audit import audit
     from ..language.errors import DocumentError
 
-    found = audit(paper)
+    with progress("marks") as told:
+        found = audit(paper, configs=configs, told=told)
     if not found.checked and not found.unread:
         raise DocumentError(
-            f"{paper} has nothing to check: no macro that symformer derive --macros writes, and no "
+            f"{paper} has nothing to check: it has no macro of `symformer derive --macros` and no "
             r"\symformer{ID}{NUMBER}"
         )
     if as_json:
@@ -38,8 +42,9 @@ def command(paper: str, as_json: bool) -> int:
         for one in found.unread:
             tell(str(one))
         said = f"{found.checked} checked in {len(found.files)} file{'s' * (len(found.files) > 1)}, "
-        say(
-            said
-            + (f"{len(found.differs)} differ" if found.differs else "all of them right" if found.checked else "none")
-        )
+        if found.unread:
+            right = found.checked - len(found.differs)
+            say(f"{said}{right} correct and {len(found.differs)} wrong; {len(found.unread)} could not be checked")
+        else:
+            say(said + (f"{len(found.differs)} differ" if found.differs else "all correct"))
     return REFUSED if found.unread else DIFFERS if found.differs else 0

@@ -35,9 +35,16 @@ from .terminal import progress, put_json, say
     metavar="SECONDS",
     help="A class that takes longer is left out. [default: 1800]",
 )
+@click.option("--again", is_flag=True, help="Try the fields of classes on file again, and keep their formulas.")
 @arguments.as_json
 def command(
-    types: tuple[str, ...], output: str, heads: tuple[str, ...], workers: int | None, limit: int | None, as_json: bool
+    types: tuple[str, ...],
+    output: str,
+    heads: tuple[str, ...],
+    workers: int | None,
+    limit: int | None,
+    again: bool,
+    as_json: bool,
 ) -> None:
     """Read every model type of transformers off its code.
 
@@ -56,8 +63,11 @@ def command(
     check_folder(output)
     folder = Path(output)
     filling.check(folder)
-    with progress("read", len(jobs)) as advance:
-        found = list(filling.fill(jobs, folder, workers or os.cpu_count() or 1, limit or filling.LIMIT, advance))
+    with progress("read") as told:
+        processes = workers or os.cpu_count() or 1
+        found = list(
+            filling.fill(jobs, folder, processes, limit or filling.LIMIT, lambda done: told(done, len(jobs)), again)
+        )
     kept = [model_type for model_type, written in found if not written.filed.why]
     if as_json:
         left = {name: why for _, written in found for name, why in written.left.items()}

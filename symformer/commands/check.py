@@ -1,4 +1,4 @@
-"""``symformer check``: a formula that somebody printed, held to the one derived here."""
+"""``symformer check``: a published formula, compared with the one derived here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ DIFFERS = 1
 @click.command("check", cls=Command)
 @click.argument("formula")
 @click.option(
-    "--against", required=True, metavar="TARGET", shell_complete=completing.target, help="What the formula is of."
+    "--against",
+    required=True,
+    metavar="TARGET",
+    shell_complete=completing.target,
+    help="The model the formula describes.",
 )
 @arguments.quantity
 @click.option(
@@ -29,9 +33,9 @@ DIFFERS = 1
     "--where",
     multiple=True,
     metavar="NAME=EXPR",
-    help="What a name of the formula stands for in our sizes, such as h=E; a word is one name then.",
+    help="The meaning of a name in the formula: an expression over our sizes, such as h=E, or N, the parameters.",
 )
-@click.option("--paper", metavar="KEY", help="The paper whose letters these are, such as narayanan2021.")
+@click.option("--paper", metavar="KEY", help="The paper whose notation the formula uses, such as narayanan2021.")
 @arguments.sets
 @arguments.option
 @arguments.as_json
@@ -48,8 +52,9 @@ def command(
 ) -> int:
     """Check a printed FORMULA, in LaTeX, Python or plain text.
 
-    It is equal, equal under a convention, or differs: by how much, in which rows, and by how many per cent. The exit
-    status is 0, 0 and 1, and 2 for what cannot be read or can be read in two ways.
+    Print whether the two are equal, equal under a convention, or different, with the reading of each name, the
+    difference, the rows that explain it and the error in per cent. Exit status: 0 if equal (also under a convention),
+    1 if different, 2 if a formula cannot be read or a name is ambiguous.
 
     \b
     symformer check 'V E + 12 L E^2 + 13 L E' --against gpt2
@@ -72,11 +77,15 @@ def command(
 
 
 def show(found: Check) -> None:
-    """What came of it, line by line."""
+    """Print the verdict with the readings of the letters, both formulas, and the rows that explain a difference."""
     from ..language.notation.text import number
 
     for line in found.lines(spell):
         say(line)
+    if found.named:
+        say()
+        readings = [[each.name, each.spelt, each.meaning, each.source] for each in found.named]
+        table(["name", "read as", "meaning", "source"], readings, "llll")
     if found.rows:
         say()
         say(found.alternatives)

@@ -223,6 +223,7 @@ def _show(
     from ..algebra.compare import compare as set_side_by_side
     from ..answers.compared import check_asked, facts, lines, overtakes
     from ..answers.provenance import answered_by
+    from ..answers.summary import remarks
 
     (formulas,) = beside.formulas()
     found = set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=not as_json)
@@ -240,7 +241,7 @@ def _show(
     answered = [
         f"{model.target}: {line}"
         for model, formula in zip(found.models, found.formulas, strict=True)
-        for line in answered_by(model, formula)
+        for line in [*remarks(model, formula, spell), *answered_by(model, formula)]
     ]
     rows = []
     for role, *sides in found.rows:
@@ -254,15 +255,32 @@ def _show(
 
 def _json(found: Comparison) -> dict[str, object]:
     from ..answers.provenance import provenance_json
-    from ..answers.summary import read_at
+    from ..answers.summary import missing_of, read_at
+    from ..formulas import ranks
 
     each = [provenance_json(*one) for one in zip(found.models, found.formulas, strict=True)]
     reads = [read_at(model) for model in found.models]
+    shared = [
+        ranks.facts(formula.ranks, model.known) for model, formula in zip(found.models, found.formulas, strict=True)
+    ]
+    divided = [one.get("ranks") for one in shared]
+    missing = [
+        [str(size) for size in missing_of(formula, model)]
+        for model, formula in zip(found.models, found.formulas, strict=True)
+    ]
     if len(found.models) > 2:
-        return {**found.to_json(), **({"read": reads} if any(reads) else {}), "provenance": each}
+        return {
+            **found.to_json(),
+            "missing": missing,
+            **({"ranks": divided} if any(divided) else {}),
+            **({"read": reads} if any(reads) else {}),
+            "provenance": each,
+        }
     commits = {side: read for side, read in zip(("left", "right"), reads, strict=True) if read}
     return {
         **found.to_json(),
+        "missing": dict(zip(("left", "right"), missing, strict=True)),
+        **({"ranks": dict(zip(("left", "right"), divided, strict=True))} if any(divided) else {}),
         **({"read": commits} if commits else {}),
         "provenance": dict(zip(("left", "right"), each, strict=True)),
     }
@@ -288,9 +306,9 @@ def _over(
             raise OptionError(f"{formula.measure.name} is a ratio itself; divide two quantities that add up")
     found = [Over(*each) for each in zip(above, below, strict=True)]
     if output is not None and drawing.is_plot(output, PLOTS):
-        from ..algebra.pictures.divided import drawn
+        from ..algebra.pictures.divided import drawn_together
 
-        drawing.put(output, lambda: drawn(found, by or ""))
+        drawing.put(output, lambda: drawn_together(found, by or ""))
         return
     if output is not None:
         from ..documents.divided import document

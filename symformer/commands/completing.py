@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
+
+if TYPE_CHECKING:
+    from ..models.model import Model
 
 
 def target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -24,16 +27,15 @@ def quantity(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 def option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Options of the target and conventions of the quantity, each with its values."""
-    from ..answers.targets import resolve
     from ..components.base import spell_option
-    from ..quantities import quantity
+    from ..quantities import quantities, quantity
 
     choices: dict[str, list[str]] = {}
     named = ctx.params.get("quantity") or "params"
-    for asked in ctx.params.get("quantities") or (named,):
+    for asked in {*(ctx.params.get("quantities") or (named,))} & quantities().keys():
         choices |= {name: list(convention.meanings) for name, convention in quantity(asked).choices.items()}
-    if target := _named(ctx):
-        options = resolve(target)[0].component.choices()
+    if model := _model(ctx):
+        options = model.component.choices()
         choices |= {name: [spell_option(value) for value in values] for name, values in options.items()}
     found = [f"{name}={value}" for name, values in choices.items() for value in values]
     return [each for each in found if each.startswith(incomplete)]
@@ -41,11 +43,10 @@ def option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 
 def size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Sizes of the target, and those of a run."""
-    from ..answers.targets import resolve
     from ..language.symbols import SYMBOLS, letter
 
-    target = _named(ctx)
-    sizes = {str(size) for size in resolve(target)[0].sizes} if target else set(SYMBOLS)
+    model = _model(ctx)
+    sizes = {str(size) for size in model.sizes} if model else set() if _named(ctx) else set(SYMBOLS)
     known = [name for name, size in SYMBOLS.items() if name in sizes or letter(size).run]
     return [f"{name}=" for name in known if name.startswith(incomplete)]
 
@@ -68,12 +69,14 @@ def published(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 def part(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Parts of the target, and operations in them."""
-    from ..answers.targets import resolve
+    from ..language.errors import SymformerError
 
-    target = _named(ctx)
-    if not target:
+    if (model := _model(ctx)) is None:
         return []
-    formula = resolve(target)[0].formula(ctx.params.get("quantity") or "params")
+    try:
+        formula = model.formula(ctx.params.get("quantity") or "params")
+    except SymformerError:
+        return []
     return [line.key for line in formula.root.walk() if line.key and line.key.startswith(incomplete)]
 
 
@@ -81,15 +84,31 @@ def file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Co
     return _starting((), incomplete)
 
 
-def _named(ctx: click.Context) -> str:
-    """The target on a line that is not finished; click leaves it among the arguments where an option has no value."""
+def _model(ctx: click.Context) -> Model | None:
+    """Return the model of an unfinished command line, or None if finding it would take long.
+
+    Pressing TAB never imports torch, downloads anything, or reads from a pipe.
+    """
+    from ..answers.targets import resolve
+    from ..configs.reading import CONFIG
+    from ..language.errors import SymformerError
     from ..language.target import Kind, parse
 
-    given = str(
-        ctx.params.get("target") or ctx.params.get("a") or next(iter(ctx.params.get("targets") or ctx.args), "")
-    )
-    # A trace takes longer than one waits for a completion, and who completes a word asks for nothing to be fetched.
-    return "" if parse(given).kind in (Kind.HF, Kind.HUB) else given
+    given = _named(ctx)
+    kind = parse(given).kind
+    files = (given, os.path.join(given, CONFIG))
+    if not given or kind is Kind.HUB or (kind is Kind.CONFIG and not any(map(os.path.isfile, files))):
+        return None
+    try:
+        return resolve(given, trace=False)[0]
+    except SymformerError:
+        return None
+
+
+def _named(ctx: click.Context) -> str:
+    """Return the target of an unfinished line; click leaves it in the arguments if an option has no value."""
+    named = ctx.params.get("target") or ctx.params.get("a") or next(iter(ctx.params.get("targets") or ctx.args), "")
+    return str(named)
 
 
 def _starting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:

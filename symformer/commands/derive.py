@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -88,15 +89,20 @@ def command(
     from ..answers.targets import pairs
     from ..documents.folder import made_of_each
     from ..documents.order import Order
-    from ..language.errors import listed
+    from ..language.errors import DocumentError, listed
     from ..output.files import is_folder, write_all
 
-    into = is_folder(output)
+    into = is_folder(output, (*FORMATS, ARCHIVE))
     if len(targets) > 1 and not into and not live:
         holds = "standard output takes" if output == "-" else f"{output} is"
         raise click.UsageError(
             f"{holds} one document, and {len(targets)} TARGETs are named; a folder, as in -o FOLDER/, "
             "takes one of each, and --live sets two side by side"
+        )
+    if os.path.isdir(output) and not into:
+        raise DocumentError(
+            f"{output} is a folder with the extension of a file; write {output}/ to put a file per TARGET in it, or "
+            "give the name of a file"
         )
     kind = _kind(fragment, macros, live, template, length)
     extension = _extension(output, into, form or "", kind)
@@ -155,9 +161,12 @@ def _extension(output: str, into: bool, form: str, kind: Kind) -> str:
 
 def _own(template: str, extension: str, place: str) -> tuple[str, str]:
     """The name and the text of a template. Raises DocumentError."""
-    from ..documents.formats.own import read
+    from ..documents.formats.own import check_delimiters, read
     from ..language.errors import DocumentError
 
     if extension in ("pdf", ARCHIVE):
         raise DocumentError(f"--template makes text, and {place} is .{extension}; write .tex or .typ, and typeset that")
-    return template, read(template)
+    text = read(template)
+    if warning := check_delimiters(text, template):
+        tell(warning)
+    return template, text

@@ -54,6 +54,8 @@ def command(
         say(found.because)
         for line in found.alternatives:
             say(f"or {line}")
+        for line in found.of_ranks(spell):
+            say(line)
         if found.verdict == "convention":
             say()
             rows = [["as counted here", "", spelt(found.plain.value)]]

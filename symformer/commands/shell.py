@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from io import IOBase, TextIOWrapper
 from pathlib import Path
@@ -23,6 +23,7 @@ STOPPED = 130  # by Ctrl-C
 CUT_OFF = 141  # whoever read our output has gone
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  # what a stream fails with, and no path
 ROOM = 1_200  # characters of a sentence
+OUTPUT = "output"  # the parameter with the output path, in every command
 
 
 class Command(click.Command):
@@ -47,6 +48,14 @@ class Command(click.Command):
             raise click.UsageError(f"unexpected argument {quoted(extra[0])}{self.belongs(extra[0], named)}", ctx)
         return extra
 
+    def invoke(self, ctx: click.Context) -> Any:
+        if ctx.params.get(OUTPUT) is None:
+            return super().invoke(ctx)
+        from ..output.files import protecting
+
+        with protecting(_inputs(ctx.params)):
+            return super().invoke(ctx)
+
     def belongs(self, extra: str, named: Sequence[str]) -> str:
         """Where an argument belongs that stands alone: a size or an option of its own, or a quantity."""
         from ..language.symbols import SYMBOLS
@@ -62,6 +71,21 @@ class Command(click.Command):
         if "--quantity" in taken and (found := [each for each in (extra, *named) if each in quantities()]):
             return f"; a quantity is given as -q {found[0]}"
         return ""
+
+
+def _inputs(params: Mapping[str, Any]) -> Iterator[str | int]:
+    """Return every command-line value that may be the path of an input: all except the output."""
+    from ..configs.reading import CONFIG
+
+    for name, value in params.items():
+        if name == OUTPUT:
+            continue
+        for each in value if isinstance(value, tuple) else (value,):
+            if each == "-":
+                yield 0  # standard input
+            elif isinstance(each, str):
+                yield each
+                yield os.path.join(each, CONFIG)  # of a folder
 
 
 class Program(click.Group):

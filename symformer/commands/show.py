@@ -9,7 +9,7 @@ import click
 from ..answers.notations import NOTATIONS
 from . import arguments, completing
 from .shell import Command
-from .terminal import put, put_json, say, spell, table
+from .terminal import put, put_json, say, spell, table, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,8 @@ def command(
     from ..answers.equations import equation, label
     from ..answers.parts import copies_line, part_json, path_of
     from ..answers.provenance import provenance_json, provenance_lines
-    from ..answers.summary import amount, show_json, value_of
+    from ..answers.summary import amount, missing_of, remarks, show_json, value_of
+    from ..formulas import ranks
     from ..language.notation.text import text
     from ..quantities import quantity as find_quantity
 
@@ -73,6 +74,8 @@ def command(
     formula = whole if part is None else whole.part(part)
     if notation is not None:
         put(equation(formula, notation) + "\n")
+        for line in ranks.stated(formula.ranks, model.known):  # beside the equation, which is pasted as it stands
+            tell(line)
         return
     if as_json:
         place = {} if part is None else {"part": part_json(model, formula)}
@@ -86,7 +89,7 @@ def command(
     say(closed)
     if part:
         say(copies_line(model, formula, spell))
-    missing = [name for name in formula.symbols if name not in model.known]
+    missing = missing_of(formula, model)
     if model.known:
         say("with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items()))
     for total in formula.totals & formula.written.free_symbols:
@@ -96,6 +99,8 @@ def command(
     concerned = find_quantity(quantity).said(formula)  # without what nothing here is counted by
     for name, choice in {**concerned, **model.component.chosen}.items():
         say(f"{name} = {choice}")
+    for remark in remarks(model, formula, spell):
+        say(remark)
     for line in provenance_lines(model, whole):
         say(line)
     say()
@@ -114,7 +119,7 @@ def _unnumbered(model: Model, missing: Sequence[Symbol]) -> str:
 
 
 def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
-    from ..answers.conventions import alternatives
+    from ..answers.conventions import alternatives, ranks_stated
     from ..answers.targets import pairs, resolve
     from ..quantities import quantity as find_quantity
 
@@ -127,6 +132,8 @@ def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tup
         return
     say(f"{model.title} ({model.target}): {measure.title}, one convention changed at a time; * marks what is chosen\n")
     table(["convention", f"{measure.letter} =", measure.unit, "counted so by"], [v.row(spell) for v in found], "llrl")
+    for line in ranks_stated(found, model, spell):
+        say(f"\n{line}")
 
 
 def _breakdown(model: Model, formula: Formula, value: int | None) -> None:

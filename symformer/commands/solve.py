@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from . import arguments, completing, drawing
 from .shell import Command
-from .terminal import put_json, say, table
+from .terminal import progress, put_json, say, spell, table
 
 NONE = 1  # the status where there is no solution
 
@@ -49,7 +51,8 @@ def command(
     """Find the sizes that give a total: every whole number that does.
 
     Those that one can build come first: heads that divide, widths that are multiples of 128 or of 64. Where there are
-    none the nearest is said, and the status is 1.
+    none the nearest is said, and the status is 1. A size that only conditions contain, and that is not given, gets a
+    value that they allow, in a column of its own.
 
     \b
     symformer solve llama --total 7e9 --within 1% --for L --for E=2048:8192:128 --given V=32000 --given D=128 \\
@@ -72,6 +75,9 @@ def command(
         where=posed.where,
         **posed.conventions,
     )
+    with progress("combinations") as told:
+        found = replace(found, told=told)
+        _ = found.all, found.nearest
     if output is not None:
         drawing.put(output, found.plot)
         return 0 if found.all else NONE
@@ -80,7 +86,7 @@ def command(
         return 0 if found.all else NONE
     rows, verdict = found.rows(), found.verdict
     say(f"{found.model.title} ({found.model.target})")
-    for line in (*found.lines(), ""):
+    for line in (*found.lines(spell), ""):
         say(line)
     if rows:
         table([*found.columns, found.formula.measure.unit, "off by"], rows, "r" * (len(found.columns) + 2))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from . import arguments, completing, drawing
 from .shell import Command
-from .terminal import progress, put_json, say, table, tell
+from .terminal import progress, put_json, say, spell, table, tell
 
 if TYPE_CHECKING:
     from ..algebra.sweep import Sweep
@@ -67,7 +68,8 @@ def command(
     """Count a quantity at every config of a grid, or of a file.
 
     Every number is exact. A config that breaks a condition of the formula, such as heads that do not divide, is left
-    out, and counted.
+    out, and counted. A size that only conditions contain, and that is not given, gets a value that they allow, in a
+    column of its own.
 
     \b
     symformer sweep llama-2-7b --over E=512:8192:128 --over L=4:64:1 --filter 'params <= 7e9' --top 5 --by max:params
@@ -86,28 +88,35 @@ def command(
 
         extension = check_output(output, "a sweep", (*FORMATS, *drawing.FORMATS))
     found = _sweep(target, axes, file, quantities, given, where, filters, pareto, top, by, options)
+    _put(found, output, extension, as_json)
+
+
+def _put(found: Sweep, output: str | None, extension: str, as_json: bool) -> None:
+    """The rows in a file, as JSON or as a table."""
     if output is not None and extension in drawing.FORMATS:
         drawing.put(output, found.plot)
         return
     if output is not None:
         from ..documents.tables import write
 
-        with progress(f"{found.rows.count:,} configs", found.rows.count) as told:
-            count = write(found, output, extension, told)
+        with progress(f"{found.rows.count:,} configs") as told:
+            count = write(replace(found, told=told), output, extension)
         for line in found.counted(count):
             tell(line)
         tell(f"wrote {output}")
         return
+    with progress(f"{found.rows.count:,} configs") as told:
+        found = replace(found, told=told)
+        rows, count = found.first
     if as_json:
         put_json(found.to_json())
         return
-    rows, count = found.first
-    for line in (f"{found.model.title} ({found.model.target})", *found.lines(), ""):
+    for line in (f"{found.model.title} ({found.model.target})", *found.lines(spell), ""):
         say(line)
-    from ..algebra.sweep import SHOWN
+    from ..algebra.sweep import SHOWN, cells_of
 
     if rows:
-        table(found.columns, [[f"{number:,}" for number in row] for row in rows[:SHOWN]], "r" * len(found.columns))
+        table(found.columns, list(map(cells_of, rows[:SHOWN])), found.align)
     if count > SHOWN:
         say(f"and {count - SHOWN:,} more; -o FILE writes all of them")
     say()

@@ -13,12 +13,14 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, TextIO
 from unicodedata import combining, east_asian_width
 
 from ..language.errors import OutputError
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
     from sympy import Expr
 
     from ..language.notation.tree import Tree
@@ -271,17 +273,37 @@ def cells(text: str) -> int:
     return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)
 
 
-@contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error, told how many are done; nothing where that is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+QUIET = 2.0  # seconds before a bar is shown
 
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)
+
+@contextmanager
+def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Show a progress bar on standard error after two seconds, if standard error is a terminal.
+
+    Yield a function to call with the number of finished items and, unless ``total`` is given, their total.
+    """
+    begun = monotonic()
+    bar: Progress | None = None
+    task: TaskID | None = None
+
+    def told(done: int, of: int | None = total) -> None:
+        nonlocal bar, task
+        if bar is None and monotonic() - begun > QUIET and sys.stderr is not None and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+            bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            task = bar.add_task(what, total=of)
+            bar.start()
+        if bar is not None and task is not None:
+            bar.update(task, completed=done, total=of)
+
+    try:
+        yield told
+    finally:
+        if bar is not None:
+            bar.stop()
 
 
 def _line(row: Sequence[str], widths: Sequence[int], align: str) -> str:

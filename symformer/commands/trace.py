@@ -49,6 +49,7 @@ def command(
     rows are recognised as operations they also answer active-params, prefill-flops, decode-flops, generation-flops and
     inference-memory.
     """
+    from ..answers.provenance import at_config
     from ..answers.summary import amount, read_at
     from ..answers.targets import pairs
     from ..language.arithmetic import size
@@ -75,6 +76,7 @@ def command(
             {
                 "target": target,
                 **read_at(model.model),
+                "quantized": model.model.provenance.quantized or None,
                 "quantity": quantity,
                 "conventions": dict(formula.conventions),
                 "formula": formula.code(),
@@ -98,7 +100,10 @@ def command(
     say(f"{formula.measure.letter} = {spell(formula.written)}")
     if model.model.provenance.read_at:
         say(f"from the config.json of {target} on the Hub, {model.model.provenance.read_at}")
-    say(f"exact, row by row, at {len(found.checked)} fresh random configs ({found.builds} builds)\n")
+    for line in model.model.provenance.notes:
+        say(line)
+    own = at_config(reading) if reading else ""
+    say(f"exact, row by row, at {len(found.checked)} fresh random configs{own} ({found.builds} builds)\n")
     table(["symbol", "field"], [[name, place] for name, place in found.symbols.items()], "ll")
     for name, other in found.ties.items():
         say(f"{name} is {other}: the trace holds with no other")
@@ -112,6 +117,7 @@ def command(
         say(line)
     for path, ignored in ((target, model.ignored), *((path, ignored_at(model, path)) for path in configs)):
         if ignored:
-            say(f"{', '.join(ignored)} in {path}: nothing that {model.source.name} stores depends on it")
+            stores = getattr(model.source, "name", target)
+            say(f"{', '.join(ignored)} in {path}: nothing that {stores} stores depends on it")
     for path, value in zip(configs, values, strict=True):
         say(f"{path}: {amount(value, formula.measure.unit)}")

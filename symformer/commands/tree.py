@@ -21,7 +21,8 @@ def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
     What a TARGET can be, `symformer --help` says.
     """
     from ..answers.provenance import provenance_json, provenance_lines
-    from ..answers.summary import module_tree, read_at, share, value_of
+    from ..answers.summary import missing_of, module_tree, notes, read_at, remarks, share, value_of
+    from ..formulas import ranks
     from ..language.notation.text import code, percent, text
     from ..language.sizes import evaluate
 
@@ -43,6 +44,9 @@ def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
                 **read_at(model),
                 "quantity": quantity,
                 "unit": formula.measure.unit,
+                "missing": [str(size) for size in missing_of(formula, model)],
+                "notes": notes(model, formula),
+                **ranks.facts(formula.ranks, model.known),
                 "modules": facts,
                 "provenance": provenance_json(model, formula),
             }
@@ -51,5 +55,5 @@ def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
     numbered = whole is not None
     head = ["module", formula.measure.title, *([formula.measure.unit, "share"] if numbered else [])]
     table(head, rows, "llrr" if numbered else "ll", guides=guides)
-    for line in ["", *provenance_lines(model, formula)]:
+    for line in ["", *remarks(model, formula, spell), *provenance_lines(model, formula)]:
         say(line)
