@@ -36,11 +36,29 @@ def rewrite(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rewrite]:
     kept.cache_clear()
 
 
+# The slowest files. They run first, because the run ends late if a worker starts one of them last.
+LONGEST = (
+    *("config_fields", "witness", "trace", "identities", "sweep", "hub", "documents", "lift", "reach", "factories"),
+    *("census", "live", "activations", "shell", "door", "figures", "solve", "comparison_pages", "template", "shelf"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {f"test_{name}": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
+
+
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
-    """The tests of one file go to one worker: what they share is made once."""
+    """Give the tests of one file to one worker, which builds what they share once; all doctests count as one file."""
     from xdist.scheduler import LoadFileScheduling
 
-    return LoadFileScheduling(config, log)
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return file if file.startswith("tests/") else "doctests"
+
+    config.option.loadscopereorder = False  # in the order of collection, not by the number of tests
+    return ByFile(config, log)
 
 
 def pytest_collection_finish() -> None:

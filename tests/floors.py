@@ -30,8 +30,8 @@ FLOORS = [
 # And inside a room. What stands on no floor here has its place by what it imports: nowhere do imports go round.
 INNER: Mapping[str, list[list[str]]] = {
     "language": [
-        ["errors", "limits", "target"],
-        ["symbols", "registry"],
+        ["errors", "frozen", "limits"],
+        ["symbols", "registry", "target"],
         ["arithmetic", "notation.tree"],
         ["notation.emitter"],
         ["notation.latex", "notation.text", "notation.typst"],

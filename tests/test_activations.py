@@ -239,3 +239,17 @@ def test_one_sequence_or_one_head_is_copied_once_more(alone: str) -> None:
         SymformerError, match=f"does not hold for {alone}=1: torch then copies the queries and the keys"
     ):
         formula.value(sizes)
+
+
+HALF = {"B": 2, "S": 7, "L": 3, "A": 6, "G": 2, "D": 10, "E": 24, "H": 11, "V": 29}
+
+
+@pytest.mark.parametrize("target", ["olmo", "olmo2", "qwen3"])
+def test_norms_in_half_precision(target: str) -> None:
+    """Norms computed in single precision, with or without their scale: the bytes that hooks see, in bf16."""
+    model = architecture(target)
+    assert isinstance(model.component, Architecture)
+    formula = model.formula("activations", dtype="bf16").partial(H="H")
+    sizes = {str(size): HALF[str(size)] for size in formula.asks if str(size) in HALF}
+    numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
+    assert formula.value(sizes) == activation_bytes(model.component, numbers, dtype="bf16", fake=False) > 0

@@ -19,7 +19,8 @@ from symformer.architectures import architecture
 from symformer.commands.cli import cli
 from symformer.language.errors import SymformerError, WitnessError
 from symformer.language.sizes import evaluate
-from symformer.language.symbols import L_local
+from symformer.language.symbols import L_local, symbol
+from symformer.ledger.adapters import Adapter
 from symformer.models.model import Model
 from symformer.witness.calling import unpadded
 from symformer.witness.session import built, silence
@@ -270,6 +271,25 @@ def test_matrices_that_are_stored_together_are_refused(target: str, option: str,
         _ = architecture(target, lora=option).params
 
 
+def test_train_lora_adapts_every_linear_layer_inside_repeated_layers() -> None:
+    """As in peft with ``all-linear``, which omits the head; BERT's pooler is not in a repeated layer either."""
+    with silence():
+        lora = LoraConfig(r=RANK, target_modules="all-linear", fan_in_fan_out=True)
+        updated: Any = get_peft_model(theirs(GPT2), lora)  # type: ignore[arg-type]
+    adapted = [name for name, _ in updated.named_modules() if name.endswith(".lora_A.default")]
+    assert len(adapted) == 3 * 4  # c_attn, c_fc and two of the name c_proj, in three layers
+    rows = [row for row in architecture("gpt2").formula("train-flops", train="lora").rows if "lora_A" in row.path]
+    assert sum(row.each.has(symbol("R")) for row in rows) == 4
+    assert {row.path.partition(".lora_A")[0] for row in rows} == {
+        name.removeprefix("base_model.model.transformer.").removesuffix(".lora_A.default").replace("h.0", "h.*")
+        for name in adapted
+        if ".h.0." in name
+    }
+    assert Adapter("lora").wanted("encoder.layer.*.output.dense")
+    assert not Adapter("lora").wanted("pooler.dense")
+    assert str(Adapter("lora", ("q_proj", "v_proj"))) == "lora=q_proj,v_proj"
+
+
 def test_quantities_that_are_not_stated_for_adapters_are_refused() -> None:
     model = architecture("llama-7b", lora="q_proj")
     for quantity, conventions, sentence in (
@@ -314,7 +334,7 @@ def test_what_is_no_whole_model_composed_here_says_why_it_has_no_adapters(target
     for option in ("lora=c_attn", "adapters=fc1"):
         result = CliRunner().invoke(cli, ["show", target, "--option", option], prog_name="symformer")
         assert result.exit_code == 2
-        assert "asks for adapters, which are written beside the linear layers of a whole model" in result.stderr
+        assert "needs a complete built-in model whose linear layers get the adapters" in result.stderr
         assert f"{target} is {what}; name an architecture" in result.stderr
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def test_a_paper_that_is_right_passes() -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     defined = Path("parts/macros.tex").read_text().count(r"\newcommand")
     assert defined > 40
-    assert result.stdout == f"{defined + 3} checked in 2 files, all of them right\n"
+    assert result.stdout == f"{defined + 3} checked in 2 files, all correct\n"
 
 
 def test_one_wrong_digit_is_found_where_it_stands() -> None:
@@ -122,7 +123,7 @@ def test_comments_and_verbatim_are_no_part_of_a_paper() -> None:
     result = audited(PAPER.replace(r"\end{document}", "") + beside)
     assert (result.exit_code, result.stderr) == (0, "")
     Path("paper.tex").write_text(r"\symformer{gpt2.params}{124439808}")
-    assert "1 checked in 1 file, all of them right" in run("audit", "paper.tex").stdout
+    assert "1 checked in 1 file, all correct" in run("audit", "paper.tex").stdout
 
 
 @pytest.mark.parametrize(
@@ -138,6 +139,10 @@ def test_comments_and_verbatim_are_no_part_of_a_paper() -> None:
         (r"1.24 \times 10^8", False),
         ("", False),
         ("124439808/0", False),
+        ("124439808/1", True),
+        ("248879616/2", True),
+        ("124439808/", False),
+        ("/1", False),
         ("١٢٤٤٣٩٨٠٨", False),
         (r"\GptTwoParamsWteValue", False),
         ("9" * 5_000, False),
@@ -167,7 +172,7 @@ def test_what_holds_nothing_does_not_pass() -> None:
         (r"\symformer{gpt3.params}{1}", "unknown formula 'gpt3.params'"),
         (r"\symformer{gpt2.params.h.atn}{1}", "unknown part 'h.atn'"),
         (r"\symformer{gpt2.parms}{1}", "unknown quantity 'parms'"),
-        (r"\symformer{llama.params}{1}", "no number for"),
+        (r"\symformer{llama.params}{1}", "no value for "),
         (r"\symformer[attention]{gpt2.params}{1}", "not of the form KEY=VALUE"),
         (r"\symformer{os:system.params}{1}", "unknown formula 'os:system.params'"),
         (r"\symformer{gpt2.params.#1}{1}", "unknown part '#1'"),
@@ -180,7 +185,8 @@ def test_what_cannot_be_read_is_said(folder: Path, added: str, words: str) -> No
     assert result.exit_code == 2
     assert result.stderr.startswith("paper.tex:6: ")
     assert words in result.stderr
-    assert "all of them right" in result.stdout
+    assert "all correct" not in result.stdout
+    assert "0 wrong; 1 could not be checked" in result.stdout
 
 
 def test_no_code_is_run_for_a_paper(folder: Path) -> None:
@@ -188,7 +194,7 @@ def test_no_code_is_run_for_a_paper(folder: Path) -> None:
     header = Asked("1", "evil:build", ("params",), {}, ("E=3",)).line()
     result = audited(f"{header}\n\\newcommand{{\\X}}{{1}}\n")
     assert result.exit_code == 2
-    assert "whose code an audit does not run" in result.stderr
+    assert "is a factory, and an audit runs no code" in result.stderr
     assert not Path("ran").exists()
     for damaged in (MARK + "{", MARK + "[]", MARK + '{"target": 3}', MARK + "[" * 100_000):
         result = audited(damaged + "\n")
@@ -232,7 +238,104 @@ def test_a_config_is_found_from_where_the_macros_lie(folder: Path, monkeypatch: 
     assert str(folder) not in text
     assert r"\newcommand{\TinyParamsRaw}{1904}" in text  # 12*2*64 + 13*2*8 + 11*8 + 7*8 + 2*8
     Path("paper/main.tex").write_text(r"\input{parts/tiny}\symformer{../tiny/config.json.params}{1904}")
-    result = run("audit", "paper/main.tex")
+    result = run("audit", "paper/main.tex", "--configs")
     assert (result.exit_code, result.stderr) == (0, "")
     (folder / "tiny/config.json").write_text(json.dumps({**config, "n_layer": 3}))
-    assert run("audit", "paper/main.tex").exit_code == 1
+    assert run("audit", "paper/main.tex", "--configs").exit_code == 1
+
+
+PATHS = ("/etc/passwd.json", "./config.json", "../config.json", "..", "parts", "tiny", "someone/model", "a/b@main")
+
+
+@pytest.mark.parametrize("target", PATHS)
+def test_no_path_in_a_paper_is_opened(folder: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A paper may come from anyone, so an audit does not open the files that its targets name."""
+    config = {"model_type": "gpt2", "n_embd": 8, "n_layer": 2, "n_head": 2, "vocab_size": 11, "n_positions": 7}
+    Path("tiny").mkdir()
+    for place in (folder, Path("parts"), Path("tiny"), Path()):
+        (place / "config.json").write_text(json.dumps(config))
+
+    def opened(*given: object) -> None:
+        raise AssertionError(f"opened {given}")
+
+    monkeypatch.setattr("symformer.answers.targets._of_config", opened)
+    monkeypatch.setattr("symformer.configs.hub.fetch", opened, raising=False)
+    header = Asked("1", target, ("params",), {}, ()).line()
+    result = audited(f"{header}\n\\newcommand{{\\X}}{{1}}\n\\symformer{{{target}.params}}{{1904}}\n")
+    assert result.exit_code == 2
+    refused = [line for line in result.stderr.splitlines() if "opens only with --configs" in line]
+    assert len(refused) == 2, result.output  # the first line of a file of macros, and the mark
+    assert "1904" not in result.stdout
+
+
+def test_sizes_of_a_run_apply_only_to_the_quantities_that_have_them() -> None:
+    """B and S of a macro file affect FLOPs but not parameters."""
+    given = ("-q", "flops", "-q", "params", "--set", "B=3", "--set", "S=5")
+    assert run("derive", "gpt2", *given, "-o", "both.tex", "--macros").exit_code == 0
+    # 3 · (24 · 5 · 12 · 768² + 4 · 25 · 12 · 768 + 2 · 5 · 50,257 · 768)
+    flops = 3 * (24 * 5 * 12 * 768**2 + 4 * 25 * 12 * 768 + 2 * 5 * 50_257 * 768)
+    wte = r"\symformer{gpt2.params.wte}{38597376}"
+    marks = rf"\symformer{{gpt2.params}}{{{RIGHT}}}\symformer{{gpt2.flops}}{{{flops}}}{wte}"
+    result = audited(rf"\input both {marks}")
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
+    assert result.stdout.endswith("all correct\n")
+    assert audited(rf"\input both {marks.replace(str(flops), str(flops + 1))}").exit_code == 1
+
+
+# Text repeated many times: the time must be proportional to its length, and no formula is computed twice.
+OFTEN = {
+    "unclosed marks": r"\symformer{",
+    "unclosed options": r"\symformer[",
+    "unclosed verbatim": r"\begin{verbatim}",
+    "unclosed definitions": r"\newcommand\x[",
+    "definitions that begin long": r"\long",
+    "braces": "{",
+    "backslashes": "\\",
+    "good marks": r"\symformer{gpt2.params}{124439808} ",
+    "marks of one part": r"\symformer[tied=false]{gpt2.params.wte}{38597376} ",
+    "macros that are defined": r"\newcommand{\GptTwoParamsX}{1}",
+    "inputs of one file": r"\input{parts/macros}",
+}
+
+
+@pytest.mark.parametrize("name", OFTEN)
+def test_the_time_of_an_audit_is_proportional_to_the_paper(name: str) -> None:
+    paper = OFTEN[name] * (88_000 // len(OFTEN[name]))
+    run("audit", "none.tex")  # import everything before timing
+    began = time.process_time()
+    result = audited(r"\symformer{gpt2.params}{124439808}" + "\n" + paper)
+    assert time.process_time() - began < 4
+    assert result.exit_code in (0, 1)
+    assert "Traceback" not in result.output
+
+
+def test_4000_good_marks_are_right() -> None:
+    result = audited(r"\symformer{gpt2.params}{124439808}" * 4_000)
+    assert result.stdout == "4000 checked in 1 file, all correct\n"
+
+
+def test_a_chain_of_900_inputs_is_read() -> None:
+    for place in range(900):
+        Path(f"f{place}.tex").write_text(rf"\input{{f{place + 1}}}")
+    Path("f900.tex").write_text(r"\symformer{gpt2.params}{124439808}")
+    result = run("audit", "f0.tex")
+    assert result.stdout == "1 checked in 901 files, all correct\n"
+
+
+def test_nested_macros_are_not_read_as_a_number() -> None:
+    """These once expanded to 3,000 * 3,000 * 3,000 characters."""
+    define = (
+        r"\newcommand\a{" + r"\b" * 3_000 + r"}\newcommand\b{" + r"\c" * 3_000 + r"}\newcommand\c{" + "1" * 3_000 + "}"
+    )
+    result = audited(define + r"\symformer{gpt2.params}{\a}")
+    assert result.exit_code == 1
+    assert len(result.stdout) < 1_000
+
+
+def test_too_many_different_formulas_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symformer.documents.audit.FORMULAS", 30)
+    marks = "".join(rf"\symformer[V={number}]{{gpt2.params}}{{1}}" for number in range(1, 1 + 30 + 7))
+    result = audited(marks)
+    assert result.exit_code == 2
+    assert "different formulas; audit it in parts" in result.stderr
+    assert "; 7 could not be checked" in result.stdout

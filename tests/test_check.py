@@ -331,7 +331,134 @@ def test_d_beside_n_is_tokens_or_the_width_of_a_head(target: str, quantity: str,
     with pytest.raises(ReadingError, match=rf"D can be .* --where D={re.escape(tokens)}, or"):
         sf.check("6 N D", target, quantity)
     assert sf.check("6 N D", target, quantity, where={"D": tokens}).verdict == "convention"
-    assert sf.check("12 L A D", target, quantity).verdict == "differs"
+    width = "E/A" if target == "gpt2" else "D"
+    assert sf.check("12 L A D", target, quantity, where={"D": width}).verdict == "differs"
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A formula that differs under the usual meanings of its letters, and the readings listed by the error."""
+
+    formula: str
+    target: str
+    quantity: str
+    readings: tuple[str, ...]
+    right: dict[str, str]  # readings that the paper means
+    verdict: str
+    part: str | None = None
+
+
+DOUBTS = {
+    # The scaling book writes D for the model width and F for the hidden width: a gated MLP stores 3DF = 3EH.
+    "D as the model width, llama": Doubt(
+        *("3DF", "llama", "params", ("D (width of one head)", "E (embedding (model) width)"), {"D": "E"}, "equal"),
+        part="layers.mlp",
+    ),
+    # 2DF and the two biases F + D, at F = 4E: 8E² + 5E
+    "D as the model width, gpt2": Doubt(
+        *("2DF + F + D", "gpt2", "params", ("E/A (width of one head)", "E (embedding"), {"D": "E"}, "equal"),
+        part="h.mlp",
+    ),
+    # 4DNH, the same book: N heads of width H, with as many keys as queries; Llama can have fewer, 2EAD + 2EGD
+    "D, N and H at once": Doubt(
+        *("4DNH", "llama", "params", ("D can be", "N can be the number of parameters", "A (query heads)", "H can be")),
+        *({"D": "E", "N": "A", "H": "D"}, "differs"),
+        part="layers.self_attn",
+    ),
+    "P as the number of parameters and D as tokens": Doubt(
+        *("C = 6PD", "gpt2", "train-flops"),
+        ("P (learned position rows) or the number of parameters", "BS (tokens of a batch)"),
+        *({"P": "N", "D": "B*S"}, "convention"),
+    ),
+    # BERT writes H for the hidden size: 12LH² is what the matrices of the layers store.
+    "H as the model width": Doubt(
+        *("12 L H^2", "gpt2", "params", ("H (hidden width of the MLP)", "E (embedding"), {"H": "E"}, "convention"),
+    ),
+    # d as the width of a head, of which GPT-2 gives E alone: 2 tensors of 2 bytes, A heads of E/A
+    "d as the width of a head": Doubt(
+        *("4 B C L n_h d", "gpt2", "kv-cache", ("d can be E (embedding (model) width) or E/A",), {"d": "E/A"}, "equal"),
+    ),
+    # A batch in tokens: 24E² of each layer and 2VE for each token
+    "B as tokens": Doubt(
+        *("B (24 L E^2 + 2 V E)", "gpt2", "flops", ("B (batch)", "BS (tokens of a batch)"), {"B": "B*S"}, "convention"),
+    ),
+    # K key/value heads of width H, as the scaling book has them; K is the experts per token here.
+    "K heads of a cache": Doubt(
+        *("4 B T L K H", "mixtral", "kv-cache", ("K can be K (experts per token) or G",), {"K": "G"}, "equal"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DOUBTS)
+def test_a_formula_that_differs_while_a_letter_has_other_readings_is_an_error(name: str) -> None:
+    case = DOUBTS[name]
+    with pytest.raises(ReadingError) as refused:
+        sf.check(case.formula, case.target, case.quantity, part=case.part)
+    for each in (*case.readings, "--where", "--paper"):
+        assert each in str(refused.value), refused.value
+    found = sf.check(case.formula, case.target, case.quantity, part=case.part, where=case.right)
+    assert found.verdict == case.verdict, found
+
+
+def test_a_reading_already_used_by_another_letter_is_not_offered() -> None:
+    """Here E is the model width, so D can only be the head width; 3EAD for 2EAD is a mistake and reported as one."""
+    found = sf.check("L(3EAD + 2EGD + 3EH + 2E) + 2VE + E", "llama")
+    assert found.verdict == "differs"
+    assert expand(found.difference - parse("-L*E*A*D")) == 0
+    assert not any(each.others for each in found.named)
+
+
+@pytest.mark.parametrize("letter", ["s", "S", "T", "seq_len", "context"])
+@pytest.mark.parametrize("target", ["gpt2", "opt"])
+def test_the_length_in_a_cache_formula_is_the_cache_length(letter: str, target: str) -> None:
+    """2 tensors of 2 bytes for b sequences, l layers, E elements and C tokens; never P learned positions."""
+    found = sf.check(f"4 b l h {letter}", target, "kv-cache", where={"h": "E"})
+    assert found.verdict == "equal"
+    assert {each.name: each.spelt for each in found.named} == {"b": "B", "l": "L", "h": "E", letter: "C"}
+
+
+def test_every_reading_is_stated_with_the_verdict() -> None:
+    for formula, where in (("12lh^2 + 13lh + (V+P)h + 2h", "h=E"), ("12lh^2 + 14lh + (V+P)h + 2h", "h=E")):
+        _, output = run(formula, "--against", "gpt2", "--where", where)
+        rows = [re.split(r"  +", line) for line in output.splitlines()]
+        assert ["name", "read as", "meaning", "source"] in rows
+        assert ["l", "L", "layers", "a usual name"] in rows
+        assert ["h", "E", "embedding (model) width", "--where"] in rows
+        assert ["V", "V", "vocabulary rows", "the alphabet"] in rows
+        _, output = run(formula, "--against", "gpt2", "--where", where, "--json")
+        told = json.loads(output)["readings"]
+        assert [each["name"] for each in told] == ["l", "h", "V", "P"]
+        assert told[1] == {
+            "name": "h",
+            "reading": "E",
+            "meaning": "embedding (model) width",
+            "source": "--where",
+        }
+    assert "l = L; h = E" in (sf.check("12lh^2", "gpt2", where={"h": "E"})._repr_markdown_() or "")
+
+
+# Kaplan et al. 2020, section 2.1: N excludes the vocabulary and the positions, so it is 12LE² of GPT-2.
+KAPLAN = {
+    ("2N + 2 n_{layer} n_{ctx} d_{model}", "flops"): "24*L*E**2 + 2*S*L*E",
+    ("6N", "train-flops"): "72*L*E**2",
+    ("6NBS", "train-flops"): "72*B*S*L*E**2",  # S steps of B tokens
+    ("6ND", "train-flops"): "72*B*S*L*E**2",  # D tokens
+    ("6ND", "run-flops"): "72*N_tok*L*E**2",
+}
+
+
+@pytest.mark.parametrize(("formula", "quantity"), KAPLAN)
+def test_the_number_of_parameters_of_kaplan_excludes_the_vocabulary(formula: str, quantity: str) -> None:
+    found = sf.check(formula, "gpt2", quantity, paper="kaplan2020")
+    assert expand(found.theirs - parse(KAPLAN[formula, quantity])) == 0
+    assert found.verdict == "convention"
+    assert "the logits are left out" in [each.name for each in found.conventions]
+
+
+def test_the_number_of_parameters_of_kaplan_follows_the_model() -> None:
+    """A llama layer has the matrices 2EAD, 2EGD and 3EH, and no 8E²."""
+    found = sf.check("6ND", "llama", "run-flops", paper="kaplan2020")
+    assert expand(found.theirs - parse("6*N_tok*L*(2*E*A*D + 2*E*G*D + 3*E*H)")) == 0
 
 
 def test_a_name_that_the_formula_lacks_is_refused() -> None:
@@ -402,6 +529,38 @@ def test_a_difference_in_memory_takes_no_time() -> None:
     found = sf.check("20 N", "llama", "train-memory", recipe="bf16", implementation="none")
     assert found.verdict == "differs"
     assert time.process_time() - began < 2.5
+
+
+# Formulas that once took minutes; each must be refused or answered within a few CPU seconds.
+SUMS = ("L+E", "L+V", "L+P", "V+E", "P+E", "V+P", "2L+E", "L+2V", "L+3P", "5V+E", "7P+E", "V+9P")
+HEAVY: dict[str, tuple[str, dict[str, str]]] = {
+    "twelve fractions": ("+".join(rf"\frac{{1}}{{{each}}}" for each in SUMS), {}),
+    "three powers below": (
+        "+".join(rf"\frac{{({each}+E)^6}}{{({each})^3}}" for each in ("L+V", "L+P", "V+P")),
+        {},
+    ),
+    "powers of the number of parameters": ("N^{12} + N^{11}E + N^{10}V", {}),
+    "the number of parameters below": (r"\frac{N^6}{(N+1)^6}", {}),
+    "fractions of the number of parameters": ("+".join(rf"\frac{{1}}{{N+{each}}}" for each in range(1, 12)), {}),
+    "a name that stands for a power": ("q^{12}", {"q": "(L+E+V+P)**12"}),
+    "a name that stands for a sum, below": ("+".join(rf"\frac{{E}}{{q+{each}}}" for each in range(9)), {"q": "L+V"}),
+}
+
+
+@pytest.mark.parametrize("name", HEAVY)
+@pytest.mark.parametrize("quantity", ["params", "train-memory"])
+def test_heavy_formulas_are_refused_before_they_are_multiplied_out(name: str, quantity: str) -> None:
+    formula, where = HEAVY[name]
+    began = time.process_time()
+    with pytest.raises(ReadingError, match=r"multiplied out, can have .* the limit is"):
+        sf.check(formula, "gpt2", quantity, where=where)
+    assert time.process_time() - began < 2
+
+
+def test_a_fraction_over_a_sum_is_read() -> None:
+    """(L² − E²)/(L + E) + E is L, and 12E²(L² − V²)/(L + V) + 12E²V is 12LE²."""
+    formula = r"\frac{12E^2(L^2-V^2)}{L+V} + 12E^2V + 13LE + VE + PE + 2E"
+    assert sf.check(formula, "gpt2").verdict == "equal"
 
 
 def test_two_rows_together_explain_a_difference() -> None:

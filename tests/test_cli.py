@@ -33,8 +33,9 @@ def test_the_contract_of_show_json() -> None:
     document = shown("gpt2-xl")
     assert list(document) == [
         "target", "architecture", "quantity", "unit", "conventions",
-        "formula", "latex", "symbols", "value", "breakdown", "provenance",
+        "notes", "formula", "latex", "symbols", "value", "missing", "breakdown", "provenance",
     ]  # fmt: skip
+    assert document["missing"] == []
     assert document["target"] == "gpt2-xl"
     assert document["architecture"] == "gpt2"
     assert document["quantity"] == "params"
@@ -148,7 +149,7 @@ REFUSED = [
     (["list", "gpt2"], ["unexpected argument 'gpt2'; see `symformer list --help`"]),
     (["show", "."], [". is a folder that holds no config.json; give the path of one"]),
     (["show", "missing/config.json"], ["missing/config.json does not exist"]),
-    (["show", "package:factory"], ["package:factory is a factory, and takes a size"]),
+    (["show", "package:factory"], ["package:factory cannot be imported: ModuleNotFoundError"]),
     (["derive", "gpt2", "-o", "nowhere/gpt2.pdf"], ["the folder nowhere does not exist"]),
     (["derive", "gpt2", "-o", "gpt2.doc"], ["written as .pdf, .tex, .md, .typ, .html, .zip, not as .doc"]),
     (["derive", "gpt2", "-o", "gpt2"], ["ends in none of these"]),

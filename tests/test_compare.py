@@ -13,7 +13,7 @@ import symformer as sf
 from symformer.commands.cli import cli
 from symformer.language.arithmetic import parse
 from symformer.language.errors import SymformerError
-from symformer.language.symbols import SYMBOLS, E, V, letter, numbered
+from symformer.language.symbols import SYMBOLS, E, L, V, letter, name_size, numbered
 
 
 def run(*arguments: str) -> Result:
@@ -101,11 +101,23 @@ def test_a_letter_is_one_size_where_its_number_is_the_same_or_there_is_none() ->
 
 
 def test_a_letter_of_one_model_leaves_the_alphabet_as_it_is() -> None:
-    apart = numbered(E, 1)
-    assert str(apart) not in SYMBOLS
+    apart = numbered(E, 77)
+    assert str(apart) == "E_77"
+    assert "E_77" not in SYMBOLS
     assert letter(apart).meaning == letter(E).meaning
-    with pytest.raises(SymformerError, match="unknown symbol 'E_1'"):
-        parse("E_1")
+    with pytest.raises(SymformerError, match="unknown symbol 'E_77'"):
+        parse("E_77")
+
+
+def test_a_numbered_letter_differs_from_a_size_of_traced_code_with_the_same_name() -> None:
+    before = run("gpt2", "gpt2-xl", "-q", "kv-cache").stdout
+    assert "L_2" in before
+    traced, apart = name_size("L_2"), numbered(L, 2)
+    assert traced != apart
+    assert letter(traced).word
+    assert letter(apart).meaning == "layers"
+    assert run("gpt2", "gpt2-xl", "-q", "kv-cache").stdout == before
+    assert str(numbered(L, 2, {"L_2"})) == "L_2_"  # both in one answer
 
 
 @pytest.mark.parametrize(

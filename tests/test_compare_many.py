@@ -128,6 +128,7 @@ def test_letters_go_by_numbers() -> None:
     known = [{E: 8, V: 1}, {E: 8, V: 2}, {E: 9}]
     first, second, third = own_letters(known, [{E, L, V}] * 3)
     assert [str(each[E]) for each in (first, second, third)] == ["E_1", "E_1", "E_3"]
+    # a letter that a traced model has taken in this process gets an underscore
     assert [str(each[V]) for each in (first, second, third)] == ["V_1", "V_2", "V_3"]
     assert all(L not in each for each in (first, second, third))
     # of one number and none there is one size, unless it is said to be apart
@@ -337,3 +338,26 @@ def test_refused_by_python() -> None:
     with pytest.raises(OptionError, match="belongs to no model"):
         sf.compare(sf.component("mlp").params, gpt2.params)
     assert G in sf.compare("llama", "mistral").totals[0].expr.free_symbols
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        # 768 is no multiple of 13, nor is 4,096: the first is named
+        (["gpt2", "llama-2-7b", "--set", "A=13"], "symformer: gpt2: E=768 is not a multiple of A=13"),
+        (["llama-2-7b", "gpt2", "--set", "2:A=13"], "symformer: gpt2: E=768 is not a multiple of A=13"),
+        (["gpt2", "bert-base-uncased", "-q", "kv-cache"], "symformer: bert-base-uncased: encoder.layer"),
+        (
+            ["gpt2", "bert-base-uncased", "-q", "flops", "--set", "B=1", "--set", "S=700"],
+            "symformer: bert-base-uncased: P=512 (learned position rows) is less than S=700",
+        ),
+        (["llama-2-7b", "gpt2-xl", "--part", "2:nope"], "symformer: gpt2-xl: unknown part 'nope'"),
+        (["gpt2", "llama-2-7b", "--option", "2:tied=maybe"], "symformer: llama-2-7b: tied=maybe is not understood"),
+        (["gpt2", "nowhere/x.json"], "symformer: nowhere/x.json does not exist"),  # named once
+    ],
+)
+def test_an_error_of_one_model_names_it(arguments: list[str], sentence: str) -> None:
+    result = CliRunner().invoke(cli, ["compare", *arguments], prog_name="symformer")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(sentence)
+    assert result.stderr.count("\n") == 1

@@ -280,6 +280,8 @@ LIMITS = [
     (Min(C, C_win) * L, C, {"C": "0", "L": "unbounded", "C_win": "L"}),
     (C * L, Min(C, C_win), {"C": "unbounded", "L": "unbounded", "C_win": "L"}),
     (Max(C, 10), C + 1, {"C": "1"}),
+    # which of two that grow with C is the larger depends on E and H, so the limit with C is not stated
+    (Max(C * E, C * H), C, {"E": "unbounded", "H": "unbounded"}),
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -164,6 +165,21 @@ def test_what_is_published_leads() -> None:
     assert "llama-2-7b (1) comes to 524,288BC and llama-2-70b (2) comes to 327,680BC bytes" in said
     assert "With these sizes llama-2-7b (1) has more, whatever B or C is." in said
     assert "under dtype=fp32 against transformers.LlamaForCausalLM" in said  # whose cache is of such elements
+
+
+@pytest.mark.parametrize(
+    ("numbers", "ratio", "printed"),
+    [({}, None, True), ({"E": 5, "H": 7}, Fraction(105, 82), True), ({"E": 1, "H": 2}, Fraction(6, 7), False)],
+)
+def test_leading_terms_of_a_ratio_are_printed_unless_they_are_far_off(
+    numbers: dict[str, int], ratio: Fraction | None, printed: bool
+) -> None:
+    """3EH/(2EH + E + H) leads with 3/2: 17 % more than 105/82 at E = 5 and H = 7, and 75 % more than 6/7 at 1 and 2."""
+    gated, plain = (sf.model(f"component:{name}").set(numbers) for name in ("gated-mlp", "mlp"))
+    found = sf.compare(gated, plain, "params")
+    assert found.ratio_value == ratio
+    said = [words(block.line) for block in document([found], "0").blocks if isinstance(block, Paragraph)]
+    assert any("What grows fastest above over what grows fastest below is 3/2." in each for each in said) is printed
 
 
 def test_each_side_says_what_it_is() -> None:
@@ -450,3 +466,35 @@ def test_two_models_stand_in_a_figure() -> None:
         sf.compare("llama-2-7b", "llama-2-70b", quantity="kv-cache", per="B*C"),
     ):
         assert not any(isinstance(block, Picture) for block in document([other], "1.2.3").blocks)
+
+
+def test_divided_amounts_are_written_as_quotients() -> None:
+    """A cache of U bytes for B sequences of C tokens has U/(BC) bytes per token: 4LGD for Llama."""
+    found = sf.compare("llama-2-7b", "deepseek-v2", "kv-cache", per="B*C")
+    page = document([found], "1.2.3")
+    chains = [each.chain for each in page.blocks if isinstance(each, Equation)]
+    assert (text(chains[0].labels[0]), text(chains[0].steps[0])) == ("U_cache[1]/(BC)", "4LGD")
+    assert all(expand(value(label) - value(step)) == 0 for label in chains[0].labels for step in chains[0].steps)
+    said = rendered(page)
+    assert "524,288** bytes per BC" in said
+    assert " over BC" not in said
+    assert "\\frac{U_{\\mathrm{cache,\\,1}}}{B C} &= 4 L_{\\mathrm{1}} G D" in said.replace(
+        "L G D", "L_{\\mathrm{1}} G D"
+    )
+    assert "\\frac{\\frac" not in said
+    assert "\\frac{U_{\\mathrm{cache,\\,1}}}{B C} - " in (found._repr_latex_() or "")
+
+
+def test_leading_terms_that_exceed_the_whole_say_so() -> None:
+    """4·32·32·128 - 2·60·512 is 462,848, and 2·60·64 = 7,680 more than the whole, 455,168: by 1.7 %."""
+    page = rendered(document([sf.compare("llama-2-7b", "deepseek-v2", "kv-cache", per="B*C")], "1.2.3"))
+    assert "which exceeds it by 1.7% with these sizes." in page
+    assert "leaves out" not in page
+    turned = rendered(document([sf.compare("deepseek-v2", "llama-2-7b", "kv-cache", per="B*C")], "1.2.3"))
+    assert "which exceeds it by 1.7% with these sizes." in turned  # 455,168 less than nothing, and more of it
+    usual = rendered(document([sf.compare("gpt2", "gpt2-xl")], "1.2.3"))
+    assert "which leaves out " in usual  # only terms of one sign are left
+
+
+def rendered(page: Document) -> str:
+    return render(page, "md").decode()

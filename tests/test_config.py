@@ -245,7 +245,7 @@ BAD: list[tuple[Any, str]] = [
         "'model_type' is 'rings', which no architecture here reads",
     ),
     ({**GPT2, "n_embd": "12"}, "'n_embd' is '12', which is not a whole number"),
-    ({**GPT2, "n_embd": 12.0}, "'n_embd' is 12.0, which is not a whole number"),
+    ({**GPT2, "n_embd": 12.0}, "'n_embd' is 12.0, which is not written as an integer; write 12"),
     ({**GPT2, "n_embd": True}, "'n_embd' is True, which is not a whole number"),
     ({**GPT2, "n_embd": [12]}, "'n_embd' is [12], which is not a whole number"),
     ({**GPT2, "n_layer": -3}, "'n_layer' is -3; a size is a whole number from 1"),

@@ -25,9 +25,10 @@ from symformer import SymformerError, from_config
 from symformer.architectures import architecture_class
 from symformer.components.base import Component
 from symformer.configs import sections
-from symformer.configs.known import FIXED, INERT, QUANTISED
+from symformer.configs.known import FIXED, INERT
 from symformer.configs.layers import Spelt
 from symformer.configs.places import Choice
+from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
 from symformer.formulas.formula import Formula
 from symformer.ledger.facts import Activation
@@ -665,7 +666,7 @@ PUBLISHED: dict[str, list[Any]] = {
     "pretraining_tp": [2],
     "rope_parameters": [LINEAR, APIECE, {"sliding_attention": None}, HALF,
         {"rope_type": "default", "rope_theta": 7.0}, {"rope_type": "longrope"}],
-    "rope_theta": [5.0, 1_000_000], "partial_rotary_factor": [0.5, 1.0], "auto_map": [{"AutoModel": "x.Y"}],
+    "rope_theta": [5.0, 1_000_000], "partial_rotary_factor": [0.5, 1.0], "auto_map": [{"AutoConfig": "x.Y"}],
     "layer_types": [["full_attention"] * 2, ["sliding_attention", "full_attention"], ["sliding_attention"] * 2],
     "sliding_window": [3, None], "is_decoder": [True], "use_cache": [False], "is_causal": [False],
     "hidden_act": ["relu"], "hidden_activation": ["relu"], "activation_function": ["relu"],
@@ -811,7 +812,7 @@ def test_a_random_field_in_a_random_config(tmp_path: Path) -> None:
         pool: dict[str, list[Any]] = {name: others(value) for name, value in written(model_type).items()}
         pool |= {name: pool.get(name, []) + values for name, values in PUBLISHED.items()}
         names = sorted(pool.keys() - read_by(model_type) - {"model_type", "architectures"})
-        name = draw.choice([*names, *QUANTISED, f"field_{index}", *sorted(FIXED.keys() - read_by(model_type))])
+        name = draw.choice([*names, *QUANTIZED, f"field_{index}", *sorted(FIXED.keys() - read_by(model_type))])
         config[name] = draw.choice(pool.get(name) or [1, True, "x", {"quant_method": "gptq"}])
         try:
             assert differences(config, tmp_path / "config.json") == {}, config
@@ -924,7 +925,11 @@ def test_indices_that_bert_makes_for_itself_are_other_bytes() -> None:
     [
         ("gpt2", {"kv_groups": 3}, "the field 'kv_groups' = 3 is not known here; remove it if it changes nothing"),
         ("llama", {"a\x1b[31m": None}, r"the field 'a\x1b[31m' = None is not known here"),
-        ("llama", {"quantization_config": {"quant_method": "fp8"}}, "'quantization_config' is {'quant_method': 'fp8'}"),
+        (
+            "llama",
+            {"quantization_config": "fp8"},
+            "'quantization_config' is 'fp8' in the config; it should be an object",
+        ),
         ("llama", {"sliding_window": 4}, "'sliding_window' is 4 in the config; that changes what is counted"),
         ("llama", {"layer_types": ["full_attention"]}, "only 2 layers of 'full_attention' are known here"),
         ("mistral", {"layer_types": ["full_attention"] * 2}, "only 2 layers of 'sliding_attention' are known here"),
@@ -988,12 +993,12 @@ def test_what_is_long_or_deep_is_cut(name: str, tmp_path: Path) -> None:
 
 
 def test_a_long_value_is_cut(tmp_path: Path) -> None:
-    config = {**base("llama"), "quantization_config": {"modules_to_not_convert": ["model.layers.1"] * 200_000}}
+    config = {**base("llama"), "field_1": {"modules_to_not_convert": ["model.layers.1"] * 200_000}}
     refusal = by_us(config, tmp_path / "config.json")["params"]
     assert (tmp_path / "config.json").stat().st_size > 3_000_000
     assert isinstance(refusal, str)
     assert len(refusal) - len(str(tmp_path)) < 300
-    assert "remove it to count the model before it was quantised" in refusal
+    assert "is not known here; remove it if it changes nothing" in refusal
 
 
 # The fields that the released configs have beside their sizes; and the totals, as in test_architectures.

@@ -191,8 +191,8 @@ REFUSED = [
     ({"sample_size": 29}, "Z=29 is not a multiple of Z_patch=7"),
     ({"attention_head_dim": 6}, "E=18 is not a multiple of 4"),
     ({"num_layers": 0}, "'num_layers' is 0"),
-    ({"_class_name": "UNet2DModel"}, "is of the class UNet2DModel of diffusers, which no architecture here reads"),
-    ({"_class_name": "Transformer2DModel"}, "is of the class Transformer2DModel of diffusers, which no architecture"),
+    ({"_class_name": "UNet2DModel"}, "names the diffusers class UNet2DModel, which no built-in architecture supports"),
+    ({"_class_name": "Transformer2DModel"}, "names the diffusers class Transformer2DModel, which no built-in"),
     ({"_class_name": 7}, "has no 'model_type'"),
 ]
 

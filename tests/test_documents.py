@@ -699,7 +699,7 @@ def test_a_sentence_is_true_of_the_model_it_stands_in() -> None:
     assert "x + f(norm(x)) for its one sublayer" in said
     assert "attention=" not in said
     assert "keys and the values" not in said
-    assert "as large after one token as after many" in said
+    assert "whose sizes do not depend on the number of tokens" in said
     # Black et al. 2022, section 2.1.2, and its figure: two norms; Chowdhery et al. 2022, section 2: one
     assert any("with a norm of x for each" in line for line in paragraphs(derivation("gpt-neox-20b")))
     assert any("with one norm for both" in line for line in paragraphs(derivation("palm-8b")))
@@ -714,7 +714,7 @@ def test_a_sentence_is_true_of_the_model_it_stands_in() -> None:
     # NVIDIA 2025, section 2.1: only some layers attend
     said = " ".join(paragraphs(derivation("nemotron-h-8b", "kv-cache")))
     assert "in every layer that attends" in said
-    assert "what its convolution reads again" in said
+    assert "its recurrent state and its convolution state" in said
     # Radford et al. 2022, section 2.2: sines for the encoder, learned positions for the decoder
     kinds = [line for line in paragraphs(derivation("whisper-tiny")) if ".embed_positions. " in line]
     assert ["sines" in line for line in kinds] == [True, False]

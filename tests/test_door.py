@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +40,8 @@ ARCEE: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A catalogue with nothing in it: what it has is tested in test_shelf.py."""
-    monkeypatch.setattr(matching, "on_shelf", lambda name, model_type: None)
-    monkeypatch.setattr(shelf, "on_shelf", lambda name, model_type: None)
+    monkeypatch.setattr(matching, "on_shelf", lambda *said: None)
+    monkeypatch.setattr(shelf, "on_shelf", lambda *said: None)
     monkeypatch.setattr(matching, "filed_types", dict)
 
 
@@ -86,7 +89,7 @@ def test_a_config_that_no_door_opens_says_why_not_by_either(tmp_path: Path) -> N
     refused = run("show", str(place))
     assert refused.exit_code == 2
     assert "'GPT2ForEverything', whose head is not known here; known: " in refused.stderr
-    assert "nor can it be read off its torch code: names the class 'GPT2ForEverything'" in refused.stderr
+    assert "tracing its torch code also failed: names the class 'GPT2ForEverything'" in refused.stderr
     assert refused.stderr.count("config.json") == 1
 
 
@@ -120,8 +123,8 @@ def test_what_nothing_composed_reads_is_asked_of_the_code(config: dict[str, Any]
 
 
 def test_an_option_is_of_what_is_composed(path: str) -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown option of .* 'tied'"):
-        sf.model(path, tied=False)
+    with pytest.raises(UnknownNameError, match=r"unknown option of .* 'dropout'"):
+        sf.model(path, dropout=False)
 
 
 def test_without_torch_one_sentence_says_what_to_install(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,14 +155,17 @@ def mlp(E, hidden):
     return nn.Sequential(nn.Linear(E, hidden), nn.Linear(hidden, E))
 def wide(E):
     return nn.Linear(E, E if E == 999 else 2 * E)
+def deep(E, depth=2):
+    return nn.ModuleList(nn.Linear(E, E) for _ in range(depth))
 """
 AT = ["--set", "E=64", "--set", "hidden=100"]
 
 
 @pytest.fixture
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "mine.py").write_text(FACTORY)
-    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/mine.py").write_text(FACTORY)
+    monkeypatch.chdir(tmp_path / "here")
 
 
 @pytest.mark.usefixtures("mine")
@@ -169,6 +175,10 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         # two matrices of 64 by 100, and biases of 100 and of 64
         (["show", "mine:mlp", *AT], "= 12,964"),
         (["tree", "mine:mlp", *AT], "12,964"),
+        (["show", "mine.py:mlp", *AT], "= 12,964"),
+        (["show", "./mine.py:mlp", *AT], "= 12,964"),
+        (["trace", "mine.py:mlp", "--size", "E=64", "--size", "hidden=100"], "N = 2·E·hidden + E + hidden"),
+        (["derive", "../here/mine.py:mlp", *AT, "-o", "-", "--as", "md"], "12,964"),
         (["derive", "mine:mlp", *AT, "-o", "-", "--as", "md"], "12,964"),
         # of gpt2 too, whose 12 heads divide it: 2*96*100 + 96 + 100
         (["compare", "mine:mlp", "gpt2", "--set", "E=96", "--set", "hidden=100"], "19,396"),
@@ -180,11 +190,65 @@ def test_a_factory_is_opened_by_the_sizes_that_are_its_arguments(arguments: list
     assert said in done.stdout
 
 
+ENDING = {
+    "hard": "def f(E): os._exit(0)",
+    "soft": "def f(E): sys.exit(0)",
+    "other": "def f(E): os.execvp('true', ['true'])",
+    "import": "os._exit(0)",
+    "later": "def f(E):\n    if E > 20: os._exit(0)\n    return nn.Linear(E, E)",
+    "input": "def f(E): return nn.Linear(E, int(input()))",
+}
+
+
+@pytest.mark.parametrize("how", ENDING)
+def test_code_that_ends_the_process_gives_a_one_sentence_error(how: str, tmp_path: Path) -> None:
+    """Run in a subprocess, because code that succeeds in ending it would also end the tests."""
+    (tmp_path / "ends.py").write_text(f"import os, sys\nfrom torch import nn\n{ENDING[how]}\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "symformer", "show", "ends:f", "--set", "E=8"],
+        cwd=tmp_path,
+        input="5\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("symformer: ")
+    assert done.stderr.count("\n") == 1
+    said = {"soft": "SystemExit: 0", "other": "the code ends the process with os.execv", "input": "EOFError"}
+    assert said.get(how, "the code ends the process with os._exit") in done.stderr
+
+
+def test_a_child_process_of_traced_code_may_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import os\nfrom torch import nn\ndef f(E):\n    if not (pid := os.fork()): os._exit(0)\n"
+    (tmp_path / "forking.py").write_text(code + "    os.waitpid(pid, 0)\n    return nn.Linear(E, E)\n")
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, ["show", "forking:f", "--set", "E=8"])
+    assert (done.exit_code, "= 72" in done.stdout) == (0, True)  # 8*8 + 8
+
+
 @pytest.mark.usefixtures("mine")
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["show", "mine:mlp"], "mine:mlp is a factory, and takes a size for each of its arguments, such as --set E=64"),
+        (
+            ["show", "mine:mlp"],
+            "takes a size for each argument, such as E=64; its arguments are E, hidden",
+        ),
+        (
+            ["trace", "mine:deep"],
+            "takes a size for each argument, such as E=64; its arguments are E, depth=2",
+        ),
+        (["show", "mine:mlp", "--set", "E=64"], "mine:mlp needs a size for hidden; its arguments are E, hidden"),
+        (["trace", "mine:mlp", "--size", "hidden=9"], "mine:mlp needs a size for E; its arguments are E, hidden"),
+        (
+            ["show", "mine:deep", "--set", "E=64", "--set", "detph=3"],
+            "mine:deep has no argument 'detph'; did you mean depth? its arguments are E, depth=2",
+        ),
+        (["show", "mine:mlp", *AT, "--set", "Q=3"], "mine:mlp has no argument 'Q'; its arguments are E, hidden"),
+        (["show", "nowhere/mine.py:mlp", *AT], "nowhere/mine.py:mlp: the file nowhere/mine.py does not exist"),
+        (["show", "./mine.py:nope", *AT], "cannot be imported: AttributeError: module 'mine"),
         (["show", "mine:mlp", *AT, "--option", "tied=true"], "unknown option of mine:mlp 'tied'"),
         # 999 wide in and out, and a bias: where no size was drawn the code does something else
         (["show", "mine:wide", "--set", "E=999"], "stores 999,000 parameters at {'E': 999}, and the formula gives 1,9"),

@@ -112,7 +112,7 @@ def test_a_table_that_is_not_trained_has_no_gradient() -> None:
     assert memory == 16 * elements - 12 * fixed + 4 * trained
     # keras-hub prints 37,184,256 for the English model, whose vocabulary has a row less, without the sines
     assert whisper.formula("trainable-params").value() == elements - fixed == 37_184_256 + 384
-    assert "as a fixed table may be, counts as well" in _stated(whisper, "params")
+    assert "Weights that are stored but not trained also count" in _stated(whisper, "params")
     assert "never trained" not in _stated(architecture("gpt2"), "params")
     with pytest.raises(SymformerError, match="not trained is not stated"):
         whisper.formula("communication", data="zero2")

@@ -110,7 +110,13 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
         3_608_307_264,
         "the token embedding or",
     ),
-    "Mixtral's 12.9B": ("mixtral-8x7b", "12.9B", "convention", 12_879_925_248, "only the experts that a token goes to"),
+    "Mixtral's 12.9B": (
+        "mixtral-8x7b",
+        "12.9B",
+        "convention",
+        12_879_925_248,
+        "only the experts that a token is routed to",
+    ),
     # two rows before the first position and one of segments, of 768; the pooler's 768² + 768
     "512 positions, no segments": ("roberta-base", "124,052,736", "convention", 124_052_736, "the pooler left out"),
     # 14² + 1 = 197 numbers of positions
@@ -192,6 +198,68 @@ def test_updates_of_low_rank() -> None:
     printed = explain(model, "0.35M", "trainable-params")
     assert (printed.verdict, printed.value, printed.difference) == ("unexplained", 393_216, -43_216)
     assert "lora=q_proj,v_proj, E = 1,024" in printed.because
+
+
+# The most plausible explanation of a number comes first: the plain count, exactly, in GB or in GiB; the size in the
+# name times bytes; another head; embeddings; rarer conventions. Formats that no file uses are not listed.
+PLAUSIBLE: dict[str, tuple[str, str, str, int, str]] = {
+    # 7B · 2 bytes; all 6,738,415,616 take 13,476,831,232
+    "7B at 2 bytes": ("llama-2-7b", "14 GB", "convention", 14_000_000_000, "the 7B in its name"),
+    "7B at 4 bytes": ("llama-2-7b", "28 GB", "convention", 28_000_000_000, "the 7B in its name"),
+    # 7B · 4 bits; the matrices in 4 bits and the rest in 2 bytes would take 3,762,823,168
+    "7B at 4 bits": ("llama-2-7b", "3.5 GB", "convention", 3_500_000_000, "at 4 bits"),
+    # 70B · 1 byte; 68,976,648,192 would be printed as 69 GB
+    "70B at 1 byte": ("llama-2-70b", "70 GB", "convention", 70_000_000_000, "at 1 byte (int8 or fp8)"),
+    # 68,976,648,192 · 2 = 137,953,296,384 is 1.4 · 10^11 to two digits, so the exact count comes first
+    "all of 70B": ("llama-2-70b", "140 GB", "rounded", 137_953_296_384, "rounded to 2 digits"),
+    # 8,030,261,248 · 2 / 2^30 = 14.957
+    "8B in GiB": ("llama-3-8b", "15.0 GB", "convention", 16_060_522_496, "which is 14.96 GiB"),
+    # 124,439,808 · 2 / 2^30 = 0.23178
+    "GPT-2 in GiB": ("gpt2", "0.23 GB", "convention", 248_879_616, "which is 0.2318 GiB"),
+    # E = 1,024, L = 24: 335,141,888 and the head of BertForPreTraining, 1,024² + 1,024 + 2 · 1,024 + 30,522 of masked
+    # words, and 2 · 1,024 + 2 of next sentences: 1,084,220
+    "BERT's head": ("bert-large-uncased", "336M", "convention", 336_226_108, "with head=pretraining"),
+    # 32 layers of 4 · 4,096² + 3 · 4,096 · 11,008 = 6,476,005,376 in half a byte each, and 262,410,240 in two
+    "the matrices in 4 bits": ("llama-2-7b", "3.76 GB", "convention", 3_762_823_168, "weight matrices in 4 bits:"),
+    # plus a scale of 2 bytes and a zero point of half a byte per 128: 3,762,823,168 + 6,476,005,376 · 2.5 / 128
+    "as AutoAWQ stores them": ("llama-2-7b", "3.89 GB", "convention", 3_889_307_648, "(AWQ)"),
+}
+
+
+@pytest.mark.parametrize("name", PLAUSIBLE)
+def test_the_most_plausible_explanation_comes_first(name: str) -> None:
+    target, number, verdict, value, because = PLAUSIBLE[name]
+    found = explain(target, number)
+    assert (found.verdict, found.value) == (verdict, value), found.because
+    assert because in found.because
+
+
+def test_an_exact_number_of_gib_is_reported_as_exact() -> None:
+    """2 · 32 layers · 32 heads of 128 elements · 4,096 tokens · 2 bytes = 2^31, which is 2 GiB and 2.147 GB."""
+    model = sf.architecture("llama-2-7b").set({"B": 1, "C": 4096})
+    found = explain(model, "2 GB", "kv-cache")
+    assert (found.verdict, found.value, found.how) == ("convention", 2**31, "exact")
+    assert found.because.endswith("which is exactly 2 GiB")
+    # of three digits it is 2.15 GB, rounded
+    found = explain(model, "2.15 GB", "kv-cache")
+    assert (found.verdict, found.value) == ("rounded", 2**31)
+
+
+@pytest.mark.parametrize("number", ["14 GB", "70 GB", "3.5 GB", "3.9 GB", "7.0 GB", "15 GB", "27.5 GB"])
+def test_packed_weights_are_not_offered_at_other_widths(number: str) -> None:
+    """Packed formats are offered only if the other weights have 2 bytes, not 4."""
+    for target in ("llama-2-7b", "llama-2-70b"):
+        found = explain(target, number)
+        for each in (found.reading, *found.others):
+            packed = [name for name in each.otherwise if "bit" in name or "int8" in name or "fp8" in name]
+            assert not packed or each.way.scale == 2, found.because
+
+
+def test_the_size_in_a_name_is_not_offered_for_other_sizes() -> None:
+    """14 GB is not explained by 7B for a Llama with 16 layers, nor for 8x7b."""
+    halved = explain(sf.architecture("llama-2-7b").set({"L": 16}), "14 GB")
+    assert "in its name" not in halved.because
+    assert "in its name" not in explain("mixtral-8x7b", "14 GB").because
 
 
 def test_a_convention_that_is_given_is_not_tried() -> None:
@@ -317,15 +385,14 @@ def test_json() -> None:
 
 
 def test_a_difference_is_a_formula_only_where_that_comes_to_it() -> None:
-    """4 bits for the matrices of the layers and 1 byte for the rest, beside 2 bytes for all of 6,738,415,616."""
-    facts = json.loads(run("llama-2-7b", "3.5 GB", "--json").stdout)
-    matrices = 32 * (4 * 4096**2 + 3 * 4096 * 11008)
-    assert facts["value"] == 6_738_415_616 - matrices // 2
+    """1 byte for all but a table of 32,000 · 4,096, where the plain count has 2 bytes for all of 6,738,415,616."""
+    facts = json.loads(run("llama-2-7b", "6.61 GB", "--json").stdout)
+    assert facts["value"] == 6_738_415_616 - 32_000 * 4_096
     assert facts["difference"] == facts["value"] - 2 * 6_738_415_616
     assert facts["formula"] is None  # that of the second step alone is no difference of the two
     assert [(row["what"], row["value"]) for row in facts["rows"]] == [
         ("every parameter at 1 byte (int8 or fp8)", -6_738_415_616),
-        ("4-bit weights packed two to a byte", -matrices // 2),
+        ("either the token embedding or the head left out", -32_000 * 4_096),
     ]
 
 

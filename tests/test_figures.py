@@ -495,6 +495,15 @@ def test_the_largest_batch_is_the_last_that_fits() -> None:
     assert largest(formula, model.known, Fraction(1)) == 0
 
 
+@pytest.mark.parametrize("batch", [1, 2, 3, 8, 13])
+def test_a_batch_that_fills_the_device_exactly_fits(batch: int) -> None:
+    """GPT-2's cache of 9 tokens: keys and values of 12 layers and 768 numbers, 2 bytes each, for each sequence."""
+    sequence = 2 * 12 * 768 * 2 * 9
+    cache = composed("gpt2").set({"C": 9})
+    assert largest(cache.formula("kv-cache"), cache.known, Fraction(batch * sequence)) == batch
+    assert largest(cache.formula("kv-cache"), cache.known, Fraction(batch * sequence - 1)) == batch - 1
+
+
 def test_shares_of_roles() -> None:
     """GPT-2: (50257 + 1024)·768 elements of 124,439,808 are embeddings, and the head is tied to them."""
     found = shares_of(composed("gpt2"), composed("gpt2").params)

@@ -87,7 +87,7 @@ def test_fragments_macros_live_pages_archives_and_templates_of_each() -> None:
         ("--as", "md", "--template", "own.md"): ["bert.md", "gpt2.md"],
         ("--as", "md", "--flavour", "commonmark"): ["bert.md", "gpt2.md"],
     }.items():
-        into = Path("-".join(option).replace("-", ""))
+        into = Path("-".join(option).replace("-", "").replace(".", "-"))
         into.mkdir()
         assert derive("gpt2", "bert", "-o", str(into), *option).exit_code == 0, option
         assert left(str(into)) == names

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from sympy import Integer, Mul
+import torch
+from sympy import Expr, Integer, Mul
 
 from symformer import SymformerError, architecture
 from symformer.architectures.base import Architecture
 from symformer.language.arithmetic import parse
 from symformer.language.sizes import Numbers
-from symformer.language.symbols import SYMBOLS
+from symformer.language.symbols import SYMBOLS, W
 from symformer.ledger.facts import Weight
+from symformer.quantities import access, generation
+from symformer.quantities.kernels import saves
 from symformer.quantities.train_memory import OPTIMIZERS, RECIPES
 from symformer.witness.oracles import train_bytes
 
@@ -46,6 +49,18 @@ def test_with_the_activations_that_are_held(target: str, recipe: str, implementa
     way = {"recipe": recipe, "implementation": implementation, "recompute": recompute}
     formula = architecture(target).formula("train-memory", **way).partial(H="H")
     assert formula.value(sizes) == train_bytes(component, where, **way, device="cpu")
+
+
+TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32, "fp8": torch.float8_e4m3fn}
+
+
+@pytest.mark.parametrize("sizes", [generation.SIZES, saves.SIZES], ids=["cache", "activations"])
+def test_bytes_per_element_equal_those_of_torch(sizes: dict[str, Expr]) -> None:
+    assert {name: size for name, size in sizes.items() if name != "symbolic"} == {
+        name: dtype.itemsize for name, dtype in TORCH.items() if name in sizes
+    }
+    assert sizes["symbolic"] == W
+    assert (torch.float.itemsize, torch.long.itemsize, torch.long.itemsize) == (saves.SINGLE, saves.LONG, access.LONG)
 
 
 def test_bytes_of_a_parameter() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import torch
+from click.testing import CliRunner
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import (
     DynamicCache,
@@ -16,7 +19,14 @@ from transformers import (
 )
 
 from symformer import SymformerError, architecture
+from symformer.commands.cli import cli
+from symformer.components.chunked_scan import ChunkedScan
+from symformer.language.symbols import SYMBOLS
+from symformer.ledger.facts import Ledger
+from symformer.ledger.operations import Operations
+from symformer.ledger.operations import given as input_of
 from symformer.models.model import Model
+from symformer.quantities.access import RULES
 from symformer.witness.session import built, tensors_of
 
 MAMBA = {"V": 29, "E": 12, "L": 2, "H_ssm": 36, "N_state": 5, "R_dt": 7, "K_conv": 4}
@@ -86,21 +96,82 @@ def test_torch_counts_the_same(name: str, tokens: int) -> None:
     ]
 
 
+PRECISIONS = {  # the dtype of a model, and the bytes of its keys and values
+    "bf16": (torch.bfloat16, 2),
+    "fp16": (torch.float16, 2),
+    "fp32": (torch.float32, 4),
+    "fp8": (torch.bfloat16, 1),  # engines quantize keys and values alone: no model computes in fp8
+}
+
+
+@pytest.mark.parametrize("dtype", PRECISIONS)
 @pytest.mark.parametrize("name", MODELS)
-def test_the_state_keeps_its_precision(name: str) -> None:
-    """In half precision keys, values and the places of the convolution have 2 bytes, and the state has 4."""
+def test_a_convolution_state_has_the_models_dtype_and_a_recurrent_state_4_bytes(name: str, dtype: str) -> None:
     sizes, build = MODELS[name]
-    torchs = built(build, "cpu").eval().to(torch.bfloat16)
+    computes_in, bytes_of_keys = PRECISIONS[dtype]
+    torchs = built(build, "cpu").eval().to(computes_in)
     cache = DynamicCache(config=torchs.config)
     own = {"past_key_values" if name == "nemotron-h" else "cache_params": cache}
     with torch.no_grad():
         torchs(torch.zeros(B, 3, dtype=torch.long), use_cache=True, **own)  # fewer than the convolution looks back on
-    held = tensors_of(cache)
-    assert {row.rpartition(".")[2]: tensor.dtype for row, tensor in held.items()}["recurrent_states_0"] == torch.float32
-    bytes_ = sum(tensor.numel() * tensor.element_size() for tensor in held.values())
-    assert at(architecture(name), "kv-cache", sizes, B=B, C=3) == bytes_
-    # of Mamba by hand: 2 layers of 4 places of 2 bytes and 5 numbers of 4 bytes, for each of 36 channels
+    held = {row: (row.rpartition(".")[2], tensor) for row, tensor in tensors_of(cache).items()}
+    assert {tensor.dtype for name, tensor in held.values() if name == "recurrent_states_0"} == {torch.float32}
+    assert {tensor.dtype for name, tensor in held.values() if name == "conv_states_0"} == {computes_in}
+    expected = sum(
+        tensor.numel() * (bytes_of_keys if name in ("keys", "values") else tensor.element_size())
+        for name, tensor in held.values()
+    )
+    model = architecture(name)
+    assert at(model, "kv-cache", sizes, B=B, C=3, dtype=dtype) == expected > 0
+    stored = sum(weight.numel() for weight in torchs.parameters())
+    size = 1 if dtype == "fp8" else computes_in.itemsize
+    logits = B * sizes["V"] * 4
+    assert (
+        at(model, "inference-memory", sizes, B=B, C=3, weights=dtype, cache=dtype) == size * stored + expected + logits
+    )
+    if dtype == "fp8":  # the dtype of the weights decides, not the dtype of the cache
+        assert at(model, "inference-memory", sizes, B=B, C=3, cache="fp8") == 2 * stored + expected + logits
+
+
+def test_the_bytes_of_a_convolution_state_by_hand() -> None:
+    # of Mamba: 2 layers of 4 places of 2 bytes and 5 numbers of 4 bytes, for each of 36 channels
     assert at(architecture("mamba"), "kv-cache", MAMBA, B=B) == 2 * 2 * 36 * (4 * 2 + 5 * 4)
+    # 4 layers of 8 heads of 128 for 4,096 tokens, keys and values, at 1 byte; 27 layers with 4 places of
+    # 128·80 + 2·8·128 = 12,288 channels at 2 bytes, and states of 128·80·128 numbers at 4
+    hybrid = architecture("nemotron-nano-9b-v2")
+    expected = 4 * 8 * 128 * 4096 * 2 + 27 * 4 * 12_288 * 2 + 27 * 128 * 80 * 128 * 4
+    assert expected == 33_554_432 + 27 * 4 * 12_288 * 2 + 141_557_760 == 177_766_400
+    assert hybrid.formula("kv-cache", dtype="fp8").value(B=1, C=4096) == expected
+    # A symbolic W is the size of both, so it cannot be that of a cache in fp8.
+    symbolic = hybrid.formula("kv-cache", dtype="symbolic")
+    assert symbolic.value(B=1, C=4096, W=2) == 2 * 33_554_432 + 27 * 4 * 12_288 * 2 + 141_557_760
+    with pytest.raises(SymformerError, match=r"W=1 .* is less than 2; .* choose dtype=fp8"):
+        symbolic.value(B=1, C=4096, W=1)
+    assert architecture("llama-2-7b").formula("kv-cache", dtype="symbolic").value(B=1, C=1, W=1) == 2 * 32 * 32 * 128
+    with pytest.raises(SymformerError, match=r"W=1 .* is less than 2; .* choose weights=fp8"):
+        hybrid.formula("inference-memory", weights="symbolic").value(B=1, C=4096, W=1)
+
+
+def test_traffic_of_a_convolution_state_during_decoding_is_refused() -> None:
+    x = input_of("x", (SYMBOLS["B"], SYMBOLS["E"], SYMBOLS["S"]))
+    ops = Operations(ChunkedScan())
+    ops.look_back("conv1d", x, SYMBOLS["K_conv"])
+    _, entry = next(iter(Ledger(ops.root, None)))
+    assert RULES[entry.kind](entry, {"phase": "prefill", "dtype": "bf16"})
+    with pytest.raises(SymformerError, match="of a convolution state depend on the kernel"):
+        RULES[entry.kind](entry, {"phase": "decode", "dtype": "bf16"})
+
+
+@pytest.mark.parametrize(("target", "words"), [("mamba2-2.7b", 2), ("llama-2-7b", 0), ("whisper-tiny", 0)])
+def test_show_states_the_dtype_of_each_state(target: str, words: int) -> None:
+    for quantity in ("kv-cache", "inference-memory"):
+        result = CliRunner().invoke(cli, ["show", target, "-q", quantity])
+        assert result.exit_code == 0, result.output
+        said = result.output
+        assert ("The convolution state has the model's dtype" in said) == (words > 0)
+        assert ("stored in single precision, 4 bytes per element" in said) == (words > 0)
+        notes = json.loads(CliRunner().invoke(cli, ["show", target, "-q", quantity, "--json"]).stdout)["notes"]
+        assert len(notes) == words
 
 
 def test_what_is_not_known_of_a_scan_is_refused() -> None:

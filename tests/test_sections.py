@@ -102,7 +102,6 @@ def test_what_stands_in_sections_is_read(config: Config, elements: int, tmp_path
         ({"vision_config": {"num_attention_heads": 7}}, "E_vis=768 is not a multiple of A_vis=7"),
         ({"text_config": {"is_causal": False}}, "'text_config.is_causal' is False in the config; that changes what"),
         ({"vision_config": {"pruned_heads": {"0": [1]}}}, "'vision_config.pruned_heads' is {'0': [1]} in the config"),
-        ({"text_config": {"quantization_config": {"bits": 4}}}, "'text_config.quantization_config' is {'bits': 4}"),
         ({"text_config": {"model_type": "siglip_text_model"}}, "'text_config.model_type' is 'siglip_text_model' in"),
         ({"vision_config": {"model_type": "clip"}}, "'vision_config.model_type' is 'clip' in the config"),
         ({"text_config": {"layer_types": ["full_attention"] * 12}}, "the field 'text_config.layer_types' = ["),

@@ -43,6 +43,34 @@ def test_gpt2_by_hand() -> None:
     assert sizes["L"]["one_more_breaks"] is None
 
 
+def test_sizes_without_values_have_only_formulas() -> None:
+    """N = 2EH + E + H: 2H + 1 a unit of E, of which the share is E(2H + 1)/N."""
+    shown = run("component:mlp")
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    (row,) = [line.split("  ") for line in shown.stdout.splitlines() if line.startswith("E ")]
+    assert [cell.strip() for cell in row if cell.strip()] == [
+        *("E", "2H + 1", "(2EH + E)/(2EH + E + H)", "2H + 1", "2EH + E")
+    ]
+    assert r"E & \mathrm{} & 2 H + 1 & \mathrm{} & 2 H + 1 & \mathrm{} &" in (
+        sensitivity("component:mlp")._repr_latex_() or ""
+    )
+    known = run("component:mlp", "--set", "E=5", "--set", "H=7").stdout
+    (row,) = [line.split() for line in known.splitlines() if line.startswith("E ")]
+    assert row == [
+        "E",
+        "5",
+        "2H",
+        "+",
+        "1",
+        "0.9146",
+        "2H",
+        "+",
+        "1",
+        "15",
+        "15E",
+    ]  # (2·5·7 + 5)/82; 2·7 + 1; with H = 7
+
+
 RUN = {"B": 3, "S": 96, "C": 70}
 
 

@@ -12,16 +12,25 @@ import subprocess
 import sys
 import termios
 from pathlib import Path
+from time import monotonic
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
+from symformer import witness
 from symformer.answers import summary
+from symformer.catalogue import matching
+from symformer.catalogue.store import Store
+from symformer.catalogue.traced import STORED
 from symformer.commands import shell
 from symformer.commands.cli import COMMANDS, cli
 from symformer.commands.terminal import broadest, cells, fold, layout, stacked, visible
+from symformer.configs import hub
 from symformer.language.arithmetic import parse as arithmetic
+
+from .test_door import ARCEE
 
 PROGRAM = [sys.executable, "-m", "symformer"]
 ENCODINGS = ["ascii", "cp1252", "latin-1"]
@@ -469,3 +478,55 @@ def test_bash_completes_the_names_of_components(in_a_folder: Path) -> None:
     from symformer import components
 
     assert {*completed("symformer tree component:")} == {*components.names()}
+
+
+def offered(*words: str) -> list[str]:
+    """Return the completions for these words."""
+    found = ShellComplete(cli, {}, "symformer", "_SYMFORMER_COMPLETE").get_completions(list(words), "")
+    return [each.value for each in found]
+
+
+@pytest.mark.parametrize("option", [["--set"], ["--option"], ["-q", "flops", "--option"], ["--part"]])
+def test_completion_never_traces_and_never_waits(
+    option: list[str], in_a_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A config that needs a trace, a factory, an idle pipe, standard input, and the Hub."""
+
+    def asked(*given: object) -> None:
+        raise AssertionError("torch, the network, or a pipe")
+
+    monkeypatch.setattr(witness, "torch_side", asked)
+    monkeypatch.setattr(hub, "fetch", asked)
+    monkeypatch.setattr(matching, "find", lambda config: None)  # as of a type that the catalogue does not have
+    monkeypatch.setenv("SYMFORMER_CACHE", str(in_a_folder))
+    (in_a_folder / "z.json").write_text('{"model_type": "zamba", "architectures": ["ZambaForCausalLM"]}')
+    (in_a_folder / "mine.py").write_text("raise AssertionError")
+    os.mkfifo(in_a_folder / "pipe.json")
+    begun = monotonic()
+    for target in (
+        "z.json",
+        "mine:f",
+        "hf:nothing",
+        "pipe.json",
+        "-",
+        "/dev/stdin",
+        "models",
+        "a/b",
+        "a/b@c",
+        "nonsense",
+    ):
+        assert "E=" not in offered("show", target, *option), target
+    assert monotonic() - begun < 4  # a pipe is waited for 5 seconds
+    assert "E=" in offered("show", "gpt2", "--set")
+    assert "E=" in offered("show", "hf:arcee", "--set")  # which the catalogue has
+
+
+def test_completion_knows_what_the_cache_keeps(in_a_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMFORMER_CACHE", str(in_a_folder))
+    (in_a_folder / "z.json").write_text(json.dumps(ARCEE))
+    record = matching.find(ARCEE)
+    monkeypatch.setattr(matching, "find", lambda config: None)
+    assert "E=" not in offered("show", "z.json", "--set")
+    assert record is not None
+    Store(ARCEE).keep(STORED, record(STORED))  # as a trace keeps it
+    assert "E=" in offered("show", "z.json", "--set")

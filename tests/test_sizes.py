@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,14 @@ NO_SIZES = [
 @pytest.mark.parametrize("given", NO_SIZES, ids=lambda given: type(given).__name__)
 def test_what_is_no_size_is_refused_in_a_sentence(door: str, given: object) -> None:
     assert refused(lambda: DOORS[door](given)).startswith("H")
+
+
+@pytest.mark.parametrize("given", [8.0, numpy.float32(8), Fraction(8), Decimal("8.0")], ids=repr)
+@pytest.mark.parametrize("door", DOORS)
+def test_an_integral_float_error_states_the_integer(door: str, given: Any) -> None:
+    said = refused(lambda: DOORS[door](given))
+    assert "not a whole number" not in said
+    assert door in WRITTEN or said.endswith("which is not written as an integer; write 8")
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 from itertools import product
 from typing import Any
 
+import numpy
 import pytest
 from click.testing import CliRunner, Result
 
@@ -206,6 +208,32 @@ def test_a_limit_that_stands_far_below_what_the_budget_allows() -> None:
     assert [each["sizes"] for each in document["solutions"]] == [{"K": 8}]  # K <= X = 8
 
 
+@pytest.mark.parametrize("total", ["1e12", "1e18"])
+def test_a_condition_on_two_open_sizes_bounds_both(total: str) -> None:
+    """GPT-2 has 1,024 positions for S and N_new - 1 together: 524,800 pairs, of fewer than 1e12 FLOPs."""
+    formula = sf.model("gpt2").formula("generation-flops")
+    pairs = [(s, n) for s in range(1, 1_025) for n in range(1, 1_026 - s)]
+    assert len(pairs) == 524_800
+    prompts, new = (numpy.array(column) for column in zip(*pairs, strict=True))
+    values = formula.compile()(S=prompts, N_new=new, B=1)
+    asked = ("gpt2", "-q", "generation-flops", "--for", "S", "--for", "N_new", "--given", "B=1", "--total")
+    document = found(*asked, total, status=1)
+    assert document["nearest"]["value"] == int(values.max()) < 10**12
+    one = int(values[123_456])
+    solutions = found(*asked, str(one))["solutions"]
+    expected = {(int(prompts[row]), int(new[row])) for row in (values == one).nonzero()[0]}
+    assert {(each["sizes"]["S"], each["sizes"]["N_new"]) for each in solutions} == expected
+
+
+def test_progress_is_reported_while_combinations_are_tried() -> None:
+    told: list[tuple[int, int]] = []
+    solutions = sf.solve("llama-2-7b", "7e9", for_=["L", "E"])
+    solutions = dataclasses.replace(solutions, told=lambda done, total: told.append((done, total)))
+    assert not solutions.all
+    assert told[-1][0] == told[-1][1] > 0
+    assert told == sorted(told)
+
+
 def test_many_solutions_take_no_longer_for_their_names() -> None:
     """Whose sizes are asked for with each of them: they are made once."""
     solutions = sf.solve("gpt2", "1e13", within="1%", quantity="flops", for_=["S", "B"])
@@ -220,7 +248,7 @@ def test_nothing_found_says_so_with_the_nearest() -> None:
     assert result.stdout.endswith("\nno solution; the nearest is L = 32: 6,738,415,616, -1\n")
     assert result.stderr == ""
     # the smallest GPT-2 of 12 heads: E = 12, L = 1: 12*144 + 13*12 + (50,257 + 1,024 + 2)*12 = 617,280
-    least = run("gpt2", "--total", "1", "--for", "L", "--for", "E")
+    least = run("gpt2", "--total", "1", "--for", "L", "--for", "E", "--given", "A=12")
     assert least.stdout.endswith("\nno solution; the nearest is L = 1, E = 12: 617,280, +617,279\n")
     assert found("llama-2-7b", "--total", "6738415617", "--for", "L", status=1)["nearest"]["sizes"] == {"L": 32}
 
@@ -236,7 +264,9 @@ def test_nothing_found_says_so_with_the_nearest() -> None:
         (["--for", "L", "--total", "0"], "'0' is no total; it is a whole number from 1 on"),
         (["--for", "L", "--total", "7GB"], "'7GB' is of bytes, and this is counted in elements"),
         (["--for", "L", "--total", "7e9", "--within", "100%"], "within 100% is everything from 0 on"),
-        (["--for", "L", "--total", "7e9", "--within", "some"], "'some' is no amount"),
+        (["--for", "L", "--total", "7e9", "--within", "some"], "within 'some' is not a distance from a total; write a"),
+        (["--for", "L", "--total", "7e9", "--within", "nan"], "within 'nan' is not a distance from a total"),
+        (["--for", "L", "--total", "7e9", "--within", "1x"], "'1x' ends in 'x', which is no unit here"),
         (["--for", "Q", "--total", "7e9"], "unknown symbol 'Q'"),
         (["--for", "L", "--for", "L=1:3", "--total", "7e9"], "L is to be found twice; keep one"),
         (["--for", "S", "--total", "7e9"], "S changes nothing: gpt2.params has no S"),
@@ -270,6 +300,38 @@ def test_what_has_no_largest_and_what_need_not_grow() -> None:
     assert {each for each in heads if 4544 % (2 * each)} == set()
     values = [sf.model("falcon-7b").params.value(A=number) for number in heads]
     assert [each["value"] for each in document["solutions"]] == values
+
+
+def test_set_is_another_name_for_given() -> None:
+    arguments = ("llama-2-7b", "-q", "inference-memory", "--at-most", "80GB", "--for", "C")
+    assert found(*arguments, "--set", "B=8") == found(*arguments, "--given", "B=8")
+
+
+def test_conventions_without_effect_on_the_formula_are_omitted() -> None:
+    """Llama 2 has no sliding window and no latent; its cache has a type."""
+    said = run("llama-2-7b", "-q", "inference-memory", "--at-most", "80GB", "--for", "C", "--given", "B=8").stdout
+    assert "\nwindow = " not in said
+    assert "\nlatent = " not in said
+    assert "\ncache = bf16\n" in said
+    windowed = run(
+        "mistral-7b-v0.1", "-q", "kv-cache", "--total", "1e9", "--for", "C=1:4096:1", "--given", "B=1"
+    ).stdout
+    assert "\nwindow = " in windowed
+
+
+def test_within_is_a_percentage_or_an_amount() -> None:
+    solutions = sf.solve("llama-2-7b", 6_738_415_616, within=202_383_360, for_="L")  # one layer more, one less
+    assert sizes(solutions) == {(31,), (32,), (33,)}
+    for within in (float("nan"), 0.01, -1, True, "nan", "-1%"):
+        with pytest.raises(SymformerError, match="is not a distance from a total"):
+            sf.solve("llama-2-7b", 7e9, within=within, for_="L")  # type: ignore[arg-type]
+
+
+def test_a_convention_that_no_quantity_knows_is_refused() -> None:
+    with pytest.raises(SymformerError, match="unknown convention of params 'attention'"):
+        sf.solve("llama-2-7b", 7e9, for_="L", attention="causal")
+    with pytest.raises(SymformerError, match="unknown convention of params and kv-cache 'windows'"):
+        sf.sweep("llama-2-7b", {"L": [2]}, ["params", "kv-cache"], given={"B": 1, "C": 7}, windows="full")
 
 
 def test_as_python_says_it() -> None:

@@ -70,7 +70,7 @@ def test_another_config_version_or_code_is_another_question(kept: Store, monkeyp
     assert Store({"model_type": "rings"}).find("params") is not None
     assert Store({"model_type": "rings", "wide": True}).find("params") is None
     assert kept.find("flops") is None
-    for name, other in (("versions", lambda: {"torch": "3"}), ("digest", lambda: "another")):
+    for name, other in (("versions", lambda libraries: {"torch": "3"}), ("digest", lambda: "another")):
         with monkeypatch.context() as patched:
             patched.setattr(store, name, other)
             assert Store({"model_type": "rings"}).find("params") is None

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -18,7 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import symformer as sf
-from symformer.algebra import grid
+from symformer.algebra import best, grid
 from symformer.algebra.best import First, Front, Objective
 from symformer.algebra.grid import Axis, Grid
 from symformer.algebra.rows import File
@@ -48,10 +49,10 @@ def rows_of(found: Sweep) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize(
     ("target", "over", "quantity"),
     [
-        ("gpt2", {"E": "6:30:6", "L": "1,3"}, "params"),
+        ("gpt2", {"E": "6:30:6", "A": "3,4"}, "params"),
         ("llama-2-7b", {"A": "1:9:1", "G": "1:9:1", "D": "2:5:1"}, "params"),
         ("falcon-7b", {"E": "142:1136:142", "A": "71,142"}, "params"),
-        ("gpt-neo-125m", {"E": "12:60:12", "L_local": "1,2"}, "params"),
+        ("gpt-neo-125m", {"E": "12:60:12", "A": "8,12", "L_local": "1,2"}, "params"),
         ("mixtral-8x7b", {"X": "1:5:1", "K": "1:5:1"}, "active-params"),
         ("gemma-2-2b", {"S": "4:8:1", "C_win": "2:9:1"}, "flops"),
         ("deepseek-v3", {"L_dense": "1:3:1", "D_rope": "1:6:1"}, "kv-cache"),
@@ -265,14 +266,19 @@ def test_what_is_no_amount(text: str, unit: str, said: str) -> None:
         (["--over", "S=1,2"], "S changes nothing: gpt2.params has no S (sequence length) in it, nor has gpt2"),
         (["--over", "E=768", "--given", "E=5"], "E is left open, and given as 5; keep one"),
         (["--over", "E=1:1000000000", "--over", "L=1:1000000000"], "combinations; at most 1,000,000,000,000,000"),
+        (["--over", "E=1:1000000", "--over", "L=1:1000000"], "gpt2 would be computed at 1,000,000,000,000 rows, and"),
         (["--over", "E=768", "-q", "flops"], "a sweep of gpt2 needs B, S: give each a number, or values to go over"),
         (["--over", "E=768", "-q", "intensity"], "gpt2.intensity is a ratio, and no whole number"),
         (["--over", "E=768", "--filter", "params"], "'params' is no condition on a row"),
         (["--over", "E=768", "--filter", "flops < 3"], "unknown symbol 'flops'"),
+        (["--over", "E=768", "--filter", "0 divides E"], "'0 divides E' is never true, because 0 divides no number"),
+        (["--over", "E=768", "--filter", "E - E divides L"], "0 divides no number"),
+        (["--over", "L=nan"], "L=nan: nan is not a number; sizes are positive integers"),
+        (["--over", "E=1:inf"], "E=inf: inf is not a number; sizes are positive integers"),
         (["--over", "E=768", "--filter", "S < 3"], "'S < 3' needs a number for S"),
         (["--over", "E=768", "--filter", "__import__('os') < 3"], "is not plain arithmetic"),
         (["--over", "E=768", "--pareto", "params"], "a front is of two columns or more, each once, and not of params"),
-        (["--over", "E=768", "--pareto", "params,flops"], "'flops' is no column here; there are E, params"),
+        (["--over", "E=768", "--pareto", "params,flops"], "not a column; the numeric columns are E, A, params"),
         (["--over", "E=768", "--top", "3", "--pareto", "E,params"], "are two choices; keep one"),
         (["--over", "E=768", "--by", "E"], "say how many are kept"),
         (["--over", "E=768", "--top", "0"], "the first 0 are asked for; from 1 to 1,000,000 can be kept"),
@@ -296,19 +302,29 @@ def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
     ("name", "content", "said"),
     [
         ("a.csv", "E,L\n768,12\n768,x\n", "a.csv, line 3: L is 'x', which is not a whole number"),
-        ("a.csv", "E,L\n768,12.0\n", "a.csv, line 2: L is '12.0', which is not a whole number"),
+        ("a.csv", "E,L\n768,12.0\n", "a.csv, line 2: L is 12.0, which is not written as an integer; write 12"),
+        ("a.csv", "E,L\n768,12.5\n", "a.csv, line 2: L is 12.5, which is not a whole number"),
+        ("a.csv", f"L\n{10**30}\n", "a.csv, line 2: L is a number of 31 digits; a size is a whole number from 1 to"),
+        ("a.csv", "L\n" + "7" * 90_000 + "\n", "a.csv, line 2: L is a number of 90,000 digits; a size has at most 15"),
         ("a.csv", "E,L\n768,0\n", "a.csv, line 2: L is 0; a size is a whole number from 1"),
-        ("a.csv", f"E\n{'9' * 5_000}\n", "a.csv, line 2: E is '9999"),
+        ("a.csv", f"E\n{'9' * 5_000}\n", "a.csv, line 2: E is a number of 5,000 digits; a size has at most 15"),
         ("a.csv", f"E\n{'9' * 20}\n", "a.csv, line 2: E is 99999999999999999999; a size is a whole number from 1 to"),
         ("a.csv", "E\n=1+1\n", "a.csv, line 2: E is '=1+1', which is not a whole number"),
         ("a.csv", "E\n\u0663\n", "which is not a whole number"),
         ("a.csv", "E,L\n768\n", "a.csv, line 2: 1 values stand under 2 columns"),
         ("a.csv", "E,E\n768,1\n", "a.csv has two columns E; keep one"),
-        ("a.csv", "hidden_size\n768\n", "'hidden_size' is no size: unknown symbol 'hidden_size'; did you mean E"),
+        ("a.csv", "hidden_size\n768\n", "'hidden_size' is not a size, and only text can be a label: unknown"),
         ("a.csv", "", "a.csv has no columns"),
+        ("a.csv", "E" * 200_000, "a.csv, line 1: field larger than field limit"),
         ("a.csv", "E\n", "a.csv has no rows"),
         ("a.jsonl", '{"E": 768}\n{"L": 3}\n', "a.jsonl, line 2: not the names of the first line: E, L"),
-        ("a.jsonl", '{"E": 768.0}\n', "a.jsonl, line 1: E is 768.0, which is not a whole number"),
+        ("a.jsonl", '{"E": 768.0}\n', "a.jsonl, line 1: E is 768.0, which is not written as an integer"),
+        ("a.jsonl", '{"L": 1, "L": 2}\n', "a.jsonl, line 1: 'L' is given twice, as 1 and as 2; remove one"),
+        ("a.jsonl", '{"E": 7, "L": 1}\n{"E": 7, "L": 1, "E": 7}\n', "line 2: 'E' is given twice, as 7 and as 7"),
+        ("a.jsonl", '{"E": 1e30}\n', "a.jsonl, line 1: E is a number of 31 digits; a size is a whole number from 1 to"),
+        ("a.csv", "E,run\n768,7\n", "the column 'run' is not a size, and only text can be a label: unknown"),
+        ("a.csv", "name,note\na,b\n", "the column 'name' is not a size"),
+        ("a.csv", "E,params\n768,mine\n", "the label 'params' has the name of a quantity; rename the column"),
         ("a.jsonl", "[768]\n", 'a.jsonl, line 1: no JSON object, such as {"E": 768}'),
         ("a.parquet", "no", "a.parquet is no Parquet file"),
         ("a.txt", "E\n1\n", "a.txt is read as .csv, .parquet or .jsonl, and ends in none of these"),
@@ -383,13 +399,42 @@ def test_numbers_beyond_64_bits_in_files(tmp_path: Path) -> None:
     assert int(row["flops"]) == 24 * b * s * n * e**2 + 4 * b * s**2 * n * e + 2 * b * s * v * e
 
 
+def test_text_columns_are_copied_to_the_output(tmp_path: Path) -> None:
+    """Names of configs, one with a comma and one that is not ASCII; a column of numbers is never a label."""
+    (tmp_path / "in.csv").write_text(
+        'name,E,L,note\n"small, old",768,12,\nmédium,1024,24,"a ""b"""\n', encoding="utf-8"
+    )
+    expected = [["small, old", "", 768, 12, 12, 124_439_808], ["médium", 'a "b"', 1024, 24, 16, 354_823_168]]
+    found = listed("gpt2", "--from", str(tmp_path / "in.csv"))
+    assert found["columns"] == ["name", "note", "E", "L", "A", "params"]
+    assert found["rows"] == expected
+    for name in ("out.csv", "out.jsonl", "out.parquet"):
+        assert run("gpt2", "--from", str(tmp_path / "in.csv"), "-o", str(tmp_path / name)).exit_code == 0
+    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
+        read = [list(row.values()) for row in csv.DictReader(file)]
+    assert read == [[str(each) for each in row] for row in expected]
+    lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [list(json.loads(line).values()) for line in lines] == expected
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(tmp_path / "out.parquet")
+    assert [list(row.values()) for row in table.to_pylist()] == expected
+    pyarrow.parquet.write_table(table.drop_columns(["params", "A"]), tmp_path / "again.parquet")
+    assert listed("gpt2", "--from", str(tmp_path / "again.parquet"))["rows"] == expected
+    assert 'médium      a "b"  1,024' in run("gpt2", "--from", str(tmp_path / "in.csv")).stdout
+    few = listed("gpt2", "--from", str(tmp_path / "in.csv"), "--top", "1", "--by", "max:params")
+    assert [row[0] for row in few["rows"]] == ["médium"]
+    refused = run("gpt2", "--from", str(tmp_path / "in.csv"), "--top", "1", "--by", "name")
+    assert "'name' is not a column; the numeric columns are E, L, A, params" in refused.stderr
+
+
 def test_a_file_of_parquet_is_read(tmp_path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
     place = tmp_path / "a.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"E": np.array([768, 1536], np.uint16), "L": [12, 24]}), place)
-    assert listed("gpt2", "--from", str(place))["rows"][0] == [768, 12, 124_439_808]
+    assert listed("gpt2", "--from", str(place))["rows"][0] == [768, 12, 12, 124_439_808]
     pyarrow.parquet.write_table(pyarrow.table({"E": [768.0]}), place)
     assert "the column E has values of double; sizes are whole numbers" in run("gpt2", "--from", str(place)).stderr
     pyarrow.parquet.write_table(pyarrow.table({"E": [768, None]}), place)
@@ -414,8 +459,35 @@ print(row[0], row[-1], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 102
     assert used[1] < used[0] + 30
 
 
+def test_a_sweep_of_larger_numbers_has_fewer_rows() -> None:
+    """Beyond 64 bits an operation costs about 50 times as much: 2EH alone is 2·10^20 at the end."""
+    sf.sweep("component:mlp", {"E": "1:100000", "H": "1:100000"})
+    with pytest.raises(
+        SymformerError, match=r"at 10,000,000,000 rows, and this sweep can have at most [1-9][\d,]{7,12};"
+    ):
+        sf.sweep("component:mlp", {"E": "9999900001:10000000000", "H": "9999900001:10000000000"})
+
+
+def test_progress_is_reported_until_the_last_row() -> None:
+    told: list[tuple[int, int]] = []
+    found = sf.sweep("gpt2", {"L": "1:700", "V": "1:700"})
+    replace(found, told=lambda done, total: told.append((done, total))).table()
+    assert len(told) > 2
+    assert told[-1] == (490_000, 490_000)
+    assert told == sorted(told)
+
+
+def test_a_front_of_three_objectives_has_a_work_limit(monkeypatch: Any) -> None:
+    """All 900 rows are on the front, and each is compared with about 900 others in 3 numbers; 4 rows take 10,000."""
+    grid = {"E": "1:30", "H": "1:30"}
+    assert len(rows_of(sf.sweep("component:mlp", grid, pareto=["max:E", "max:H", "params"]))) == 900
+    monkeypatch.setattr(best, "COMPARED", 10_000)
+    with pytest.raises(SymformerError, match="a front of 3 objectives with more than 4 rows needs more than 10,000"):
+        sf.sweep("component:mlp", grid, pareto=["max:E", "max:H", "params"]).table()
+
+
 def test_a_notebook_shows_it() -> None:
-    found = sweep("gpt2", {"E": "768,1536,770"})
+    found = sweep("gpt2", {"E": "768,1536,770"}, given={"A": 12})
     html = found._repr_html_() or ""
     assert "params of gpt2: 2 of 3 configs; left out: 1, for which it does not hold that A divides E" in html
     assert "124,439,808" in html
@@ -425,9 +497,21 @@ def test_a_notebook_shows_it() -> None:
 
 def test_as_python_says_it() -> None:
     found = sf.sweep("gpt2", {"E": range(768, 1537, 768), "L": [12]}, ["params"], filters=["params > 200e6"])
-    assert rows_of(found) == [(1536, 12, (12 * 12 * 1536 + 13 * 12 + 50_257 + 1_024 + 2) * 1536)]
+    assert rows_of(found) == [(1536, 12, 12, (12 * 12 * 1536 + 13 * 12 + 50_257 + 1_024 + 2) * 1536)]
     assert found.to_json()["left_out"] == {"params > 200e6": 1}
     assert Fraction(found.rows.count) == 2
+
+
+def test_a_convention_named_over_is_not_the_grid() -> None:
+    """``pipeline-bubble`` has a convention of that name; it is a ratio, which no sweep has."""
+    assert rows_of(sf.sweep("gpt2", over={"L": [12]}))[0][-1] == 124_439_808
+    for over in ({"L": [12, 24]}, {"N_micro": [8]}):
+        with pytest.raises(SymformerError, match=r"gpt2\.pipeline-bubble is a ratio, and no whole number"):
+            sf.sweep("gpt2", over, "pipeline-bubble", over="step")
+    with pytest.raises(SymformerError, match="unknown convention of params 'over'"):
+        sf.sweep("gpt2", {"L": [12]}, over="step")
+    with pytest.raises(SymformerError, match="a sweep needs at least one size"):
+        sf.sweep("gpt2")
 
 
 def test_the_help_has_examples_that_run() -> None:

@@ -23,6 +23,7 @@ from symformer.language.errors import (
     SizeError,
     TargetError,
     UnknownNameError,
+    WitnessError,
     listed,
 )
 from symformer.language.symbols import E, L
@@ -41,6 +42,10 @@ KINDS = {
     "hf:a/b.json": (Kind.HF, "a/b.json"),  # a prefix decides before what follows it
     "torch.nn:Linear": (Kind.FACTORY, "torch.nn:Linear"),
     "package:factory": (Kind.FACTORY, "package:factory"),
+    "mine.py:factory": (Kind.FACTORY, "mine.py:factory"),
+    "../models/mine.py:factory": (Kind.FACTORY, "../models/mine.py:factory"),
+    "models/mine.py": (Kind.HUB, "models/mine.py"),
+    "models/x.py:y/config.json": (Kind.CONFIG, "models/x.py:y/config.json"),
     "config.json": (Kind.CONFIG, "config.json"),
     "here/config.json": (Kind.CONFIG, "here/config.json"),
     "openai-community/gpt2.json": (Kind.CONFIG, "openai-community/gpt2.json"),
@@ -127,7 +132,7 @@ REFUSED = {
     "somebody/qwen3-30b-a3b": ["qwen3-30b-a3b is here by that name"],
     "qwen3-30b-a3": ["unknown target 'qwen3-30b-a3'; did you mean qwen3-30b-a3b"],
     "somebody/something": ["download the config.json of somebody/something"],
-    "package:factory": ["takes a size for each of its arguments, such as --set E=64"],
+    "package:factory": ["package:factory cannot be imported: ModuleNotFoundError"],
     "nonsense": ["unknown target 'nonsense'", "`symformer list` has them all"],
     "x" * 5_000: ["unknown target 'xxx"],
 }
@@ -135,7 +140,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:20])
 def test_what_is_not_opened_is_pointed_to_what_works(text: str) -> None:
-    with pytest.raises((FetchError, OptionError, TargetError, UnknownNameError)) as refused:
+    with pytest.raises((FetchError, OptionError, TargetError, UnknownNameError, WitnessError)) as refused:
         resolve(text)
     assert all(words in str(refused.value) for words in REFUSED[text])
     assert len(str(refused.value)) < LISTED + 300

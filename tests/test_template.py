@@ -173,3 +173,29 @@ def test_what_is_said_of_templates_is_so() -> None:
     ):
         assert f".{call.partition('(')[0]}(" in told
         assert list(here(f"<%= language.{call} %>")) == ["text"], call
+
+
+@pytest.mark.parametrize(
+    "tag", ["{{ document.title }}", "{{document.title|upper}}", "{% for block in document.blocks %}"]
+)
+def test_standard_jinja_tags_give_a_warning(tag: str, tmp_path: Path) -> None:
+    template, output = tmp_path / "own.md", tmp_path / "out.md"
+    template.write_text(f"first line\n# {tag}\n")
+    arguments = ["--template", str(template), "-o", str(output)]
+    result = derive(*arguments)
+    assert (result.exit_code, output.exists()) == (2, False)
+    assert f"own.md, line 2: {tag} is copied unchanged; write tags as <%= … %> and <% … %>" in result.stderr
+    template.write_text(f"<%= document.title %>\n{tag}\n")  # it may be meant for another program
+    result = derive(*arguments)
+    assert result.exit_code == 0
+    assert f"own.md, line 2: {tag} is copied unchanged" in result.stderr
+    assert tag in output.read_text()
+
+
+@pytest.mark.parametrize("text", [r"{{\bf x}}", "\\newcommand{\\x}{% a comment", "{{ other }}", r"${{a}_{b}}$ {%}"])
+def test_braces_of_other_languages_are_not_tags(text: str, tmp_path: Path) -> None:
+    template = tmp_path / "own.tex"
+    template.write_text(text)
+    result = derive("--template", str(template), "-o", str(tmp_path / "out.tex"))
+    assert result.exit_code == 0
+    assert "copied" not in result.stderr

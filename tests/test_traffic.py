@@ -10,11 +10,20 @@ import pytest
 import torch
 from sympy import Poly
 from torch.utils._python_dispatch import TorchDispatchMode
-from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    BertConfig,
+    BertForMaskedLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    ViTConfig,
+    ViTModel,
+)
 
 import symformer as sf
 from symformer.formulas.formula import Formula
-from symformer.language.errors import OptionError
+from symformer.language.errors import OptionError, RuleError
 from symformer.language.notation.text import code
 from symformer.language.sizes import evaluate
 from symformer.language.symbols import S, symbol
@@ -71,9 +80,11 @@ def of_products(formula: Formula) -> Any:
     return sum((count * line.each for count, line in lines), start=0 * S)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize("name", ["gpt2", "bert"])
-def test_matrix_products_against_torch(name: str, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "seed", "logits"),
+    [("gpt2", 1, "all"), ("gpt2", 2, "all"), ("gpt2", 3, "last"), ("bert", 1, "all"), ("bert", 2, "all")],
+)
+def test_matrix_products_against_torch(name: str, seed: int, logits: str) -> None:
     draw = random.Random(seed).sample  # noqa: S311
     batch, length, heads, width, hidden, rows, positions = draw(range(2, 40), 7)
     positions += length
@@ -109,12 +120,100 @@ def test_matrix_products_against_torch(name: str, seed: int) -> None:
         tokens = torch.zeros(batch, length, dtype=torch.long)
         mask = torch.zeros(batch, 1, length, length)
         with torch.no_grad(), Kernels() as kernels:
-            model(tokens, attention_mask=mask, position_ids=torch.zeros(1, length, dtype=torch.long))
+            positions_read = torch.zeros(1, length, dtype=torch.long)
+            last = {"logits_to_keep": 1} if logits == "last" else {}
+            model(tokens, attention_mask=mask, position_ids=positions_read, **last)
     assert kernels.products > 2 * 6  # four or six linear layers and two products for each of two layers, and a head
     target = sf.architecture("gpt2") if name == "gpt2" else sf.architecture("bert", head="mlm")
-    formula = target.formula("traffic", dtype="fp32")
+    formula = target.formula("traffic", dtype="fp32", logits=logits)
     numbers = {symbol(key): number for key, number in sizes.items()}
     assert evaluate(of_products(formula), numbers, name) == 4 * kernels.elements
+
+
+def test_an_encoder_and_a_decoder_against_torch() -> None:
+    """BART: the encoder's products are counted with the prompt, and none of them when one more token is decoded."""
+    sizes = {"V": 29, "P": 17, "E": 12, "H": 7, "A": 4, "L_enc": 2, "L_dec": 5}
+    config = BartConfig(
+        **{"vocab_size": 29, "max_position_embeddings": 15, "d_model": 12, "encoder_layers": 2, "decoder_layers": 5},
+        **{"encoder_ffn_dim": 7, "decoder_ffn_dim": 7, "encoder_attention_heads": 4, "decoder_attention_heads": 4},
+    )
+    config._attn_implementation = "eager"
+    with torch.device("cpu"), torch.no_grad():
+        model = BartForConditionalGeneration(config).eval()
+        text, start, new = (torch.zeros(3, length, dtype=torch.long) for length in (11, 6, 1))
+        with Kernels() as prompt:
+            found = model(text, decoder_input_ids=start, use_cache=True)
+        with Kernels() as token:
+            read = {"encoder_outputs": (found.encoder_last_hidden_state,), "past_key_values": found.past_key_values}
+            model(decoder_input_ids=new, use_cache=True, **read)
+    assert prompt.products > token.products > 5 * 8  # of each layer of the decoder six linear layers and four products
+    bart = sf.architecture("bart")
+    for phase, kernels, run in (("prefill", prompt, {"S": 6}), ("decode", token, {"C": 6})):
+        numbers = {symbol(name): number for name, number in {**sizes, **run, "B": 3, "S_enc": 11}.items()}
+        counted = of_products(bart.formula("traffic", dtype="fp32", phase=phase))
+        assert evaluate(counted, numbers, phase) == 4 * kernels.elements
+
+
+class Lookups(TorchDispatchMode):
+    """The bytes of the indices that lookups read, and of the rows that they read and write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bytes = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if func.overloadpacket is torch.ops.aten.embedding:
+            self.bytes += args[1].nbytes + 2 * out.nbytes
+        return out
+
+
+@pytest.mark.parametrize(("dtype", "precision"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
+def test_lookups_against_torch(dtype: str, precision: torch.dtype) -> None:
+    """Torch indexes with integers of 64 bits."""
+    with torch.device("meta"), Lookups() as lookups:
+        torch.nn.Embedding(11, 5, dtype=precision)(torch.zeros(2, 3, dtype=torch.long))
+    assert lookups.bytes > 0
+    traffic = sf.component("token-embedding").formula("traffic", dtype=dtype)
+    assert traffic.value(B=2, S=3, E=5) == lookups.bytes
+
+
+class Storages(TorchDispatchMode):
+    """The bytes that convolutions and concatenations read and write: the storage of each tensor, once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bytes: dict[str, int] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if func.overloadpacket in (torch.ops.aten.convolution, torch.ops.aten.cat):
+            given = [each for arg in args for each in (arg if isinstance(arg, list) else [arg])]
+            tensors = [each for each in (*given, out) if isinstance(each, torch.Tensor)]
+            moved = sum(each.untyped_storage().nbytes() for each in tensors)
+            self.bytes[func.overloadpacket.__name__] = moved
+        return out
+
+
+def test_patches_and_a_class_token_equal_torch() -> None:
+    """Images of 3 channels and 6 x 6 pixels are 9 patches and a class token, which is stored once for all 5 images."""
+    config = ViTConfig(
+        **{"image_size": 6, "patch_size": 2, "num_channels": 3, "hidden_size": 8, "intermediate_size": 7},
+        **{"num_hidden_layers": 1, "num_attention_heads": 2},
+    )
+    with torch.device("meta"), torch.no_grad(), Storages() as moved:
+        ViTModel(config, add_pooling_layer=False).eval()(torch.zeros(5, 3, 6, 6))
+    assert moved.bytes.keys() == {"convolution", "cat"}
+    rows = {row.path: row.each for row in sf.architecture("vit").formula("traffic", dtype="fp32").rows}
+    sizes = {"B": 5, "Z": 6, "Z_patch": 2, "N_chan": 3, "E": 8}
+    numbers = {symbol(name): number for name, number in sizes.items()}
+    for path, name in (("embeddings.patch_embeddings.projection", "convolution"), ("embeddings.tokens", "cat")):
+        assert evaluate(rows[path], numbers, path) == moved.bytes[name] > 0
+
+
+def test_traffic_of_concatenation_in_latent_attention_is_refused() -> None:
+    with pytest.raises(RuleError, match=r"self_attn\.query: concatenating two tensors"):
+        sf.architecture("deepseek-v2").formula("traffic")
 
 
 def test_one_kernel_for_attention_never_writes_the_scores() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
 
@@ -268,3 +270,107 @@ def test_a_working_directory_that_was_deleted(tmp_path: Path, monkeypatch: pytes
     assert Path(absolute).read_bytes().startswith(b"%PDF")
     assert derive("-o", "-", "--as", "md").exit_code == 0
     assert CliRunner().invoke(cli, ["show", "gpt2"]).exit_code == 0
+
+
+CONFIG = (
+    '{"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_embd": 12, "n_head": 3, "n_layer": 2, '
+    '"vocab_size": 101, "n_positions": 32}'
+)
+# Every command that writes a file, with that file as its input. The input path is spelled in every possible way.
+OVERWRITING = {
+    "rows.csv": ("E,L\n768,12\n", ["sweep gpt2 --from rows.csv"]),
+    "rows.jsonl": ('{"L": 12}\n', ["sweep gpt2 --from rows.jsonl"]),
+    "template.md": ("<%= document.title %>", ["derive component:linear --template template.md"]),
+    "config.md": (
+        CONFIG,
+        [
+            "derive ./config.md",
+            "derive -",
+            "derive /dev/stdin",
+            "derive gpt2 ./config.md --live",
+            "compare gpt2 ./config.md",
+            "compare ./config.md -q flops --over params",
+        ],
+    ),
+    "config.svg": (
+        CONFIG,
+        [
+            "plot ./config.svg",
+            "compare ./config.svg gpt2",
+            "solve ./config.svg --total 5000 --for L",
+            "sensitivity ./config.svg",
+            "sweep ./config.svg --over L=1:5:1",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [(name, each) for name, (_, all_) in OVERWRITING.items() for each in all_]
+)
+@pytest.mark.parametrize("alias", ["same", "dot", "symbolic link", "hard link"])
+def test_an_output_that_is_also_an_input_is_refused(name: str, command: str, alias: str, folder: Path) -> None:
+    content, _ = OVERWRITING[name]
+    Path(name).write_text(content)
+    output = {"same": name, "dot": f"../{folder.name}/{name}"}.get(alias, f"alias{Path(name).suffix}")
+    if "link" in alias:
+        (Path(output).symlink_to if alias == "symbolic link" else Path(output).hardlink_to)(name)
+    with standard_input(name):
+        result = CliRunner().invoke(cli, [*command.split(), "-o", output], prog_name="symformer")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        f"symformer: {output} is an input of this command and would be overwritten; write to another file\n"
+    )
+    assert Path(name).read_text() == content
+    assert left(folder) == sorted({name, *([output] if "link" in alias else [])})
+
+
+@contextmanager
+def standard_input(path: str) -> Iterator[None]:
+    """Redirect the descriptor itself, because a command reads /dev/stdin, not Python's stream."""
+    before = os.dup(0)
+    with Path(path).open("rb") as file:
+        os.dup2(file.fileno(), 0)
+    try:
+        yield
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+
+
+def test_a_folder_that_contains_the_input_is_not_written_over_it(folder: Path) -> None:
+    Path("config.md").write_text(CONFIG)
+    Path("linked.md").symlink_to("config.md")  # the file of ./linked is linked.md
+    Path("linked").symlink_to("config.md")
+    result = CliRunner().invoke(cli, ["derive", "./linked", "-o", "./", "--as", "md"], prog_name="symformer")
+    assert result.exit_code == 2
+    assert "linked.md is an input of this command" in result.stderr
+    assert Path("config.md").read_text() == CONFIG
+    Path("model").mkdir()
+    Path("model/model.svg").write_text(CONFIG)
+    Path("model/config.json").symlink_to("model.svg")
+    result = CliRunner().invoke(cli, ["plot", "model", "-o", "model/model.svg"], prog_name="symformer")
+    assert result.exit_code == 2
+    assert Path("model/model.svg").read_text() == CONFIG
+
+
+def test_the_same_file_is_written_by_a_command_that_does_not_read_it(folder: Path) -> None:
+    Path("rows.csv").write_text("L\n12\n")
+    command = ["sweep", "gpt2", "--from", "rows.csv", "-o"]
+    for output in ("other.csv", "other.csv"):  # an earlier output is replaced
+        assert CliRunner().invoke(cli, [*command, output], prog_name="symformer").exit_code == 0
+    # 12*12*768^2 + 13*12*768 + 50257*768 + 1024*768 + 2*768, as published
+    assert Path("other.csv").read_text() == "L,params\n12,124439808\n"
+    assert derive("-o", "rows.csv.md").exit_code == 0
+
+
+def test_a_folder_with_a_file_extension_needs_a_trailing_slash(folder: Path) -> None:
+    Path("paper.md").mkdir()
+    Path("v1.0").mkdir()
+    result = derive("-o", "paper.md")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "paper.md is a folder with the extension of a file; write paper.md/ to" in result.stderr
+    assert left(folder / "paper.md") == []
+    assert derive("-o", "paper.md/", "--as", "typ").exit_code == 0
+    assert derive("-o", "v1.0", "--as", "typ").exit_code == 0
+    assert left(folder / "paper.md") == left(folder / "v1.0") == ["component-linear.typ"]

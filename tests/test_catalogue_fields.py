@@ -1,0 +1,272 @@
+"""Published configs answered from the catalogue: fields without effect, aliases, numbers of labels, layer kinds.
+
+Every expected number is what torch stores for the class that the config names, or a published count.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import pytest
+
+from symformer.catalogue import shelf
+from symformer.catalogue.matching import find, match, shared, unread, why_not
+from symformer.catalogue.merging import without
+from symformer.catalogue.record import opened
+from symformer.catalogue.shelf import holds
+from symformer.language.errors import CatalogueError
+from symformer.witness.classes import of_config
+from symformer.witness.points import session
+from tests.freed_fields import attacked
+
+Config = dict[str, Any]
+
+
+def by_torch(config: Config) -> int:
+    """Return the parameters of the class that a config names."""
+    source = of_config(config, "config.json")
+    fields = {name: value for name, value in source.own(config, "config.json").items() if name != "architectures"}
+    counted = sum(map(prod, session(lambda point: source.build(fields), {}).stored().values()))
+    assert counted > 0
+    return counted
+
+
+def answer(config: Config) -> int:
+    """Return the parameters from the catalogue."""
+    known = find(config)
+    assert known is not None, why_not(config)
+    return int(opened("config.json", known).params.value())
+
+
+def labels(number: int) -> Config:
+    """Return this many labels in the form of a config."""
+    return {"id2label": {str(label): f"LABEL_{label}" for label in range(number)}}
+
+
+BERT = {"hidden_size": 48, "num_attention_heads": 6, "num_hidden_layers": 3, "intermediate_size": 80, "vocab_size": 97}
+HEADS = {
+    "BertForSequenceClassification": "bert",
+    "BertForTokenClassification": "bert",
+    "RobertaForSequenceClassification": "roberta",
+    "XLMRobertaForSequenceClassification": "xlm-roberta",
+    "XLMRobertaForTokenClassification": "xlm-roberta",
+    "XLMRobertaModel": "xlm-roberta",
+    "MPNetModel": "mpnet",
+}
+
+
+@pytest.mark.parametrize(("name", "model_type"), HEADS.items())
+def test_a_head_has_as_many_rows_as_the_config_has_labels(name: str, model_type: str) -> None:
+    config = {"model_type": model_type, "architectures": [name], **BERT}
+    for number in (1, 5):
+        assert answer({**config, **labels(number)}) == by_torch({**config, **labels(number)})
+
+
+def test_labels_of_a_class_that_counts_them_are_never_passed_over() -> None:
+    """ResNet-50 with the 1,000 labels of ImageNet has 25,557,032 parameters, and 23,512,130 with two labels."""
+    config = {"model_type": "resnet", "architectures": ["ResNetForImageClassification"]}
+    known = find({**config, **labels(1000)})
+    assert known is None or opened("x", known).params.value() == 25_557_032
+    assert answer(config) == answer({**config, **labels(2)}) == 23_512_130
+
+
+def test_labels_that_contradict_their_number_are_refused() -> None:
+    config = {"model_type": "bert", "architectures": ["BertForSequenceClassification"], **BERT, **labels(3)}
+    assert find({**config, "num_labels": 3}) is not None
+    assert find({**config, "num_labels": 4}) is None
+
+
+QWEN = {"num_hidden_layers": 3, "hidden_size": 96, "num_attention_heads": 6, "num_key_value_heads": 2}
+FREE: list[tuple[str, str, Config]] = [
+    ("Qwen2ForCausalLM", "qwen2", {**QWEN, "use_mrope": False, "rope_theta": 1e6, "rope_scaling": None}),
+    ("Qwen2ForCausalLM", "qwen2", {**QWEN, "sliding_window": 4096, "max_window_layers": 2, "ep_size": 1}),
+    ("Ernie4_5ForCausalLM", "ernie4_5", {**QWEN, "rope_theta": 5e5, "head_dim": 16}),
+    ("SeedOssForCausalLM", "seed_oss", {**QWEN, "rope_scaling": {"rope_type": "default"}, "rope_theta": 1e7}),
+    ("Glm4MoeForCausalLM", "glm4_moe", {**QWEN, "partial_rotary_factor": 0.5, "rope_theta": 1e6, "head_dim": 16}),
+    ("GlmMoeDsaForCausalLM", "glm_moe_dsa", {"num_hidden_layers": 4, "ep_size": 1, "vocab_size": 101}),
+    ("MiniMaxM2ForCausalLM", "minimax_m2", {**QWEN, "rotary_dim": 8, "sliding_window": None, "rope_theta": 5e6}),
+]
+
+
+@pytest.mark.parametrize(("name", "model_type", "fields"), FREE)
+def test_fields_that_change_no_weight_may_have_any_value(name: str, model_type: str, fields: Config) -> None:
+    config = {"model_type": model_type, "architectures": [name], **fields}
+    assert answer(config) == by_torch(config)
+
+
+NEMOTRON: Config = {
+    "model_type": "nemotron_h",
+    "architectures": ["NemotronHForCausalLM"],
+    "hidden_size": 64,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 24,
+    "intermediate_size": 80,
+    "mamba_num_heads": 8,
+    "mamba_head_dim": 16,
+    "n_groups": 2,
+    "n_routed_experts": 6,
+    "moe_intermediate_size": 40,
+    "moe_shared_expert_intermediate_size": 56,
+    "vocab_size": 101,
+}
+
+
+@pytest.mark.parametrize("pattern", ["M-M-M*-", "MEMEM*EM", "M*E-M", "M" * 5])
+def test_layers_are_counted_by_their_kinds(pattern: str) -> None:
+    """In a pattern of signs, or listed by their names; of a kind there may be no layer at all."""
+    config = {**NEMOTRON, "hybrid_override_pattern": pattern, "num_hidden_layers": len(pattern)}
+    words = {"M": "mamba", "E": "moe", "*": "attention", "-": "mlp"}
+    listed = {**NEMOTRON, "layers_block_type": [words[sign] for sign in pattern]}
+    assert answer(config) == answer(listed) == by_torch(config)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"hybrid_override_pattern": "M?M"},
+        {"hybrid_override_pattern": ""},
+        {"hybrid_override_pattern": 3},
+        {"layers_block_type": ["mamba", "nobody_knows"]},
+        {"hybrid_override_pattern": "M*", "num_hidden_layers": 3},
+        {"hybrid_override_pattern": "M*", "layers_block_type": ["mamba", "mamba"]},
+    ],
+)
+def test_layers_of_no_known_kind_are_refused(fields: Config) -> None:
+    assert find({**NEMOTRON, **fields}) is None
+
+
+def test_no_part_of_a_class_needs_a_name_for_its_own_type() -> None:
+    """Qwen2.5-VL's vision part is of one class, whatever a config calls it, and where it does not say."""
+    vision = {"depth": 3, "hidden_size": 64, "num_heads": 4, "intermediate_size": 80, "out_hidden_size": 96}
+    config = {
+        "model_type": "qwen2_5_vl",
+        "architectures": ["Qwen2_5_VLForConditionalGeneration"],
+        "text_config": {**QWEN, "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]}},
+        "vision_config": {**vision, "in_chans": 3, "model_type": "qwen2_5_vl"},
+    }
+    assert answer(config) == by_torch(config)
+
+
+def test_a_slip_in_a_name_is_not_taken_for_a_field_that_nobody_reads() -> None:
+    config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "use_mrope": False}
+    assert unread(config) == ["use_mrope"]
+    assert unread({**config, "num_hidden_layer": 3}) == ["use_mrope"]
+    assert unread({**config, "num_hidden_layer": 3, "num_hidden_layers": 3}) == ["use_mrope", "num_hidden_layer"]
+
+
+def test_a_field_of_a_part_that_another_part_has_is_not_passed_over() -> None:
+    kept = shelf.on_shelf("Qwen2VLForConditionalGeneration", "qwen2_vl")
+    assert kept is not None
+    config = {"model_type": "qwen2_vl", "architectures": ["Qwen2VLForConditionalGeneration"]}
+    with pytest.raises(CatalogueError, match="patch_size is 7"):
+        match(kept, {**config, "text_config": {"patch_size": 7}})
+
+
+def test_rows_of_a_kind_that_there_is_none_of_are_left_out() -> None:
+    data = {
+        "letters": {"mlp_layers": "L_enc", "moe_layers": "L_dec", "hidden_size": "E"},
+        "places": {"L_enc": {"field": "mlp_layers"}, "E": {"field": "hidden_size"}},
+        "traced": {
+            "counts": [[["up", ["E"]], ["L_enc"]], [["norm", ["E"]], ["L_enc + L_dec"]], [["gate", ["E"]], ["L_dec"]]],
+            "conditions": [{"is": "AtMost", "left": "L_enc", "right": "E"}],
+        },
+    }
+    assert without(data, ["mlp_layers"]) == {
+        "letters": {"moe_layers": "L_dec", "hidden_size": "E"},
+        "places": {"E": {"field": "hidden_size"}},
+        "traced": {"counts": [[["norm", ["E"]], ["L_dec"]], [["gate", ["E"]], ["L_dec"]]], "conditions": []},
+    }
+
+
+def test_a_value_is_of_a_sort() -> None:
+    assert holds("places:3", [5, 11, 17])
+    assert not holds("places:3", [5, 11])
+    assert holds("kinds:full_attention,sliding_attention", ["full_attention"] * 3, 3)
+    assert not holds("kinds:full_attention", ["sliding_attention"], 1)
+    assert holds("rotary", {"type": "mrope", "mrope_section": [16, 24, 24]})
+    assert not holds("rotary", {"rope_type": "default", "partial_rotary_factor": 0.5})
+    assert holds("rotary part", {"rope_type": "default", "partial_rotary_factor": 0.5})
+    assert not holds("positive|null", -1)
+    assert not holds("int", True)
+
+
+def test_activation_checkpointing_in_a_config_leaves_the_parameters_and_no_run() -> None:
+    """Where a config says so, transformers turns recomputation on, and a pass backward then multiplies more."""
+    config = {"model_type": "phimoe", "architectures": ["PhimoeForCausalLM"], "num_hidden_layers": 2}
+    config = {**config, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 101}
+    on = {**config, "gradient_checkpointing": True}
+    known = find(on)
+    assert known is not None
+    assert answer(on) == by_torch(on) == answer({**config, "gradient_checkpointing": False})
+    with pytest.raises(CatalogueError, match="gradient_checkpointing"):
+        known("operations")
+    assert find({**config, "gradient_checkpointing": 3}) is None
+
+
+def test_a_window_that_is_null_changes_no_parameter() -> None:
+    """EXAONE 4 of 1.2B has no window; what its cache then holds is not in the catalogue."""
+    config = {"model_type": "exaone4", "architectures": ["Exaone4ForCausalLM"], "num_hidden_layers": 4}
+    config = {**config, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": None}
+    config["layer_types"] = ["full_attention"] * 4
+    known = find(config)
+    assert known is not None
+    assert answer(config) == by_torch(config)
+    with pytest.raises(CatalogueError, match="sliding_window"):
+        known("operations")
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_fields_of_the_text_may_stand_at_the_top(tied: bool) -> None:
+    """Qwen2-VL was published without a text_config, and transformers reads those fields at the top."""
+    config = {
+        **{"model_type": "qwen2_vl", "architectures": ["Qwen2VLForConditionalGeneration"], **QWEN},
+        **{"vocab_size": 101, "intermediate_size": 80, "attention_dropout": 0.0, "rms_norm_eps": 1e-6},
+        **{"max_window_layers": 28, "sliding_window": 32768, "use_sliding_window": False, "rope_theta": 1e6},
+        **{"rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]}, "tie_word_embeddings": tied},
+        "vision_config": {"depth": 3, "embed_dim": 64, "num_heads": 4, "hidden_size": 96, "in_chans": 3},
+    }
+    assert answer(config) == by_torch(config)
+    assert answer({**config, "hidden_size": 192}) > answer(config)
+    with pytest.raises(AssertionError, match="intermediate_size"):
+        answer({**config, "intermediate_size": "wide"})
+
+
+@pytest.mark.parametrize("pattern", ["LLLG", 2, None])
+def test_which_layers_have_a_window_changes_no_parameter(pattern: object) -> None:
+    config = {"model_type": "exaone4", "architectures": ["Exaone4ForCausalLM"], "num_hidden_layers": 4}
+    config = {**config, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2}
+    config["layer_types"] = ["sliding_attention", "full_attention"] * 2
+    known = find({**config, "sliding_window_pattern": pattern})
+    assert known is not None
+    assert answer({**config, "sliding_window_pattern": pattern}) == by_torch(config)
+    with pytest.raises(CatalogueError, match="sliding_window_pattern"):
+        known("operations")
+
+
+def test_a_sample_of_classes_is_right_whatever_the_fields_say_that_are_passed_over() -> None:
+    """``python -m tests.freed_fields`` tries many classes; BERT and Qwen2 take a second each."""
+    for name, model_type in (("Qwen2ForCausalLM", "qwen2"), ("BertForSequenceClassification", "bert")):
+        told, wrong = attacked(name, model_type)
+        assert not wrong
+        assert told["right"] > 1000
+
+
+def test_names_that_common_code_looks_up_are_listed() -> None:
+    from symformer.witness.live_names import live
+
+    found = live(shared(whole=False), [("gpt2", "GPT2LMHeadModel"), ("bert", "BertForMaskedLM")])
+    assert {"is_causal", "chunk_size_feed_forward"} & found
+    assert found <= shared()
+
+
+def test_a_share_of_zero_that_leaves_out_a_weight_is_not_passed_over() -> None:
+    """Wav2Vec2 has a vector of 768 numbers for masked frames only if mask_time_prob is above 0."""
+    config = {"model_type": "wav2vec2", "architectures": ["Wav2Vec2Model"]}
+    assert answer({**config, "mask_time_prob": 0.2}) == answer(config)
+    assert find({**config, "mask_time_prob": 0.0}) is None
+    assert by_torch(config) - by_torch({**config, "mask_time_prob": 0.0}) == 768
+    config = {"model_type": "beit", "architectures": ["BeitForImageClassification"]}
+    assert answer({**config, "layer_scale_init_value": 0.2}) == answer(config)
+    assert find({**config, "layer_scale_init_value": 0.0}) is None

@@ -1,0 +1,169 @@
+"""Statements in derivations, checked against torch code, papers and presets."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+from click.testing import CliRunner
+from transformers import DeepseekV2Config, DeepseekV3Config, GptOssConfig, MixtralConfig, Qwen2MoeConfig
+from transformers.models.deepseek_v2.modeling_deepseek_v2 import DeepseekV2TopkRouter
+from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3TopkRouter
+from transformers.models.gpt_oss.modeling_gpt_oss import GptOssTopKRouter
+from transformers.models.mixtral.modeling_mixtral import MixtralTopKRouter
+from transformers.models.qwen2_moe.modeling_qwen2_moe import Qwen2MoeTopKRouter
+
+from symformer import architecture
+from symformer.architectures import presets_of
+from symformer.commands.cli import cli
+from symformer.documents.figures.reading import Reader
+
+E, X, K, TOKENS = 6, 12, 3, 41
+
+
+def derived(target: str, *arguments: str) -> str:
+    result = CliRunner().invoke(cli, ["derive", target, "-o", "-", "--as", "md", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.mark.parametrize("quantity", ["params", "active-params"])
+def test_a_stored_fixed_table_is_not_said_to_store_nothing(quantity: str) -> None:
+    whisper = derived("whisper-tiny", "-q", quantity)
+    assert "Fixed tables, activations and dropout store nothing" not in whisper
+    assert "Weights that are stored but not trained also count." in whisper
+    if quantity == "params":
+        assert "The fixed table that this class stores among its weights counts; other fixed tables" in whisper
+        # Vaswani et al. 2017: sines and cosines that GPT-2 does not have, and Whisper's encoder stores
+        assert "Fixed tables, activations and dropout store nothing." in derived("gpt2")
+
+
+@pytest.mark.parametrize(
+    ("target", "part", "source", "reader", "arrows"),
+    [
+        ("gpt2", "h.attn", "h.attn.c_attn", "h.attn.scores", 2),  # queries and keys
+        ("gpt2", "h.attn", "h.attn.c_attn", "h.attn.mix", 1),  # values
+        ("llama-2-7b", "layers.self_attn", "layers.self_attn.q_proj", "layers.self_attn.scores", 0),  # by rotation
+        ("falcon-7b", "h.self_attention", "h.self_attention.query_key_value", "h.self_attention.mix", 1),
+    ],
+)
+def test_an_operation_has_one_arrow_per_tensor_it_reads(
+    target: str, part: str, source: str, reader: str, arrows: int
+) -> None:
+    model = architecture(target)
+    figure = Reader(model, model.params).part(part)
+    keys = {node.key for node in figure.graph.nodes}
+    assert {source, reader} <= keys
+    assert Counter((each.source, each.target) for each in figure.graph.arrows)[source, reader] == arrows
+
+
+def _largest(scores: torch.Tensor, number: int) -> torch.Tensor:
+    return scores.argsort(descending=True)[:number]
+
+
+def _deepseek_v3(router: Any, x: torch.Tensor) -> dict[int, float]:
+    """Route one token as the derivation of DeepSeek-V3 states."""
+    scores = (x @ router.weight.T).sigmoid()
+    biased = scores + router.e_score_correction_bias
+    groups = biased.view(router.num_group, -1)
+    best = _largest(groups.sort(descending=True).values[:, :2].sum(1), router.topk_group)
+    kept = [int(expert) for group in best for expert in torch.arange(X).view(router.num_group, -1)[group]]
+    chosen = sorted(kept, key=lambda expert: -float(biased[expert]))[:K]
+    total = sum(float(scores[expert]) for expert in chosen)
+    return {expert: float(scores[expert]) / total * router.routed_scaling_factor for expert in chosen}
+
+
+def _deepseek_v2(router: Any, x: torch.Tensor) -> dict[int, float]:
+    scores = (x @ router.weight.T).softmax(-1)
+    kept = list(range(X))
+    if router.topk_method == "group_limited_greedy":
+        groups = torch.arange(X).view(router.num_group, -1)
+        best = _largest(scores.view(router.num_group, -1).max(1).values, router.topk_group)
+        kept = [int(expert) for group in best for expert in groups[group]]
+    chosen = sorted(kept, key=lambda expert: -float(scores[expert]))[:K]
+    return {expert: float(scores[expert]) * router.routed_scaling_factor for expert in chosen}
+
+
+def _softmax(router: Any, x: torch.Tensor) -> dict[int, float]:
+    scores = (x @ router.weight.T).softmax(-1)
+    chosen = [int(expert) for expert in _largest(scores, K)]
+    total = sum(float(scores[expert]) for expert in chosen) if getattr(router, "norm_topk_prob", True) else 1
+    return {expert: float(scores[expert]) / total for expert in chosen}
+
+
+def _softmax_of_chosen(router: Any, x: torch.Tensor) -> dict[int, float]:
+    logits = x @ router.weight.T + router.bias
+    chosen = _largest(logits, K)
+    return dict(zip(map(int, chosen), map(float, logits[chosen].softmax(-1)), strict=True))
+
+
+SMALL = {"hidden_size": E, "num_attention_heads": 2, "num_key_value_heads": 2, "num_experts_per_tok": K}
+GROUPS = {"n_routed_experts": X, "n_group": 4, "topk_group": 2, "routed_scaling_factor": 1.7, **SMALL}
+V2, QWEN = DeepseekV2TopkRouter, Qwen2MoeTopKRouter
+ROUTERS = {
+    "deepseek-v3": (DeepseekV3TopkRouter, DeepseekV3Config(**GROUPS), _deepseek_v3, "biased scores"),
+    "deepseek-v2": (V2, DeepseekV2Config(**GROUPS, topk_method="greedy"), _deepseek_v2, "highest scores of all"),
+    "deepseek-v2 in groups": (
+        *(V2, DeepseekV2Config(**GROUPS, topk_method="group_limited_greedy"), _deepseek_v2),
+        "whose best expert scores highest",
+    ),
+    "mixtral": (MixtralTopKRouter, MixtralConfig(num_local_experts=X, **SMALL), _softmax, "divided by their sum"),
+    "qwen2-moe": (QWEN, Qwen2MoeConfig(num_experts=X, norm_topk_prob=False, **SMALL), _softmax, "where `norm_topk"),
+    "qwen3-moe": (QWEN, Qwen2MoeConfig(num_experts=X, norm_topk_prob=True, **SMALL), _softmax, "where `norm_topk"),
+    "gpt-oss": (
+        *(GptOssTopKRouter, GptOssConfig(num_local_experts=X, **SMALL), _softmax_of_chosen),
+        "a softmax of these $`K`$ logits",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROUTERS)
+def test_derivations_describe_the_routing_of_the_torch_class(name: str) -> None:
+    kind, config, stated, words = ROUTERS[name]
+    torch.manual_seed(7)
+    router = kind(config).double()
+    for tensor in (*router.parameters(), *router.buffers()):
+        torch.nn.init.normal_(tensor)
+    given = torch.randn(TOKENS, E).double()
+    with torch.no_grad():
+        _, weights, chosen = router(given)
+        unlike = set()
+        for x, ours, theirs in zip(given, chosen.tolist(), weights.tolist(), strict=True):
+            found = stated(router, x)
+            assert found.keys() == set(ours)
+            assert all(
+                found[expert] == pytest.approx(weight, rel=1e-4) for expert, weight in zip(ours, theirs, strict=True)
+            )
+            unlike |= {frozenset(found) == frozenset(_softmax(router, x))}
+    if "deepseek-v3" in name or "groups" in name:
+        assert False in unlike  # the bias and the groups affect the choice
+    (said,) = re.findall("A router that sends.*", derived(name.partition(" ")[0]))
+    assert words in said
+
+
+def test_shared_experts_cite_their_paper() -> None:
+    """Shared experts are from Dai et al. 2024, section 3.2, "Shared Expert Isolation"; Mixtral has none."""
+    for name, has in (("deepseek-v3", True), ("deepseek-v2", True), ("qwen2-moe", True), ("mixtral", False)):
+        page = derived(name)
+        (said,) = re.findall("A router that sends.*", page)
+        assert ("goes through, Dai et al. 2024 [" in said) == has
+        assert ("arXiv:2401.06066" in page) == has
+
+
+@pytest.mark.parametrize("target", ["gpt2", "mistral-7b-v0.1", "phi-3-mini-4k"])
+def test_every_preset_with_the_same_formula_is_listed(target: str) -> None:
+    model = architecture(target)
+    same = {name for name in presets_of(model.id) if architecture(name).params.expanded == model.params.expanded}
+    assert any(architecture(name).component != model.component for name in same)
+    page = derived(target)
+    table = page[page.index("Presets that have this formula.") :].partition("\n\n## ")[0]
+    listed = dict(re.findall(r"^\| `([^`]+)` \| ([\d,]+) \|", table, re.MULTILINE))
+    left = re.search(r"(\d+|One) more presets? ha", table)
+    assert listed.keys() <= same
+    assert len(same) == len(listed) + (int(left[1].replace("One", "1")) if left else 0)
+    assert all(int(value.replace(",", "")) == architecture(name).params.value() for name, value in listed.items())
+    if target == "gpt2":  # Cerebras-GPT differs only in its activation function, which has no parameters
+        assert sum(name.startswith("cerebras-gpt-") for name in listed) == 7

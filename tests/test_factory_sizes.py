@@ -1,0 +1,221 @@
+"""What the sizes of a factory do: counts that start at one block, sizes that are rounded, sizes that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise, product
+
+import pytest
+import torch
+from click.testing import CliRunner
+from torch import nn
+
+from symformer.commands.cli import cli
+from symformer.language.errors import SymformerError
+from symformer.witness import trace
+from symformer.witness.results import Trace
+
+
+def stored(build: Callable[..., nn.Module], sizes: dict[str, int]) -> int:
+    with torch.device("meta"):
+        return sum(each.numel() for each in build(**sizes).parameters())
+
+
+def exact(found: Trace, build: Callable[..., nn.Module], **tried: Iterable[int]) -> int:
+    """At how many combinations of sizes the formula equals torch; at all others it must refuse."""
+    count = 0
+    for values in product(*tried.values()):
+        sizes = dict(zip(tried, values, strict=True))
+        try:
+            ours = found.model.params.value(sizes)
+        except SymformerError:
+            continue
+        assert ours == stored(build, sizes), sizes
+        count += 1
+    return count
+
+
+def narrowing(E: int, L_1: int, L_2: int) -> nn.Module:
+    """Two stages of blocks; the first block of each reads the width before it, so one block shows no second."""
+    widths = [E] + [2 * E] * L_1 + [3 * E] * L_2
+    layers = [nn.Linear(a, b, bias=False) for a, b in pairwise(widths)]
+    return nn.ModuleDict({"one": nn.Sequential(*layers[:L_1]), "two": nn.Sequential(*layers[L_1:])})
+
+
+def shifted(E: int, L_1: int, L_2: int) -> nn.Module:
+    """Both stages in one list, so that the place of the second depends on the length of the first."""
+    return nn.Sequential(
+        *(nn.Linear(E, E, bias=False) for _ in range(L_1)), *(nn.Linear(2 * E, E, bias=False) for _ in range(L_2))
+    )
+
+
+def later(E: int, H: int, L: int) -> nn.Module:
+    """A width that only the second block, and those after it, have."""
+    return nn.Sequential(*(nn.Linear(E, H if place else E, bias=False) for place in range(L)))
+
+
+def third(E: int, L: int) -> nn.Module:
+    """Every third block is twice as wide."""
+    return nn.Sequential(*(nn.Linear(E, 2 * E if place % 3 == 2 else E, bias=False) for place in range(L)))
+
+
+@pytest.mark.parametrize(
+    ("build", "start"),
+    [
+        (narrowing, {"E": 8, "L_1": 1, "L_2": 1}),
+        (narrowing, {"E": 8, "L_1": 1, "L_2": 5}),
+        (shifted, {"E": 8, "L_1": 1, "L_2": 1}),
+        (later, {"E": 8, "H": 5, "L": 1}),
+        (third, {"E": 8, "L": 1}),
+        (third, {"E": 8, "L": 2}),
+    ],
+)
+def test_a_count_that_starts_at_one_block_is_a_size(build: Callable[..., nn.Module], start: dict[str, int]) -> None:
+    found = trace(build, start)
+    assert not found.pinned
+    counts = {name: [1, 2, 3, 6, 7] for name in start if name.startswith("L")}
+    widths = {name: [number + 2] for name, number in start.items() if name not in counts}
+    assert exact(found, build, **counts, **widths) == 5 ** len(counts)
+
+
+def test_the_run_of_a_stage_that_starts_at_one_block_has_its_count() -> None:
+    def inputs(B: int, S: int, E: int) -> torch.Tensor:
+        return torch.empty(B, S, E)
+
+    def build(E: int, L: int) -> nn.Module:
+        return nn.Sequential(*(nn.Linear(2 * E if place else E, 2 * E) for place in range(L)))
+
+    found = trace(build, {"E": 8, "L": 1}, inputs=inputs).of("flops")
+    assert found.model.formula("flops").equals("8*B*S*L*E**2 - 4*B*S*E**2")  # 2·2E·2E a block, the first half of it
+
+
+def test_a_size_that_starts_where_more_copies_differ_stays_there() -> None:
+    def build(E: int, L: int) -> nn.Module:
+        return nn.Sequential(*(nn.Linear(E, 3 * E if place > 1 else 2 * E) for place in range(L)))
+
+    found = trace(build, {"E": 8, "L": 1})
+    assert [(each.name, each.value) for each in found.pinned] == [("L", 1)]
+    assert found.model.params.value(E=5, L=1) == 60  # 5·10 and a bias of 10
+
+
+def vocabulary(V: int, E: int) -> nn.Module:
+    """A table padded to a multiple of 64 rows, as Megatron and nanoGPT pad it."""
+    return nn.Embedding(-(-V // 64) * 64, E)
+
+
+def gated(E: int, L: int) -> nn.Module:
+    """A width of 8/3 as Llama's first code rounds it up, to a multiple of 256."""
+    H = 256 * ((int(2 * 4 * E / 3) + 255) // 256)
+    return nn.Sequential(*(nn.Sequential(nn.Linear(E, H, bias=False), nn.Linear(H, E, bias=False)) for _ in range(L)))
+
+
+def halved(E: int) -> nn.Module:
+    return nn.Linear(E, 1 + E // 2 * 3, bias=False)
+
+
+@pytest.mark.parametrize(
+    ("build", "start", "formula"),
+    [
+        (vocabulary, {"V": 100, "E": 12}, "64*E*ceil(V/64)"),
+        (lambda E: vocabulary(E, 5), {"E": 12}, "320*ceil(E/64)"),
+        (gated, {"E": 24, "L": 2}, "512*L*E*ceil(E/96)"),  # 8E/3 exceeds 256n where E exceeds 96n
+        (halved, {"E": 12}, "E + 3*E*floor(E/2)"),
+    ],
+)
+def test_a_size_that_is_padded_to_whole_blocks_holds_at_every_remainder(
+    build: Callable[..., nn.Module], start: dict[str, int], formula: str
+) -> None:
+    found = trace(build, start)
+    assert found.model.params.equals(formula)
+    (rounded, _), *others = start.items()
+    apart = {name: [other + 1] for name, other in others}
+    sizes = [*range(1, 200, 7), *(96 * n + more for n in (2, 51) for more in (-33, -32, -31, -1, 0, 1, 32))]
+    assert exact(found, build, **{rounded: sizes}, **apart) == len(sizes)
+
+
+def make_divisible(width: float, divisor: int = 8) -> int:
+    """The next multiple, as timm, torchvision and RepViT round it: at most a tenth less, which matters below 40."""
+    rounded = max(divisor, int(width + divisor / 2) // divisor * divisor)
+    return rounded + divisor if rounded < 0.9 * width else rounded
+
+
+def squeezed(E: int, L_1: int, L_2: int) -> nn.Module:
+    """Two stages of RepViT: a depthwise convolution, squeeze-and-excitation of a quarter of the width, two linear."""
+
+    def block(E: int) -> nn.Module:
+        R = make_divisible(E / 4)
+        mixer = nn.Sequential(nn.Conv2d(E, E, 3, groups=E), nn.Conv2d(E, R, 1), nn.Conv2d(R, E, 1))
+        return nn.Sequential(mixer, nn.Conv2d(E, 2 * E, 1), nn.Conv2d(2 * E, E, 1))
+
+    stages = [nn.Sequential(*(block(width) for _ in range(length))) for width, length in ((E, L_1), (2 * E, L_2))]
+    return nn.ModuleList([*stages, nn.Conv2d(E, 2 * E, 1)])
+
+
+@pytest.mark.parametrize(
+    ("E", "condition", "right"),
+    [
+        (48, "16 divides E", 8),  # at a multiple of 16, 12·4 among them, no quarter is rounded down by a tenth
+        (160, "144 is at most E", 6),  # 143/4 is 35.75, rounded to 32, less than 0.9·35.75, so 40
+    ],
+)
+def test_widths_made_divisible_are_exact_or_refused(E: int, condition: str, right: int) -> None:
+    found = trace(squeezed, {"E": E, "L_1": 1, "L_2": 2})
+    assert found.conditions == [condition]
+    assert not found.pinned
+    widths = [1, 8, 15, 16, 33, 36, 47, 48, 72, 107, 111, 112, 128, 143, 144, 145, 160, 177, 208, 240]
+    assert exact(found, squeezed, E=widths, L_1=[2], L_2=[3]) == right
+    assert found.model.params.value(E=E, L_1=1, L_2=2) == stored(squeezed, {"E": E, "L_1": 1, "L_2": 2})
+
+
+def test_a_width_that_is_rounded_irregularly_is_refused() -> None:
+    def build(E: int) -> nn.Module:
+        return nn.Linear(E, -(-E // 64) * 64 + (E % 64 == 33), bias=False)  # one remainder of 64 differs
+
+    with pytest.raises(SymformerError, match=r"is not a short sum of products of E|no formula says how"):
+        trace(build, {"E": 12})
+
+
+def test_the_products_of_a_padded_width_are_rounded_too() -> None:
+    class Padded(nn.Module):
+        def __init__(self, V: int, E: int) -> None:
+            super().__init__()
+            self.head = nn.Linear(E, -(-V // 64) * 64, bias=False)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.as_tensor(self.head(x))
+
+    def inputs(B: int, S: int, E: int) -> torch.Tensor:
+        return torch.empty(B, S, E)
+
+    found = trace(Padded, {"V": 100, "E": 12}, inputs=inputs).of("flops")
+    assert found.model.formula("flops").equals("128*B*S*E*ceil(V/64)")
+
+
+def test_a_size_that_tells_only_where_it_is_large_is_a_size() -> None:
+    """A width of 100 or more: at 12, and at a few times that, it is 100."""
+
+    def build(E: int, H: int) -> nn.Module:
+        return nn.Linear(max(E, 100), H, bias=False)
+
+    found = trace(build, {"E": 12, "H": 7})
+    assert found.model.params.equals("E*H")
+    assert exact(found, build, E=[12, 24, 50, 63, 64, 65, 98, 99, 100, 101, 130, 1201], H=[5]) == 4
+
+
+def idle(E: int, extra: int, deep: int = 2) -> nn.Module:
+    return nn.Linear(E, E)
+
+
+def test_a_size_that_changes_nothing_is_noted_and_a_misspelt_one_is_an_error() -> None:
+    found = trace(idle, {"E": 8, "extra": 5})
+    assert found.model.params.value(E=8) == 72  # 8·8 + 8
+    assert found.ignored == ("extra=5",)
+    target = f"{__file__}:idle"
+    shown = CliRunner().invoke(cli, ["show", target, "--set", "E=8", "--set", "extra=5"])
+    assert "= 72\n" in shown.stdout
+    assert "extra=5: nothing that the class stores depends on it\n" in shown.stdout
+    traced = CliRunner().invoke(cli, ["trace", target, "--size", "E=8", "--size", "extra=5"])
+    assert f"extra=5 in {target}: nothing that {target} stores depends on it\n" in traced.stdout
+    wrong = CliRunner().invoke(cli, ["show", target, "--set", "E=8", "--set", "extra=5", "--set", "depe=3"])
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert "has no argument 'depe'; did you mean deep?" in wrong.stderr

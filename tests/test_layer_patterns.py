@@ -1,0 +1,53 @@
+"""Layer patterns: an answer for a config is right for its kinds of layers at its own depth.
+
+``python -m tests.layer_patterns`` draws hundreds of such configs; a few of them are compared with torch here.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+
+from symformer.answers.targets import model
+from tests.layer_patterns import BATCH, LISTED, by_torch
+
+RUN = {"B": 2, "C": 21}
+TRACED = ("smollm3", "exaone4, period 3")  # the others are drawn first by the command
+
+
+def _written(folder: Path, name: str) -> str:
+    place = folder / "config.json"
+    place.write_text(json.dumps(LISTED[name][0]))
+    return str(place)
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_the_listed_bytes_equal_those_of_a_torch_cache(name: str) -> None:
+    fields, expected = LISTED[name]
+    config = transformers.AutoConfig.for_model(**fields)
+    classes = transformers.AutoModelForCausalLM
+    with torch.no_grad():
+        cache = classes.from_config(config).eval()(torch.full((2, 21), 7), use_cache=True).past_key_values
+    held = sum(4 * each.numel() for layer in cache.layers for each in (layer.keys, layer.values))
+    assert held == expected
+    assert len({layer.keys.shape for layer in cache.layers}) == (1 if "8 layers" in name else 2)
+    # the oracle of the command counts the same tensors on the meta device, in bf16
+    theirs = by_torch(fields, 21)["kv-cache"]
+    assert theirs * 2 * RUN["B"] == expected * BATCH
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_a_period_that_a_shallow_model_does_not_show_is_traced(name: str, tmp_path: Path) -> None:
+    _, expected = LISTED[name]
+    found = model(_written(tmp_path, name)).set(RUN)
+    formula = found.formula("kv-cache", dtype="fp32")
+    assert formula.value() == expected
+    reading = found.provenance.of("kv-cache").reading
+    assert reading is not None
+    assert (reading.points, reading.at_config) == (3, "row by row")
+    # the rows of the table add up to the whole, though both kinds of layers have rows of the same name
+    assert sum(formula.of_row(row, found.sized("kv-cache").known) for row in formula.rows) == expected

@@ -1,0 +1,182 @@
+"""Quantized configs: quantities that depend on the storage format of weights are refused, all others answered."""
+
+from __future__ import annotations
+
+import json
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from click.testing import CliRunner, Result
+
+import symformer as sf
+from symformer.answers.targets import model
+from symformer.commands.cli import cli
+from symformer.configs.quantization import unquantized
+from symformer.language.errors import ConfigError, RuleError
+from symformer.witness import values_at
+
+from .hub import serving
+
+LLAMA: dict[str, Any] = {
+    "model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 101, "hidden_size": 24,
+    "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 20,
+    "max_position_embeddings": 64,
+}  # fmt: skip
+# arcee is in the catalogue and not composed
+ARCEE: dict[str, Any] = {**LLAMA, "model_type": "arcee", "architectures": ["ArceeForCausalLM"], "head_dim": 6}
+# What published checkpoints state, shortened: DeepSeek-V3, gpt-oss, an AWQ, a GPTQ and a bitsandbytes checkpoint, one
+# of compressed-tensors, one of ModelOpt and one of MLX.
+SCHEMES: dict[str, dict[str, Any]] = {
+    "fp8": {"quantization_config": {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}},
+    "mxfp4": {"quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}},
+    "awq with 4 bits": {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128}},
+    "gptq with 8 bits": {"quantization_config": {"quant_method": "gptq", "bits": 8, "desc_act": False}},
+    "bitsandbytes with 4 bits": {"quantization_config": {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}},
+    "compressed-tensors": {"compression_config": {"quant_method": "compressed-tensors", "config_groups": {}}},
+    "modelopt": {"quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}},
+    "an unnamed method with 4 bits": {"quantization": {"group_size": 64, "bits": 4}},
+}
+ANSWERED = ("params", "active-params", "flops", "macs", "prefill-flops", "decode-flops", "train-flops", "kv-cache")
+REFUSED = ("inference-memory", "train-memory", "traffic", "intensity", "activations", "trainable-params")
+FP8 = SCHEMES["fp8"]
+
+
+def written(folder: Path, config: dict[str, Any], name: str = "config.json") -> str:
+    place = folder / name
+    place.write_text(json.dumps(config))
+    return str(place)
+
+
+def stored(config: dict[str, Any]) -> int:
+    """Return what the class stores on the meta device, without quantization."""
+    made = transformers.AutoConfig.for_model(**{k: v for k, v in config.items() if k not in ("architectures",)})
+    with torch.device("meta"):
+        count = sum(prod(weight.shape) for weight in transformers.AutoModelForCausalLM.from_config(made).parameters())
+    assert count > 1000
+    return int(count)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments, prog_name="symformer")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_quantized_config_has_the_parameters_of_the_unquantized_class(scheme: str, tmp_path: Path) -> None:
+    path = written(tmp_path, {**LLAMA, **SCHEMES[scheme]})
+    assert sf.from_config(path).params.value() == stored(LLAMA)
+    shown = run("show", path)
+    assert shown.exit_code == 0, shown.output
+    assert f"\nquantized by {scheme} (" in shown.stdout
+    provenance = json.loads(run("show", path, "--json").stdout)["provenance"]
+    assert provenance["quantized"].startswith(f"{scheme} (")
+
+
+@pytest.mark.parametrize("config", [LLAMA, ARCEE], ids=["composed", "catalogue"])
+def test_only_quantities_that_depend_on_the_storage_format_are_refused(config: dict[str, Any], tmp_path: Path) -> None:
+    plain = model(written(tmp_path, config, "plain.json"))
+    quantized = model(written(tmp_path, {**config, **FP8}))
+    assert quantized.params.value() == stored(config)
+    for name in ANSWERED:
+        assert quantized.formula(name).code() == plain.formula(name).code(), name
+    for name in REFUSED:
+        with pytest.raises(
+            RuleError, match=rf"^{name} of .*, quantized by fp8 \(quantization_config\), is not supported: "
+        ):
+            quantized.formula(name)
+
+
+def test_the_cache_precision_is_independent_of_quantization(tmp_path: Path) -> None:
+    path = written(tmp_path, {**LLAMA, **FP8})
+    cache = sf.from_config(path).formula("kv-cache", dtype="bf16").value(B=2, C=7)
+    assert cache == 2 * 2 * 7 * 3 * 2 * 6 * 2  # keys and values, B, C, layers, heads, width, bytes
+
+
+def test_adapters_and_a_forward_pass_over_ranks_do_not_depend_on_the_stored_format(tmp_path: Path) -> None:
+    path = written(tmp_path, {**LLAMA, **FP8})
+    adapted = model(path, lora="q_proj").set({"R": 5})
+    assert adapted.formula("trainable-params").value() == 3 * 5 * (24 + 4 * 6)
+    ways = {"tensor": "on", "step": "forward"}
+    plain = model(written(tmp_path, LLAMA, "plain.json"))
+    assert model(path).formula("communication", **ways).code() == plain.formula("communication", **ways).code()
+    for other in ({"tensor": "on"}, {**ways, "data": "zero3"}):
+        with pytest.raises(RuleError, match=r"communication of .* is not supported: it counts the bytes of weights"):
+            model(path).formula("communication", **other)
+
+
+def test_sizes_taken_from_a_quantized_config_do_not_answer_for_its_memory(tmp_path: Path) -> None:
+    path = written(tmp_path, {**LLAMA, **FP8})
+    llama = sf.architecture("llama")
+    assert llama.params.value(path) == stored(LLAMA)
+    with pytest.raises(RuleError, match=r"inference-memory of .* quantized by fp8"):
+        llama.formula("inference-memory").value(path, B=1, C=2)
+
+
+def test_a_trace_builds_the_unquantized_class(tmp_path: Path) -> None:
+    path = written(tmp_path, {**ARCEE, **FP8})
+    traced = sf.trace(path)
+    assert values_at(traced, path) == stored(ARCEE)
+    cache = traced.of("kv-cache").model.sized("kv-cache").formula("kv-cache", dtype="bf16")
+    assert cache.value(L=3, G=2, D=6, B=1, C=5) == 2 * 5 * 3 * 2 * 6 * 2  # keys and values, C, L, G, D, bytes
+    for name in ("inference-memory", "activations"):
+        with pytest.raises(RuleError, match=rf"{name} of .* quantized by fp8"):
+            traced.of(name).model.formula(name)
+    plain = sf.trace(written(tmp_path, ARCEE, "plain.json"))
+    with pytest.raises(RuleError, match=r"activations of .* quantized by fp8"):
+        values_at(plain, path, "activations", {"B": 1, "S": 8})
+    shown = run("trace", path)
+    assert "\nquantized by fp8 (quantization_config); every formula describes the model before" in shown.stdout
+
+
+def test_a_quantized_config_of_the_hub_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "HF_HUB_OFFLINE",
+        "TRANSFORMERS_OFFLINE",
+        "SYMFORMER_SET_HF_HUB_OFFLINE",
+        "HF_HUB_CACHE",
+        "HTTP_PROXY",
+    ):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    with serving() as hub:
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        hub.put("ada/tiny", {**LLAMA, **FP8})
+        shown = run("show", "ada/tiny")
+        assert f"= {stored(LLAMA):,}" in shown.stdout, shown.output
+        assert "quantized by fp8" in shown.stdout
+        assert run("show", "ada/tiny", "-q", "inference-memory").exit_code == 2
+
+
+def test_a_document_states_the_quantization(tmp_path: Path) -> None:
+    path, page = written(tmp_path, {**LLAMA, **FP8}), tmp_path / "page.md"
+    assert run("derive", path, "-o", str(page)).exit_code == 0
+    assert "quantized by fp8 (quantization\\_config); every formula describes the model before" in page.read_text()
+    memory = run("derive", path, "-o", str(tmp_path / "memory.md"), "--quantity", "inference-memory")
+    assert memory.exit_code == 2
+    assert not (tmp_path / "memory.md").exists()
+
+
+def test_the_config_of_a_part_may_state_it() -> None:
+    config = {"text_config": {"vocab_size": 5, "quantization_config": {"quant_method": "fp8"}}, "dtype": "bfloat16"}
+    found = unquantized(config)
+    assert found == (
+        {"text_config": {"vocab_size": 5}, "dtype": "bfloat16"}, "fp8 (text_config.quantization_config)"
+    )  # fmt: skip
+    assert "quantization_config" in config["text_config"]  # the given config is unchanged
+
+
+def test_a_null_field_states_no_quantization(tmp_path: Path) -> None:
+    path = written(tmp_path, {**LLAMA, "quantization_config": None})
+    assert "quantized" not in run("show", path).stdout
+    assert sf.from_config(path).formula("inference-memory")
+
+
+@pytest.mark.parametrize("value", ["fp8", 4, True, [{}]])
+def test_a_field_that_is_not_an_object_is_refused(value: Any, tmp_path: Path) -> None:
+    path = written(tmp_path, {**LLAMA, "quantization_config": value})
+    with pytest.raises(ConfigError, match=r"'quantization_config' is .* in the config; it should be an object or null"):
+        sf.from_config(path)

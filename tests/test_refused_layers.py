@@ -1,0 +1,104 @@
+"""Real configs with layers of several kinds: what the catalogue answers for them, and what is refused and why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from torch.utils.flop_counter import FlopCounterMode
+
+import symformer as sf
+from symformer.language.errors import ConfigError, RuleError
+
+# As published, with few of its fields; 34 layers are no multiple of the pattern's 6.
+GEMMA_3_4B: dict[str, Any] = {
+    "model_type": "gemma3",
+    "architectures": ["Gemma3ForConditionalGeneration"],
+    "text_config": {
+        "model_type": "gemma3_text",
+        "hidden_size": 2560,
+        "intermediate_size": 10240,
+        "num_hidden_layers": 34,
+        "sliding_window": 1024,
+    },
+    "vision_config": {
+        "model_type": "siglip_vision_model",
+        "hidden_size": 1152,
+        "image_size": 896,
+        "intermediate_size": 4304,
+        "num_attention_heads": 16,
+        "num_hidden_layers": 27,
+        "patch_size": 14,
+        "vision_use_head": False,
+    },
+}
+B, C = 2, 1500
+
+
+def _written(config: dict[str, Any], folder: Path) -> str:
+    place = folder / "config.json"
+    place.write_text(json.dumps(config))
+    return str(place)
+
+
+def test_a_depth_that_is_no_multiple_of_the_pattern_is_answered_as_torch_counts(tmp_path: Path) -> None:
+    fields = {name: value for name, value in GEMMA_3_4B.items() if name != "architectures"}
+    config = transformers.AutoConfig.for_model(**fields)
+    config._attn_implementation = "eager"
+    with torch.device("meta"), torch.no_grad():
+        theirs = transformers.Gemma3ForConditionalGeneration(config)
+        run = theirs(torch.zeros(B, C, dtype=torch.long), use_cache=True, logits_to_keep=1)
+        held = sum(2 * each.numel() for layer in run.past_key_values.layers for each in (layer.keys, layer.values))
+        with FlopCounterMode(display=False) as counter:
+            theirs(torch.zeros(B, 1, dtype=torch.long), past_key_values=run.past_key_values, use_cache=True)
+    stored = sum(each.numel() for each in theirs.parameters())
+    # 29 layers keep 1023 tokens and 5 keep all: keys and values of 4 heads of 256, in 2 bytes
+    assert held == 2 * 2 * B * 4 * 256 * (29 * 1023 + 5 * C)
+    found = sf.model(_written(GEMMA_3_4B, tmp_path))
+    assert found.formula("active-params").value() == found.params.value() == stored == 4_300_079_472
+    assert found.formula("kv-cache", dtype="bf16").value(B=B, C=C) == held
+    assert found.formula("decode-flops").value(B=B, C=C) == counter.get_total_flops() > 0
+    memory = found.formula("inference-memory").value(B=B, C=C)
+    assert memory == 2 * stored + held + 4 * B * 262_208  # and the logits of one token, in 4 bytes
+
+
+def test_attention_in_chunks_and_experts_that_all_run_are_refused_as_such(tmp_path: Path) -> None:
+    config = {
+        "model_type": "llama4_text",
+        "architectures": ["Llama4ForCausalLM"],
+        "vocab_size": 101,
+        "hidden_size": 32,
+        "intermediate_size": 20,
+        "intermediate_size_mlp": 28,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "num_local_experts": 3,
+        "attention_chunk_size": 9,
+        "pad_token_id": 0,
+    }
+    found = sf.model(_written(config, tmp_path))
+    # three of four layers keep 8 tokens, the last all: keys and values of 2 heads of 8, in 2 bytes
+    cache = found.formula("kv-cache", dtype="bf16")
+    assert cache.value(B=5, C=21) == 2 * 2 * 5 * 2 * 8 * (3 * 8 + 21)
+    assert cache.value(B=5, C=21, attention_chunk_size=13) == 2 * 2 * 5 * 2 * 8 * (3 * 12 + 21)
+    chunks = "some layers attend within chunks of tokens, and no rule here counts such attention"
+    for quantity, options in (("decode-flops", {}), ("inference-memory", {}), ("flops", {"attention": "causal"})):
+        with pytest.raises(RuleError, match=chunks):
+            found.formula(quantity, **options)
+    with pytest.raises(RuleError, match=r"multiplies every token with all the matrices of .*experts\.gate_up_proj"):
+        found.formula("active-params")
+
+
+def test_a_class_that_the_library_calls_otherwise_is_named(tmp_path: Path) -> None:
+    offered = "of this model type it has Qwen2_5OmniForConditionalGeneration"
+    config = {"model_type": "qwen2_5_omni", "architectures": ["Qwen2_5OmniModel"]}
+    with pytest.raises(ConfigError, match=f"names the class 'Qwen2_5OmniModel', .* {offered}"):
+        sf.trace(_written(config, tmp_path))
+    with pytest.raises(sf.SymformerError, match="such as Qwen2_5OmniForConditionalGeneration"):
+        sf.trace("hf:qwen2_5_omni")
