@@ -10,6 +10,7 @@ import pytest
 import torch
 import transformers
 from torch.utils.flop_counter import FlopCounterMode
+from transformers.masking_utils import create_causal_mask, create_chunked_causal_mask
 
 import symformer as sf
 from symformer.language.errors import ConfigError, RuleError
@@ -66,7 +67,7 @@ def test_a_depth_that_is_no_multiple_of_the_pattern_is_answered_as_torch_counts(
     assert memory == 2 * stored + held + 4 * B * 262_208  # and the logits of one token, in 4 bytes
 
 
-def test_attention_in_chunks_and_experts_that_all_run_are_refused_as_such(tmp_path: Path) -> None:
+def test_attention_in_chunks_is_counted_as_transformers_masks_it(tmp_path: Path) -> None:
     config = {
         "model_type": "llama4_text",
         "architectures": ["Llama4ForCausalLM"],
@@ -87,10 +88,26 @@ def test_attention_in_chunks_and_experts_that_all_run_are_refused_as_such(tmp_pa
     cache = found.formula("kv-cache", dtype="bf16")
     assert cache.value(B=5, C=21) == 2 * 2 * 5 * 2 * 8 * (3 * 8 + 21)
     assert cache.value(B=5, C=21, attention_chunk_size=13) == 2 * 2 * 5 * 2 * 8 * (3 * 12 + 21)
-    chunks = "some layers attend within chunks of tokens, and no rule here counts such attention"
-    for quantity, options in (("decode-flops", {}), ("inference-memory", {}), ("flops", {"attention": "causal"})):
-        with pytest.raises(RuleError, match=chunks):
-            found.formula(quantity, **options)
+    theirs = transformers.AutoConfig.for_model(**config)
+    theirs._attn_implementation = "eager"
+    full, causal = found.formula("flops"), found.formula("flops", attention="causal")
+    for tokens in (7, 9, 21, 27):
+        x = torch.zeros(1, tokens, 32)
+        masks = [make(theirs, x, None, None) for make in (create_chunked_causal_mask, create_causal_mask)]
+        chunked, whole = (int((mask == 0).sum()) for mask in masks)
+        assert 0 < chunked <= whole == tokens * (tokens + 1) // 2
+        # 4 heads of 8, two products, 2 FLOPs for each multiply-add
+        left_out = 3 * (tokens**2 - chunked) + tokens**2 - whole
+        assert full.value(B=5, S=tokens) - causal.value(B=5, S=tokens) == 2 * 2 * 5 * 4 * 8 * left_out
+    # a new token is multiplied with all that the cache keeps and with itself
+    decode = found.formula("decode-flops")
+    assert decode.value(B=5, C=21) - decode.value(B=5, C=3) == 2 * 2 * 5 * 4 * 8 * (3 * (8 - 3) + 21 - 3)
+    memory = found.formula("inference-memory").value(B=5, C=21)
+    assert memory == 2 * found.params.value() + cache.value(B=5, C=21) + 4 * 5 * 101
+    with pytest.raises(RuleError, match="no rule for attention within chunks of tokens"):
+        found.formula("train-flops", counted="palm")
+    with pytest.raises(RuleError, match="window=rolling is known for sliding windows"):
+        found.formula("kv-cache", window="rolling")
     with pytest.raises(RuleError, match=r"multiplies every token with all the matrices of .*experts\.gate_up_proj"):
         found.formula("active-params")
 

@@ -14,7 +14,7 @@ from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Condition, some_of_each
 from ..language.symbols import C, N_new, S
-from ..ledger.facts import Entry, Kind, Ledger, Table
+from ..ledger.facts import MATRICES, Entry, Kind, Ledger, Table
 from ..ledger.operations import Operations
 from ..quantities.quantity import PLACEMENT, Quantity
 from .traced import Tree
@@ -28,7 +28,7 @@ LAST = {
     "inference-memory": C,
     "generation-flops": S + N_new - 1,
 }  # how many tokens a run goes over, where these are not the S that a trace is told of
-CHUNKS = "some layers attend within chunks of tokens, and no rule here counts such attention"
+CHUNKS = "some layers attend within chunks of tokens, and which size of the config gives their length is not known"
 OTHERWISE = "torch counts otherwise"  # how a refusal begins where the operations are not what torch ran
 _ORDER = "what an operation reads from which other is not known"
 UNSEEN = {
@@ -120,7 +120,8 @@ class Lifted(Component):
             return f"{seen} was not recognised, and is known under the usual conventions only"
         if chosen.get("attention") == "causal" and self.refusals.get("decode-flops") == CHUNKS:
             return f"attention=causal: {CHUNKS}"
-        several = next((entry.path for _, entry in self.rows if entry.kind is Kind.PRODUCT), "")
+        unknown = (entry for _, entry in self.rows if entry.kind is Kind.PRODUCT and entry.function != MATRICES)
+        several = next((entry.path for entry in unknown), "")
         alone = "products" in chosen or question.measure.name == "attention-share"
         if several and (alone or {chosen.get("attention"), chosen.get("recompute")} & {"causal", "selective"}):
             return f"whether {several} is a part of attention was not recognised"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -62,18 +62,24 @@ def opened(target: str, find: Find) -> Model:
     def operations() -> Component:
         return find(OPERATIONS).operations
 
-    def read(quantity: str) -> Provenance:
+    def read(quantity: str, also: Collection[str] = ()) -> Provenance:
         seen = find_quantity(quantity).seen
         record = find(seen if seen in MEASURED else OPERATIONS)
         if record.traced is not None:
-            return Provenance(places=record.places, reading=record.reading, by=record.by, config=record.config)
-        component = replace(record.operations, asked=quantity)
-        asks = {str(size) for size in Model(target=target, component=component).formula(quantity).asks}
-        places = {letter: Place(name) for name, letter in record.letters.items() if letter in asks}
+            places = {**(_places(find(OPERATIONS), also) if also else {}), **record.places}
+        else:
+            component = replace(record.operations, asked=quantity)
+            asks = {str(size) for size in Model(target=target, component=component).formula(quantity).asks}
+            places = _places(record, {*asks, *also})
         return Provenance(places=places, reading=record.reading, by=record.by, config=record.config)
 
     provenance = replace(read(STORED), config=first.config, assumed=first.assumed, measured=read)
     return Model(target=target, component=measure(STORED), provenance=provenance).sized(STORED).checked()
+
+
+def _places(record: Record, letters: Collection[str]) -> dict[str, Place]:
+    """Return the config fields of these letters, as far as a record has them."""
+    return {letter: Place(name) for name, letter in record.letters.items() if letter in letters}
 
 
 def stored_record(model: Model, letters: Mapping[str, str]) -> Record:

@@ -92,6 +92,7 @@ POINTWISE = (Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE
 ARRANGING = (Kind.DROPOUT, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.MOVE)  # compute nothing that is counted
 ROUTING = (Kind.ROUTE, Kind.COMBINE)  # choose experts, and weigh them
 CARRYING = (Kind.SCAN,)  # hand a state on from token to token
+MATRICES = "matrices"  # the function of a product with a stored table of matrices, which is no attention
 MATCHING = (Kind.MATCH, Kind.PRODUCT)  # multiply what was computed with what was computed, by no attention
 WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING)
 
@@ -107,6 +108,7 @@ class Tensor:
     mask: Mask = "none"  # which query-key pairs it holds a needed number for, where it has one for each pair
     window: Expr | None = None  # and how far back these look
     whole: bool = False  # and whether a cache keeps every token nevertheless
+    chunked: bool = False  # and whether the window is a chunk
     encoded: bool = False  # whether nothing that a decoder reads is in it: it is there before the first new token
     place: int | None = None  # of a piece of a split, which of them
 
@@ -143,6 +145,7 @@ class Entry:
     mask: Mask = "none"  # which query-key pairs the attention needs
     window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
     whole: bool = False  # whether a cache keeps every token nevertheless, and a new one is held against all of them
+    chunked: bool = False  # whether the window is a chunk: no query sees a key of an earlier chunk of so many tokens
     chunk: Expr | None = None  # of a scan, how many tokens it takes at a time, by matrix products; None: one
     causal: bool = False  # of a convolution, whether it looks back only: a cache then stands for what it reads again
     latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are

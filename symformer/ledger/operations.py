@@ -39,6 +39,7 @@ from .facts import (
 from .kinds import sharing
 
 _OWN: Mapping[str, Weight] = {}
+MASKED = ("mask", "window", "whole", "chunked")  # which query-key pairs an operation is for
 Trained = Callable[[Kind, str], bool]  # whether an operation that has weights trains any, by its kind and path
 
 
@@ -406,11 +407,12 @@ class Operations:
         scale: Scale = "scores",
         recalled: bool = False,
         whole: bool = False,
+        chunked: bool = False,
         capped: bool = False,
     ) -> Tensor:
         """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: each query with each key, by head, and over the root of D."""
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
-        facts = {"mask": mask, "window": window, "whole": whole, "latent": latent}
+        facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked, "latent": latent}
         facts |= {"function": scale, "recalled": recalled, "capped": capped}
         return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
@@ -431,6 +433,7 @@ class Operations:
         *,
         latent: tuple[Tensor, ...] = (),
         whole: bool = False,
+        chunked: bool = False,
         function: str = "",
     ) -> Tensor:
         """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the values, weighted by head.
@@ -439,7 +442,8 @@ class Operations:
         put together of what turned and what did not: merging the heads then is a copy.
         """
         self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
-        facts = {"mask": mask, "window": window, "latent": latent, "whole": whole, "function": function}
+        facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked}
+        facts |= {"latent": latent, "function": function}
         return self._write(Kind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), **facts)
 
     # -- views: no entry, the same storage -----------------------------------------------------------------------
@@ -504,9 +508,8 @@ class Operations:
         # What is done to scores, one by one, is done to the same pairs: softmax, dropout, an added bias.
         like = next((x for x in inputs if x.mask != "none" and x.shape == shape), None)
         if like is not None:
-            facts = {"mask": like.mask, "window": like.window, "whole": like.whole, **facts}
-        masked = ("mask", "window", "whole")
-        pairs = {} if kind is Kind.MIX else {name: facts[name] for name in masked if name in facts}
+            facts = {name: getattr(like, name) for name in MASKED} | facts
+        pairs = {} if kind is Kind.MIX else {name: facts[name] for name in MASKED if name in facts}
         encoded = all(x.encoded for x in inputs) if inputs else given(path, shape).encoded
         output = Tensor(path, shape, None, grad, encoded=encoded, **pairs)
         self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -82,7 +82,11 @@ class Model(Immutable, Shown):
         question = find_quantity(quantity)
         self.check_format(quantity, conventions)
         model = self.sized(quantity)
-        return question.formula(model.component, model.id, conventions, model.relations, model)
+        formula = question.formula(model.component, model.id, conventions, model.relations, model)
+        unknown = {str(size) for size in formula.asks - model.known.keys() if not letter(size).run}
+        if unknown and model.provenance.config:  # other conventions may depend on a window, for example
+            formula = replace(formula, source=self.sized(quantity, unknown))
+        return formula
 
     def check_format(self, quantity: str, conventions: Mapping[str, str]) -> None:
         """Raise RuleError if the model is quantized and a quantity depends on the storage format of weights."""
@@ -93,11 +97,14 @@ class Model(Immutable, Shown):
                 "count the weights before quantization"
             )
 
-    def sized(self, quantity: str) -> Model:
-        """With the numbers of the sizes that one quantity alone has, where its config says them. Raises RuleError."""
+    def sized(self, quantity: str, also: Collection[str] = ()) -> Model:
+        """Return the model with the numbers of its config for the sizes of one quantity, and for those in ``also``.
+
+        Raises RuleError.
+        """
         if not self.provenance.config:
             return self
-        read = self.provenance.of(quantity)
+        read = self.provenance.of(quantity, also)
         # A measured quantity may have sizes that the stored parameters do not depend on.
         places, config = read.places, {**self.provenance.config, **read.config}
         own = {symbol(name): config[place.field] for name, place in places.items() if place.field in config}

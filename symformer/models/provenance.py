@@ -5,7 +5,7 @@ Documents and commands ask it, and nobody asks which door a model came through.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from ..language.frozen import Immutable
@@ -71,7 +71,8 @@ class Provenance(Immutable):
     quantized: str = ""  # the quantization stated in its config; its formulas describe the model before quantization
     reading: Reading | None = None  # None for a model composed from parts, which certificates speak for
     config: Mapping[str, int] = field(default_factory=dict)  # every whole number of the config that it was read off
-    measured: Callable[[str], Provenance] | None = field(default=None, compare=False)  # by quantity, where each is read
+    # The same for one quantity, with the places of more letters.
+    measured: Callable[[str, Collection[str]], Provenance] | None = field(default=None, compare=False)
 
     @property
     def read_at(self) -> str:
@@ -85,6 +86,6 @@ class Provenance(Immutable):
         stated = f"quantized by {self.quantized}; every formula describes the model before quantization"
         return (*([stated] if self.quantized else []), *self.assumed)
 
-    def of(self, quantity: str) -> Provenance:
-        """Where the formula of one quantity comes from."""
-        return self.measured(quantity) if self.measured else self
+    def of(self, quantity: str, also: Collection[str] = ()) -> Provenance:
+        """Where the formula of one quantity comes from, with the places of the letters in ``also``."""
+        return self.measured(quantity, also) if self.measured else self

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from sympy import Expr, Integer, Min
+from sympy import Expr, Integer, Min, ceiling
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
@@ -78,7 +78,8 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
 
     Of scores under a causal mask those are S² of each head, or S(S+1)/2 with attention=causal; a new token alone, which
     a rule asks for by attention=new, has C + 1 of them. Under a window of w tokens query i sees min(i, w) keys, which
-    is m(2S - m + 1)/2 pairs for m = min(S, w).
+    is m(2S - m + 1)/2 pairs for m = min(S, w). In chunks of w tokens, n = S/w rounded up, the first n - 1 chunks have
+    w(w + 1)/2 pairs each, and the last, of r = S - (n - 1)w tokens, has r(r + 1)/2.
     """
     if entry.mask != "causal" or conventions["attention"] == "full":
         return shape
@@ -87,6 +88,10 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
         return (*before, seen(entry))
     if entry.window is None:
         return (*before, queries * (keys + 1) / 2)
+    if entry.chunked:
+        full = ceiling(queries / entry.window) - 1
+        last = queries - full * entry.window
+        return (*before, (full * entry.window * (entry.window + 1) + last * (last + 1)) / 2)
     least = Min(queries, entry.window)
     return (*before, least, (2 * queries - least + 1) / 2)
 

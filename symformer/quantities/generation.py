@@ -57,6 +57,8 @@ def tokens(entry: Entry, window: str) -> Expr:
     """How many of C earlier tokens an attention keeps."""
     if entry.window is None or window == "reserved":
         return C
+    if entry.chunked and window == "rolling":
+        raise RuleError(f"{entry.path}: window=rolling is known for sliding windows; this layer attends within chunks")
     return Min(C, entry.window) if window == "rolling" else seen(entry) - 1
 
 

@@ -207,7 +207,7 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
                 f"with recompute={conventions['recompute']}; recompute=none is"
             )
     masked = [(count, entry) for count, entry in ledger if entry.kind is Kind.SCORES and entry.mask != "none"]
-    masks = {(entry.mask, entry.window): (count, entry) for count, entry in reversed(masked)}
+    masks = {(entry.mask, entry.window, entry.chunked): (count, entry) for count, entry in reversed(masked)}
     for count, entry in masks.values() if conventions["implementation"] == "eager" else ():
         batch, _, queries, keys = entry.output.shape
         factors = (batch, queries, keys, SIZES[conventions["dtype"]], 1 / count)

@@ -40,8 +40,8 @@ def divides(name: str) -> bool:
 
 
 def is_window(name: str) -> bool:
-    """Return whether a field name means how many tokens a layer looks back, and not how often such layers occur."""
-    return "window" in name and "pattern" not in name and not DEEP.search(name)
+    """Return whether a field is the number of tokens in a window or in a chunk, and not how often such layers occur."""
+    return ("window" in name or "attention_chunk" in name) and "pattern" not in name and not DEEP.search(name)
 
 
 def odd(name: str) -> bool:

@@ -34,6 +34,13 @@ class Linear:
 
 
 @dataclass(frozen=True)
+class Stacked:
+    """A product of every token with all the matrices of a stored table, [X, in, out]."""
+
+    weight: str
+
+
+@dataclass(frozen=True)
 class Chosen:
     """A product with the matrices that were chosen from a stored table, [X, out, in] or else [X, in, out]."""
 
@@ -68,7 +75,7 @@ class Slid:
     stride: tuple[int, ...]  # 0 where it slides by the whole of its window
 
 
-Role = Linear | Chosen | Scores | Mix | Slid
+Role = Linear | Stacked | Chosen | Scores | Mix | Slid
 
 
 @dataclass(frozen=True)
@@ -244,6 +251,8 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         """The product with a stored matrix, or with those that were chosen from a stored table."""
         if stored.chosen:
             return Chosen(stored.chosen, out_first) if bias is None else None
+        if self.stored[stored.weight].dim() == 3:
+            return Stacked(stored.weight)
         if self.stored[stored.weight].dim() != 2 or (bias is not None and not bias.weight):
             return None
         return Linear(stored.weight, out_first, bias.weight if bias else "")

@@ -270,7 +270,7 @@ class Runner:
         def whole(trace: Trace) -> Trace:
             known = trace if trace.quantity == "" else with_facts(trace, measure=measure, maker=self.library, **facts)
             attached = replace(known, run=run)
-            read = replace(attached.model.provenance, measured=lambda quantity: run(quantity).model.provenance)
+            read = replace(attached.model.provenance, measured=lambda quantity, _: run(quantity).model.provenance)
             if read.reading:
                 reading = replace(read.reading, ignored=self.ignored)
                 if trace.quantity != STORED:  # which asks for a run

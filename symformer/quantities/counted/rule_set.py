@@ -68,6 +68,8 @@ class RuleSet:
                     f"{self.who} counts decoders, whose attention is causal; {entry.path} of {reading.name} attends to "
                     "every token, or to those of an encoder"
                 )
+            if entry.chunked:
+                raise self.refuse(f"{self.who} has no rule for attention within chunks of tokens, as in {entry.path}")
         scores, mixes = reading.of(Kind.SCORES), reading.of(Kind.MIX)
         if len(scores) != len(mixes):
             others = ", ".join(entry.path for entry in scores)

@@ -23,6 +23,7 @@ class Seen:
     counts: tuple[Expr, ...]
     mask: Mask
     window: Expr | None
+    chunked: bool = False  # whether the window is a chunk
     whole: bool = False  # whether their caches keep every token nevertheless
 
 
@@ -54,7 +55,7 @@ def _core(sights: Sights, row: Class, role: Scores | Mix, seen: Seen) -> Entry |
     groups = _groups(sights, row, heads, width, keys)
     if groups is None:
         return None
-    facts: dict[str, Any] = {"mask": seen.mask, "window": seen.window, "whole": seen.whole}
+    facts: dict[str, Any] = {"mask": seen.mask, "window": seen.window, "whole": seen.whole, "chunked": seen.chunked}
     read = Tensor("k", (B, groups, keys, width), grad=ONE)
     if isinstance(role, Scores):
         q, scores = Tensor("q", (B, heads, length, width), grad=ONE), (B, heads, length, keys)
@@ -89,11 +90,11 @@ def _patterns(sights: Sights, scores: Class) -> list[Seen]:
     counts, kinds = sights.products.counts[scores], [*dict.fromkeys((*order, *every))]
     if len(kinds) == 1:
         return [Seen(counts, *kinds[0])]
-    if all(mask == "none" for mask, _ in kinds):  # every pair is counted, and which layers look how far tells nothing
+    if all(mask == "none" for mask, *_ in kinds):  # every pair is counted, and which layers look how far tells nothing
         return [Seen(counts, "none", None)]
-    if len(counts) != 1 or len({window for _, window in kinds}) != len(kinds):
+    if len(counts) != 1 or len({window for _, window, _ in kinds}) != len(kinds):
         return []
-    layers = {kind: _layers(sights, kind[1], [window for _, window in kinds]) for kind in kinds}
+    layers = {kind: _layers(sights, kind[1], [window for _, window, _ in kinds]) for kind in kinds}
     if cancel(Add(*layers.values()) - counts[0]) == 0 and 0 not in layers.values():
         return [Seen((layers[kind],), *kind) for kind in kinds]
     # A cache that keeps the same of all does not tell how many there are of each; their order may.
@@ -103,21 +104,25 @@ def _patterns(sights: Sights, scores: Class) -> list[Seen]:
         return []
     whole = sights.whole()
     shares = {kind: counts[0] * Integer(every[:turn].count(kind)) / turn for kind in kinds}
-    return [Seen((shares[kind],), *kind, whole and kind[1] is not None) for kind in kinds]
+    return [Seen((shares[kind],), *kind, whole=whole and kind[1] is not None) for kind in kinds]
 
 
-def _order(sights: Sights, sight: Sight, scores: Class) -> list[tuple[Mask, Expr | None]]:
+Kept = tuple[Mask, Expr | None, bool]  # a mask, a window, and whether that is a chunk
+
+
+def _order(sights: Sights, sight: Sight, scores: Class) -> list[Kept]:
     """The mask and the window of each layer, one after another; none where one is not known."""
     keys = [key for key in sight.seen.patterns if sights.classes.get((id(sight), key)) == scores]
-    found = []
+    found: list[Kept] = []
     for key in sorted(keys, key=lambda key: [int(word) for word in key[0].split(".") if word.isdigit()]):
         (pattern, *others) = sight.seen.patterns[key]
-        if others or pattern is None or pattern.chunk:  # no rule counts what attends in chunks
+        if others or pattern is None:
             return []
-        window = next((size for size in sights.windows if sight.numbers[size] == pattern.window), None)
-        if pattern.window and window is None and pattern.mask == "causal":
+        length = pattern.window or pattern.chunk
+        window = next((size for size in sights.windows if sight.numbers[size] == length), None)
+        if length and window is None and pattern.mask == "causal":
             return []
-        found.append((pattern.mask, window))
+        found.append((pattern.mask, window, bool(pattern.chunk)))
     return found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sympy import cancel
 
 from ...catalogue.traced import Class
-from ...ledger.facts import Entry, Kind, Tensor
-from ..roles import Slid
+from ...ledger.facts import MATRICES, Entry, Kind, Tensor
+from ..roles import Slid, Stacked
 from .matrices import weights
 from .sights import Sights, size_of
 
@@ -51,4 +51,5 @@ def product(sights: Sights, row: Class) -> Entry | None:
     left, right = sights.gradients(row)
     x, y = (*batch, rows, middle), (*batch, middle, columns)
     read = Tensor("x", x, grad=left), Tensor("y", y, grad=right)
-    return sights.entry(Kind.PRODUCT, path, read, (*batch, rows, columns), ())
+    function = MATRICES if isinstance(sights.role(row), Stacked) else ""
+    return sights.entry(Kind.PRODUCT, path, read, (*batch, rows, columns), (), function=function)

@@ -14,7 +14,7 @@ from ...catalogue.traced import Class, Traced
 from ...language.shapes import Shape
 from ...language.symbols import SYMBOLS, B, S
 from ...ledger.facts import ONE, ZERO, Entry, Kind, Tensor, Weight
-from ..roles import Chosen, Key, Linear, Mix, Roles, Scores, Slid
+from ..roles import Chosen, Key, Linear, Mix, Roles, Scores, Slid, Stacked
 from ..watching import Factors, Products, Site, Tally
 
 T = TypeVar("T")
@@ -172,6 +172,8 @@ class Sights:
         match role:
             case Linear():
                 return Linear(star(role.weight), role.out_first, star(role.bias))
+            case Stacked():
+                return Stacked(star(role.weight))
             case Chosen():
                 return Chosen(star(role.weight), role.out_first)
             case Slid():
