@@ -177,9 +177,13 @@ def asked(config: Mapping[str, Any], alone: bool = False, quantities: Sequence[s
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "config.json")
         place.write_text(json.dumps(config))
+        try:
+            model = _opened(str(place), config, alone)
+        except SymformerError as error:
+            return dict.fromkeys(quantities, f"refused: {str(error).replace(folder, '')}")
         for quantity in quantities:
             try:
-                formula = _opened(str(place), config, alone).formula(quantity)
+                formula = model.formula(quantity)
                 sizes = [str(size) for size in formula.asks]
                 for tokens, known in theirs.items():
                     given = {name: value for name, value in (("B", BATCH), ("C", tokens)) if name in sizes}

@@ -162,7 +162,7 @@ def test_every_model_type_is_on_file() -> None:
     """With its first head, and the class that transformers has for it."""
     assert {(name, filed.head) for name, filed in filed_types().items()} == {*first_heads()}
     assert {head for _, heads in CENSUS.values() for head in heads} == {head for _, head in first_heads()}
-    few = random.Random(1).sample([*filed_types()], 80)  # noqa: S311
+    few = random.Random(1).sample([*filed_types()], 20)  # noqa: S311
     for model_type, filed in filed_types().items():
         kept = shelf.on_shelf(filed.name, model_type)
         # a class that cannot be built as its config is by default may be kept as it is with more fields given

@@ -42,6 +42,7 @@ NEIGHBOURS = 3  # presets of one component whose value each quantity works out, 
 DERIVED = ["derive", "-o", "-", "--as", "md"]  # is long
 WAYS = (DERIVED, ["show"], ["show"], ["tree"], ["show"], ["show"], ["show"])
 APART = 5  # of as many targets in a row, a quantity that is reckoned from another is asked of one
+SHARE = 2  # of as many targets in a row, any other quantity is asked of one
 
 
 def test_the_sweep_goes_over_all_that_is_listed() -> None:
@@ -57,7 +58,7 @@ def test_the_sweep_goes_over_all_that_is_listed() -> None:
 def test_answered_or_refused_in_a_sentence(place: int, group: list[str]) -> None:
     problems, answered = [], 0
     for turn, (quantity, question) in enumerate(quantities().items(), place):
-        if question.follows and turn % APART:
+        if turn % (APART if question.follows else SHARE) and quantity != "params":
             continue
         asked = group[-1]
         formula = formula_of(resolve(asked)[0], quantity)
@@ -82,7 +83,7 @@ def test_answered_or_refused_in_a_sentence(place: int, group: list[str]) -> None
             if formula and {str(size) for size in formula.symbols} <= {*map(str, model.known), *RUN}:
                 assert valued(formula, model) > 0 or formula.expanded == 0 or quantity == "communication", preset
     assert not problems, "\n".join(problems)
-    assert answered >= 2  # the parameters, at least, and what is active and trained of them
+    assert answered >= 1  # the parameters, at least
 
 
 def formula_of(model: Model, quantity: str) -> Formula | None:
