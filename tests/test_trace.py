@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy, deepcopy
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ from symformer.quantities import quantities
 from symformer.witness import ignored_at, raised, runs, trace, values_at
 from symformer.witness.lookups import InTable
 from symformer.witness.points import Points
+from symformer.witness.results import Trace
 from symformer.witness.runs import RUNS
 from symformer.witness.samples import Samples
 from symformer.witness.sources import letters
@@ -708,10 +709,16 @@ def test_a_size_that_a_trace_kept_is_kept_by_every_door(tmp_path: Path) -> None:
             door()
 
 
+@cache
+def xlnet() -> Trace:
+    """An XLNet, whose heads are as wide as the model is divided among them."""
+    return trace("hf:xlnet", head="causal")
+
+
 @pytest.mark.parametrize("given", [{"d_head": 5}, {"d_head": 8}])
 def test_a_size_that_follows_others_is_held_to_them(given: dict[str, int]) -> None:
     """24 over 3 heads is 8."""
-    found = sf.trace("hf:xlnet", head="causal").model.params
+    found = xlnet().model.params
     sizes = {"V": 101, "E": 24, "A": 3, "L": 2, "d_inner": 40, **given}
     if given["d_head"] == 8:
         assert found.value(sizes) > 0
@@ -786,26 +793,26 @@ def test_a_list_of_layers_is_repeated_by_its_period_or_pins_the_depth(
 
 
 def test_the_entries_of_a_short_list_are_sizes(tmp_path: Path) -> None:
-    """A Segformer's stages differ in width and depth; a second config is another point of the same formula."""
-    from transformers import SegformerConfig, SegformerForImageClassification
+    """The stages of a CvT differ in width and depth; a second config is another point of the same formula."""
+    from transformers import CvtConfig, CvtForImageClassification
 
     config = tmp_path / "config.json"
-    stages: dict[str, Any] = {"hidden_sizes": [24, 30, 42, 66], "depths": [2, 1, 3, 2], "sr_ratios": [3, 5, 2, 1]}
-    config.write_text(json.dumps({"model_type": "segformer", **stages, "num_attention_heads": [2, 3, 1, 6]}))
-    done = CliRunner().invoke(cli, ["trace", "hf:segformer", "--head", "image", "--at", str(config), "--json"])
+    stages: dict[str, Any] = {"embed_dim": [24, 42, 60], "depth": [4, 2, 3], "patch_sizes": [5, 3, 2]}
+    config.write_text(json.dumps({"model_type": "cvt", **stages, "num_heads": [2, 3, 5]}))
+    done = CliRunner().invoke(cli, ["trace", "hf:cvt", "--head", "image", "--at", str(config), "--json"])
     assert done.exit_code == 0, done.output
     shown = json.loads(done.stdout)
     with torch.device("meta"):
-        model = SegformerForImageClassification(SegformerConfig(**stages, num_attention_heads=[2, 3, 1, 6]))
+        model = CvtForImageClassification(CvtConfig(**stages, num_heads=[2, 3, 5]))
     assert shown["values"] == [sum(each.numel() for each in model.parameters())]
     assert shown["values"][0] > 100_000
-    assert {"hidden_sizes[0]", "depths[3]", "sr_ratios[1]"} < set(shown["symbols"].values())
-    assert shown["symbols"]["hidden_sizes_0"] == "hidden_sizes[0]"
+    assert {"embed_dim[0]", "depth[2]", "patch_sizes[1]"} < set(shown["symbols"].values())
+    assert shown["symbols"]["embed_dim_0"] == "embed_dim[0]"
 
 
 def test_a_size_that_follows_others_is_said_to() -> None:
     """An XLNet's heads are as wide as the model is divided among them, and a state-space head likewise."""
-    assert str(trace("hf:xlnet", head="causal").ties["d_head"]) == "d_model/n_head"
+    assert str(xlnet().ties["d_head"]) == "d_model/n_head"
 
 
 def test_a_config_that_differs_in_more_than_sizes_is_refused(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from ..language.notation.tree import tree
 from ..language.sizes import Condition, Equals, Numbers, Relations, at, close, put_in, shown, sized, whole
 from ..language.symbols import RANK, SYMBOLS, letter, symbol
 from ..language.target import AnyTarget, is_config
-from ..ledger.facts import Ledger
+from ..ledger.facts import Kind, Ledger
 from ..quantities import quantity as find_quantity
 from .provenance import Provenance
 
@@ -83,10 +83,12 @@ class Model(Immutable, Shown):
         self.check_format(quantity, conventions)
         model = self.sized(quantity)
         formula = question.formula(model.component, model.id, conventions, model.relations, model)
+        if not (conventions and model.provenance.config):
+            return formula
+        # Other conventions may be answered by the operations, which have more sizes: a window, for example.
         unknown = {str(size) for size in formula.asks - model.known.keys() if not letter(size).run}
-        if unknown and model.provenance.config:  # other conventions may depend on a window, for example
-            formula = replace(formula, source=self.sized(quantity, unknown))
-        return formula
+        recognised = any(line.entry and line.entry.kind is not Kind.OBSERVED for _, line in formula.root.leaves())
+        return replace(formula, source=self.sized(quantity, unknown)) if unknown and recognised else formula
 
     def check_format(self, quantity: str, conventions: Mapping[str, str]) -> None:
         """Raise RuleError if the model is quantized and a quantity depends on the storage format of weights."""
