@@ -304,7 +304,7 @@ def test_the_time_of_an_audit_is_proportional_to_the_paper(name: str) -> None:
     run("audit", "none.tex")  # import everything before timing
     began = time.process_time()
     result = audited(r"\symformer{gpt2.params}{124439808}" + "\n" + paper)
-    assert time.process_time() - began < 4
+    assert time.process_time() - began < 20
     assert result.exit_code in (0, 1)
     assert "Traceback" not in result.output
 

@@ -38,7 +38,7 @@ from symformer.language.errors import SizeError
 from symformer.language.notation.text import text
 from symformer.language.notation.tree import Label, value
 from symformer.language.sizes import Divides
-from symformer.language.symbols import SYMBOLS, B, C, E, G, H, L, V
+from symformer.language.symbols import SYMBOLS, B, C, E, G, H, L, V, numbered
 
 PAIRS = [
     ("gpt2", "llama-2-7b", "params"),
@@ -97,7 +97,7 @@ def relations(found: Comparison) -> dict[Symbol, Expr]:
     given: dict[Symbol, Expr] = {}
     for number, (formula, own) in enumerate(zip(found.formulas, found.own, strict=True), 1):
         for size, sum_ in formula.relations.items():
-            given[Symbol(f"{size}_{number}", integer=True, positive=True)] = sum_.xreplace(own)
+            given[numbered(size, number)] = sum_.xreplace(own)
     return given
 
 

@@ -155,7 +155,7 @@ def test_numbers_are_put_in_exactly() -> None:
 @pytest.mark.parametrize("turn", range(2))
 def test_every_architecture_in_two_languages(place: int, turn: int) -> None:
     """The next architecture is written in the other two; each language is written by every kind of architecture."""
-    name, language = names()[place], LANGUAGES[(2 * place + turn) % len(LANGUAGES)]
+    name, language = names()[place], list(LANGUAGES)[(2 * place + turn) % len(LANGUAGES)]
     told = spell(made(name), language)
     assert len(told) > 2_000
     assert "Not certified" not in told

@@ -65,7 +65,7 @@ SCANS = ("mamba", "mamba2", "nemotron-h")
 
 # Every convention is asked of the first architecture of each kind; of the others one of so many has its turn, and each
 # name begins at another of them.
-TURNS = 8
+TURNS = 12
 Exact = int | Fraction  # a whole number costs less
 
 
@@ -209,7 +209,7 @@ def test_one_rank_of_one_is_the_whole(name: str) -> None:
                 compared += 1
     # How ranks share a scan is refused, but for the vocabulary; and how several of them share a single number.
     few = name in (*SCANS, "clip")
-    assert compared > ((40 if few else 60) if asked_all(name) else (15 if few else 30))
+    assert compared > ((40 if few else 60) if asked_all(name) else (10 if few else 20))
 
 
 @pytest.mark.parametrize("name", names())
@@ -273,7 +273,7 @@ def test_a_step_of_training_costs_no_less_than_its_forward_pass(name: str) -> No
             continue
         assert here(formula) >= here(forward), f"{quantity} {conventions} {rank}"
         compared += 1
-    assert compared > 10
+    assert compared > 5
 
 
 @pytest.mark.parametrize("name", names())

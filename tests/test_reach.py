@@ -246,7 +246,9 @@ def test_a_default_that_cannot_be_built_points_to_a_config_that_can(tmp_path: Pa
 
 def test_a_part_that_a_class_fills_in_its_own_way_stays_so_at_other_sizes() -> None:
     """The decoder of an encoder and a decoder attends to the encoder; a BERT by itself attends to nothing else."""
-    found = sf.trace("hf:encoder-decoder")
+    few = {"model_type": "bert", "num_hidden_layers": 2}
+    parts = {"encoder": few, "decoder": {**few, "is_decoder": True, "add_cross_attention": True}}
+    found = sf.trace({"model_type": "encoder-decoder", "architectures": ["EncoderDecoderModel"], **parts})
     config = transformers.EncoderDecoderConfig(
         encoder={"model_type": "bert", "hidden_size": 24, "num_attention_heads": 3, "vocab_size": 97},
         decoder={

@@ -38,7 +38,7 @@ def spell(model: Model) -> str:
     return " ".join([model.id, *(f"{name}={value}" for name, value in model.component.chosen.items())])
 
 
-AGAIN = 6  # of as many variants one is compared with torch once more, beside the usual form of each architecture
+AGAIN = 12  # of as many variants one is compared with torch once more, beside the usual form of each architecture
 
 
 @pytest.mark.parametrize(("place", "model"), list(enumerate(VARIANTS)), ids=map(spell, VARIANTS))
