@@ -96,7 +96,7 @@ def resolve(
         offered = [] if hint else [*error.known, *known]
         raise UnknownNameError(f"option of {named}", error.name, offered, hint) from None
     for name in quantities:
-        model = model.sized(name)
+        model = model.sized(name, {key: conventions[key] for key in conventions if key in quantity(name).choices})
     if named.kind is Kind.FACTORY:  # its arguments are its sizes
         return model.checked(), conventions
     return (model.set(assignments(sets)) if sets else model.checked()), conventions

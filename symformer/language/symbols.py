@@ -65,7 +65,7 @@ _TABLE = (
         ("local_attention",),
         growth=0,
     ),
-    Letter("C_chunk", "tokens that a scan takes at a time", "tokens", growth=0),
+    Letter("C_chunk", "tokens in a chunk, of a scan or of attention", "tokens", ("attention_chunk_size",), growth=0),
     Letter("C_q", "queries that a kernel of attention takes at a time", "tokens", growth=0, run=True),
     Letter("C_kv", "keys, with their values, that a kernel of attention takes at a time", "tokens", growth=0, run=True),
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -81,14 +81,8 @@ class Model(Immutable, Shown):
         """One quantity, in closed form. Raises UnknownNameError and OptionError."""
         question = find_quantity(quantity)
         self.check_format(quantity, conventions)
-        model = self.sized(quantity)
-        formula = question.formula(model.component, model.id, conventions, model.relations, model)
-        if not (conventions and model.provenance.config):
-            return formula
-        # Other conventions may be answered by the operations, which have more sizes: a window, for example.
-        unknown = {str(size) for size in formula.asks - model.known.keys() if not letter(size).run}
-        recognised = any(line.entry and line.entry.kind is not Kind.OBSERVED for _, line in formula.root.leaves())
-        return replace(formula, source=self.sized(quantity, unknown)) if unknown and recognised else formula
+        model = self.sized(quantity, conventions)
+        return question.formula(model.component, model.id, conventions, model.relations, model)
 
     def check_format(self, quantity: str, conventions: Mapping[str, str]) -> None:
         """Raise RuleError if the model is quantized and a quantity depends on the storage format of weights."""
@@ -99,20 +93,34 @@ class Model(Immutable, Shown):
                 "count the weights before quantization"
             )
 
-    def sized(self, quantity: str, also: Collection[str] = ()) -> Model:
-        """Return the model with the numbers of its config for the sizes of one quantity, and for those in ``also``.
+    def sized(self, quantity: str, conventions: Mapping[str, str] | None = None) -> Model:
+        """Return the model with the numbers of its config for the sizes of one quantity. Raises RuleError.
 
-        Raises RuleError.
+        Under other conventions than the usual ones it may have more sizes: a window, for example.
         """
         if not self.provenance.config:
             return self
-        read = self.provenance.of(quantity, also)
+        model = self._at_config(self.provenance.of(quantity))
+        unknown = model._unknown(quantity, conventions) if conventions else frozenset()
+        return model._at_config(self.provenance.of(quantity, unknown)) if unknown else model
+
+    def _at_config(self, read: Provenance) -> Model:
         # A measured quantity may have sizes that the stored parameters do not depend on.
         places, config = read.places, {**self.provenance.config, **read.config}
         own = {symbol(name): config[place.field] for name, place in places.items() if place.field in config}
         more = {size: number for size, number in own.items() if size not in (*self.numbers, *self.relations)}
         known = replace(self.provenance, numbers={**own, **self.provenance.numbers})
         return replace(self, numbers={**more, **self.numbers}, provenance=known)
+
+    def _unknown(self, quantity: str, conventions: Mapping[str, str]) -> frozenset[str]:
+        """Return the sizes of the model without a number, if its operations answer under these conventions."""
+        try:
+            formula = find_quantity(quantity).formula(self.component, self.id, conventions, self.relations)
+        except SymformerError:  # which whoever asks for the formula is told
+            return frozenset()
+        if all(line.entry is None or line.entry.kind is Kind.OBSERVED for _, line in formula.root.leaves()):
+            return frozenset()
+        return frozenset(str(size) for size in formula.asks - self.known.keys() if not letter(size).run)
 
     @property
     def known(self) -> Numbers:
