@@ -40,7 +40,7 @@ from .results import Trace
 from .settling import star
 from .sources import records_in, trace_source
 from .trying import OLDER, ROTARY, Trials, holds, lists
-from .variants import Variant, spellings
+from .variants import Variant, cut, deep, ending, indexed, paths, spellings
 
 BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
 WIDTH = ("hidden_size", "num_attention_heads")  # of which the width of a head is by custom the quotient
@@ -101,7 +101,8 @@ class Shelving:
         fields = {
             name: value
             for name, value in self.usual.items()
-            if name not in (*kept.entry.sizes, *turned, *kept.entry.unsaid, *kept.entry.stored)
+            if name not in (*kept.entry.sizes, *turned, *kept.entry.unsaid)
+            and (name not in kept.entry.stored or type(value) is int)
             and last(name) not in (*BESIDE, *INERT)
             and kept.entry.idle.get(name) not in ("token", "text")
         }
@@ -298,8 +299,9 @@ class Shelving:
         still = {n for n, held in idle.items() if held != ROTARY and HOLDS[held](beside.get(n))} | tokens.keys()
         others = {name: value for name, value in beside.items() if name not in still}
         kinds = spellings(self.source)
-        given = dict(self.source.given) if isinstance(self.source, Variant) else {}
-        switches = {name: self._switch(name, value) for name, value in others.items() if name not in kinds}
+        given = paths(self.source.given) if isinstance(self.source, Variant) else {}
+        listing = {*kinds, *indexed(self.source)}
+        switches = {name: self._switch(name, value) for name, value in others.items() if name not in listing}
         made = self._made(sizes, switches)
         untaken = (name for name, taken in made.items() if not taken)
         unsaid = tuple(dict.fromkeys((*self._unsaid((*sizes, *beside)), *untaken)))
@@ -325,8 +327,12 @@ class Shelving:
             ),
             unsaid=unsaid,
             written=self._written(unsaid),
-            depths={} if kinds else self.depths,
+            depths={} if kinds or indexed(self.source) else self.depths,
             kinds=kinds,
+            cut=cut(self.source) if kinds else (),
+            indexed=indexed(self.source),
+            closing=ending(self.source) if kinds else "",
+            deep=deep(self.source),
             idle=idle | tokens,
             stored=stored,
             asks=tuple(sorted(asked(self.source) - self.usual.keys() - common(self.source))),
