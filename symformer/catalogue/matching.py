@@ -136,11 +136,10 @@ def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
     if made and not {*made} <= {*entry.written} <= fields.keys():
         raise _strange(made[0], fields[made[0]])
     given = {name.partition(".")[0] for name in fields}
+    for part in entry.needed:
+        if part not in given:
+            raise CatalogueError(f"it leaves out {part}")
     for name in entry.asked:
-        if name in entry.parts:
-            if name not in given:
-                raise CatalogueError(f"it leaves out {name}")
-            continue
         if name not in fields and name not in entry.idle and ("." not in name or name.partition(".")[0] in given):
             raise CatalogueError(f"it leaves out {name}")
     left = [name for name in entry.sizes if name not in numbers and name not in absent]

@@ -127,6 +127,7 @@ class Shelved:
     follows: Mapping[str, Expr] = field(default_factory=dict)  # and those that then follow from others
     nulls: tuple[str, ...] = ()  # of these, the fields in which null is as good as nothing
     asked: tuple[str, ...] = ()  # fields that a config has to give, those of a part where it gives that part
+    needed: tuple[str, ...] = ()  # parts that a config has to give
     least: Mapping[str, int] = field(default_factory=dict)  # sizes that the formulas do not hold below
     unsaid: tuple[str, ...] = ()  # fields whose own usual value means something else where a config gives it
     written: tuple[str, ...] = ()  # of these, those that a config may give all together where it is wholly as usual

@@ -32,7 +32,8 @@ def named(source: Source, trials: Trials, data: Mapping[str, Any]) -> dict[str, 
     untyped = found.untyped()
     entry = {name: value for name, value in data["entry"].items() if name not in ("aliases", "hoisted", "steps")}
     entry["whole"] = True
-    said = {"asks": sorted(asks), "aliases": found.aliases(), "hoisted": found.hoisted(), "steps": found.steps()}
+    said: dict[str, Any] = {"asks": sorted(asks), "aliases": found.aliases(), "hoisted": found.hoisted()}
+    said["steps"] = {name: [*each] for name, each in found.steps().items()}
     entry |= {name: value for name, value in said.items() if value or name == "asks"}
     entry["idle"] = {**found.retyped(), **entry.get("idle", {}), **dict.fromkeys(untyped, "text")}
     switches = {**data["switches"], **found.defaults()}

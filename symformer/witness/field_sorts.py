@@ -18,7 +18,7 @@ from ..configs.known import INERT
 from .asking import taken
 from .classes import Source
 from .placing import PLACES
-from .trying import ROPE, ROTARY, SCALES, SEEN, UNSEEN, Trials, unmoved
+from .trying import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, Trials, unmoved
 
 # The kinds of layers that differ only in which tokens they attend to, and two names of one kind.
 ATTENDING = ("full_attention", "sliding_attention")
@@ -27,6 +27,7 @@ PATTERN = "override_pattern"
 TIED = "tie_word_embeddings"  # a field of parts as well, which the whole model determines
 PARTIAL = "partial_rotary_factor"
 MENTIONED = ("ignore_index", "size")  # fields of published configs, and words that the code has for something else
+ODD = 7919  # a value that no config has by default
 EMPTY = "empty"  # a list of nothing, which a class may read as no list
 PART = "rotary part"  # the rotary part of a head, which changes no weight but may change a run
 THETA = "rope_theta"
@@ -78,12 +79,28 @@ class FieldSorts:
         names = {*(shared() - {*dir(self.source.config_class)}), PARTIAL, THETA, *ROPE}
         names = (names | {*MENTIONED}) - {*INERT, *BESIDE, CHECKPOINTING}
         default = self.trials.default
+        words = {*map(last, self.trials.usual)} - {*INERT, *BESIDE, CHECKPOINTING}  # which another part may have
+        top = {word for word in words if self._unmoving(word)}
         for part, config in (("", default), *((part, getattr(default, part)) for part in self.trials.parts())):
             read = taken(type(config)) - {*INERT, *BESIDE, CHECKPOINTING}
-            for name in sorted({*names, *read, *((TIED,) if part else _patterns(self.entry))}):
+            for name in sorted(
+                {*names, *read, *(words if part else top), *((TIED,) if part else _patterns(self.entry))}
+            ):
                 path = f"{part}.{name}" if part else name
                 if path not in self.trials.usual and path not in self.entry.sizes and path not in self.entry.aliases:
                     yield path
+
+    def _unmoving(self, name: str) -> bool:
+        """Return whether a config that gives a field at its top level, and no part, has the usual fields all the same.
+
+        A class may read a field of a part there, but only where a config leaves the part out.
+        """
+        same = []
+        for value in (ODD, True, FUNCTIONS[0]):
+            with suppress(Exception):  # whatever somebody's config raises of it
+                said = self.trials.said({name: value})
+                same.append({**said, name: None} == {**self.trials.usual, name: None})
+        return bool(same) and all(same)
 
     def _offered(self, name: str, usual: Any) -> list[tuple[str, list[Any]]]:
         """Return the sorts of values to try for a field, depending on its default."""
@@ -183,6 +200,8 @@ def _unsaid(word: str) -> list[tuple[str, list[Any]]]:
         return [("null", [None]), ("text", ["*E", "M*M"])]
     if word == "size":
         return [("null", [None]), ("object", [{"longest_edge": 64}, {"height": 8, "width": 8}])]
+    if ACTS.search(word):
+        return [("null", [None]), ("function", [*FUNCTIONS])]
     if word in (THETA, PARTIAL):
         return [("null", [None]), ("float", [5000.0, 7e5] if word == THETA else [0.5, 0.25])]
     if word in ROPE:

@@ -299,7 +299,7 @@ class Shelving:
         still = {n for n, held in idle.items() if held != ROTARY and HOLDS[held](beside.get(n))} | tokens.keys()
         others = {name: value for name, value in beside.items() if name not in still}
         kinds = spellings(self.source)
-        given = paths(self.source.given) if isinstance(self.source, Variant) else {}
+        given = dict(self.source.given) if isinstance(self.source, Variant) else {}
         listing = {*kinds, *indexed(self.source)}
         switches = {name: self._switch(name, value) for name, value in others.items() if name not in listing}
         made = self._made(sizes, switches)
@@ -321,10 +321,11 @@ class Shelving:
                         *(name for name in found if name not in follows),
                         *(name for name, taken in made.items() if taken),
                         *self._asked((*sizes, *switches)),
-                        *given,
+                        *paths(given),
                     )
                 )
             ),
+            needed=tuple(part for part in given if part in self.trials.parts()),
             unsaid=unsaid,
             written=self._written(unsaid),
             depths={} if kinds or indexed(self.source) else self.depths,
@@ -475,7 +476,7 @@ class Shelving:
         """Two switches that together change something else than each by itself, read together."""
         found: list[Structure] = []
         kept, known = read(data), data["records"]
-        few = self.few | self.given | {name: self.usual[name] for name in kept.entry.asked if "." not in name}
+        few = self.few | self.given | self.proving.asked(kept)
         for (first, _), (second, _) in combinations(turns, 2):
             fields = {**first, **second}
             if self.proving.agrees(kept, few | fields) is not True and self.trials.told(few | fields) is not None:

@@ -91,7 +91,7 @@ class Variant(Source):
 
 
 def paths(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given fields by their paths, those of a part too; a part of which nothing is given is one of them."""
+    """Return the given fields by their paths, those of a part too."""
     found: dict[str, Any] = {}
     for name, value in given.items():
         found |= (
