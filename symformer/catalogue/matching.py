@@ -31,6 +31,7 @@ from .shelf import (
     Matched,
     Shelved,
     broken,
+    counted_kinds,
     filed_types,
     finder,
     holds,
@@ -264,8 +265,7 @@ def _counted(kept: Kept, fields: dict[str, Any]) -> dict[str, int]:
         if not isinstance(listed, list) or type(depth) is not int or not _placed(listed, depth):
             raise _strange(name, listed)
         found = {sides["in"]: len(listed), sides["out"]: depth - len(listed)}
-    sizes = {each for known in (*entry.kinds.values(), *entry.indexed.values()) for each in known.values()}
-    if lists and not found and not sizes & fields.keys():
+    if lists and not found and not fields.keys() & {*counted_kinds(entry)}:
         raise CatalogueError(f"it leaves out {lists[0]}")
     if found and depth is None and entry.deep:
         raise CatalogueError(f"it leaves out {entry.deep}")
@@ -382,15 +382,16 @@ def _check_steps(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, in
     for name, (first, size, then) in kept.entry.steps.items():
         if fields.get(name) is None:
             continue
-        lists = (*kept.entry.kinds.values(), *kept.entry.indexed.values())
-        counts = {each for known in lists for each in known.values()}
-        depth = sum(numbers.get(each, 0) for each in counts) or _layers(kept.entry, name, numbers)
+        depth = _layers(kept.entry, name, numbers)
         if fields[name] != [first if layer < numbers[size] else then for layer in range(depth)]:
             raise _strange(name, fields[name])
 
 
 def _layers(entry: Shelved, name: str, numbers: Mapping[str, int]) -> int:
     """How many layers a part has that has a field, at some sizes; 0 where nobody says."""
+    kinds = counted_kinds(entry)
+    if kinds and part_of(kinds[0]) == part_of(name):
+        return sum(numbers.get(each, 0) for each in kinds)
     return numbers.get(entry.depths.get(part_of(name), ""), 0)
 
 

@@ -302,6 +302,12 @@ def record(kept: Kept, turned: tuple[int, ...], quantity: str, absent: tuple[str
     return found
 
 
+def counted_kinds(entry: Shelved) -> tuple[str, ...]:
+    """Return the sizes that count the layers of each kind, where a config lists these; () for any other class."""
+    lists = (*entry.kinds.values(), *entry.indexed.values())
+    return tuple(dict.fromkeys(each for known in lists for each in known.values()))
+
+
 def part_of(name: str) -> str:
     """The part that has a field; "" for the whole."""
     return name.rpartition(".")[0]

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from ..catalogue.matching import shared
-from ..catalogue.shelf import BESIDE, NAMED, Shelved, last, part_of, read
+from ..catalogue.shelf import BESIDE, NAMED, Shelved, counted_kinds, last, part_of, read
 from ..configs.known import INERT
 from .asking import looked_up, names, taken, written
 from .classes import Source, known
@@ -102,8 +102,7 @@ class FieldNames:
 
     def _listed(self, name: str, part: str, point: Mapping[str, Any], depth: int) -> list[str]:
         """Return a list of layers at a depth, [] where null makes another one or the config class refuses it."""
-        lists = (*self.entry.kinds.values(), *self.entry.indexed.values())
-        kinds = {each for known in lists for each in known.values()}
+        kinds = counted_kinds(self.entry)
         deep = dict.fromkeys(sorted(kinds), 0) if kinds else {}
         fields = {**point, **(deep | {min(kinds): depth} if kinds else {f"{part}{DEPTH}": depth})}
         with suppress(Exception):  # whatever somebody's config raises of it

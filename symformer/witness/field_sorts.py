@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..catalogue.matching import CHECKPOINTING, shared
-from ..catalogue.shelf import BESIDE, KINDS, PLACED, Shelved, last, part_of
+from ..catalogue.shelf import BESIDE, KINDS, PLACED, Shelved, counted_kinds, last, part_of
 from ..configs.known import INERT
 from .asking import taken
 from .classes import Source
@@ -49,6 +49,11 @@ class FieldSorts:
     def __init__(self, source: Source, trials: Trials, entry: Shelved, settings: Sequence[Mapping[str, Any]]) -> None:
         self.source, self.trials, self.entry, self.settings = source, trials, entry, settings
         self.layers = {part: _depth(settings, trials.usual, name) for part, name in entry.depths.items()}
+        self.usual_layers = {part: entry.sizes.get(name, 0) for part, name in entry.depths.items()}
+        if kinds := counted_kinds(entry):
+            part = part_of(kinds[0])
+            self.layers[part] = sum(_depth(settings, trials.usual, name) for name in kinds)
+            self.usual_layers[part] = sum(entry.sizes[name] for name in kinds)
 
     def found(self, fields: Mapping[str, Any]) -> Freed:
         """Return the result for the fields with a default value and for others that the code may read."""
@@ -135,7 +140,7 @@ class FieldSorts:
         return [("null", [None])] if isinstance(usual, str) else []
 
     def _usual_layers(self, name: str) -> int:
-        return self.entry.sizes.get(self.entry.depths.get(part_of(name), ""), 0)
+        return self.usual_layers.get(part_of(name), 0)
 
     def _seen(self, name: str) -> bool:
         """Return whether a run on shapes alone would show the effect of a field."""

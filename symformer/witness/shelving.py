@@ -40,7 +40,7 @@ from .results import Trace
 from .settling import star
 from .sources import records_in, trace_source
 from .trying import OLDER, ROTARY, Trials, holds, lists
-from .variants import Variant, cut, deep, ending, indexed, paths, spellings
+from .variants import COUNTED, Variant, cut, deep, ending, indexed, paths, spellings
 
 BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
 WIDTH = ("hidden_size", "num_attention_heads")  # of which the width of a head is by custom the quotient
@@ -259,8 +259,8 @@ class Shelving:
 
     def _switch(self, name: str, value: Any) -> Any:
         """What a field says, where a list of layers repeats a pattern at any depth that pattern."""
-        field = self.depths.get(part_of(name), "")
-        layers = self.numbers.get(field, 0)
+        fields = self._depth(part_of(name))
+        layers = sum(self.numbers.get(field, 0) for field in fields)
         if not isinstance(value, list) or len(value) != layers:
             return value
         period = next(n for n in range(1, layers + 1) if value[n:] == value[: layers - n])
@@ -268,9 +268,15 @@ class Shelving:
         for depth in (*DEPTHS, 2 * layers, layers + 1):
             given = None
             with suppress(Exception):  # whatever somebody's config raises of a depth
-                given = self.trials.said({field: depth}).get(name)
+                given = self.trials.said({fields[0]: depth, **dict.fromkeys(fields[1:], 0)}).get(name)
             held = held and given == [value[layer % period] for layer in range(depth)]
         return {EACH: value[:period]} if held else value
+
+    def _depth(self, part: str) -> tuple[str, ...]:
+        """Return the field that says how many layers a part has, or the fields that count those of each kind."""
+        if isinstance(self.source, Variant) and self.source.listed and part_of(self.source.listed) == part:
+            return tuple(f"{part}.{kind}{COUNTED}".lstrip(".") for kind in self.source.kinds)
+        return (self.depths[part],) if part in self.depths else ()
 
     def _entry(self, known: Mapping[str, Record], turns: Sequence[Structure]) -> dict[str, Any]:
         """The entry as data: which fields are sizes, which change nothing, and what all others say."""
@@ -409,7 +415,7 @@ class Shelving:
         for size, number in sizes.items():
             with suppress(Exception):  # whatever somebody's config raises of it
                 before, other = self.trials.said({size: number}), self.trials.said({size: 2 * number})
-                beside = (name for name in switches if self.depths.get(part_of(name)) != size)
+                beside = (name for name in switches if size not in self._depth(part_of(name)))
                 for name in (name for name in beside if name in other and other[name] != before.get(name)):
                     value = switches[name]
                     taken = type(value) is int and self.trials.said({size: 2 * number, name: value})[name] == value
