@@ -133,7 +133,8 @@ def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
             free.append(name)
         elif name not in kept.switches and last(name) not in (*INERT, *BESIDE) and not _unasked(kept, name, value):
             raise _strange(name, value)
-    made = [name for name in entry.unsaid if name in fields]  # what a config makes of other fields
+    # What a config makes of other fields; a list that is held to these elsewhere may be given.
+    made = [name for name in entry.unsaid if name in fields and name not in entry.steps]
     if made and not {*made} <= {*entry.written} <= fields.keys():
         raise _strange(made[0], fields[made[0]])
     given = {name.partition(".")[0] for name in fields}

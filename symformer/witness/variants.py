@@ -37,6 +37,7 @@ class Variant(Source):
     given: Mapping[str, Any] = field(default_factory=dict, hash=False)
     listed: str = ""  # the field that lists the kind of every layer, or the places of those of the first kind
     kinds: tuple[str, ...] = ()
+    each: int = 1  # layers of each kind by default
     derived: tuple[str, ...] = ()  # fields that the class makes of the given ones, and that no config gives
 
     def config(self, fields: Mapping[str, Any]) -> Any:
@@ -50,12 +51,12 @@ class Variant(Source):
         scope = _scope(said, part)
         asked = {kind: scope.pop(kind + COUNTED) for kind in self.kinds if kind + COUNTED in scope}
         if self.located:
-            spread = _spread({kind: asked.get(kind, 1) for kind in self.kinds})
+            spread = _spread({kind: asked.get(kind, self.each) for kind in self.kinds})
             scope[name] = [layer for layer, kind in enumerate(spread) if kind == self.kinds[0]]
             scope[DEPTH] = len(spread)
             return self._kept(self._counted(super().config(said)))
         if asked or name not in _scope(dict(fields), part):
-            scope[name] = _spread({kind: asked.get(kind, 1) for kind in self.kinds})
+            scope[name] = _spread({kind: asked.get(kind, self.each) for kind in self.kinds})
         scope.pop(DEPTH, None)  # as many as are listed
         made = _made(super().config, said, part, len(scope[name]))
         if [*_listed(made, self.listed)] != scope[name]:  # where the last layer has to be of one kind
@@ -129,12 +130,13 @@ def variant(
     listed: str = "",
     kinds: tuple[str, ...] = (),
     derived: tuple[str, ...] = (),
+    each: int = 1,
 ) -> Source:
     """Return a class with some fields given, counting the layer kinds that a field lists, by default or as named."""
     own = {each.name: getattr(source, each.name) for each in fields(Source)}
     if listed and not kinds:
         kinds = tuple(dict.fromkeys(_listed(source.config(given), listed)))
-    return Variant(**own, given=given, listed=listed, kinds=kinds, derived=derived)
+    return Variant(**own, given=given, listed=listed, kinds=kinds, derived=derived, each=each)
 
 
 def spellings(source: Source) -> dict[str, dict[str, str]]:
