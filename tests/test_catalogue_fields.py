@@ -270,3 +270,53 @@ def test_a_share_of_zero_that_leaves_out_a_weight_is_not_passed_over() -> None:
     config = {"model_type": "beit", "architectures": ["BeitForImageClassification"]}
     assert answer({**config, "layer_scale_init_value": 0.2}) == answer(config)
     assert find({**config, "layer_scale_init_value": 0.0}) is None
+
+
+DEEPSEEK_V4 = {
+    **{"model_type": "deepseek_v4", "architectures": ["DeepseekV4ForCausalLM"], "vocab_size": 97, "hidden_size": 48},
+    **{"moe_intermediate_size": 20, "num_attention_heads": 4, "head_dim": 16, "q_lora_rank": 12, "n_routed_experts": 6},
+    **{"num_experts_per_tok": 2, "o_groups": 2, "o_lora_rank": 10, "index_n_heads": 3, "index_head_dim": 16},
+    **{"num_hidden_layers": 5, "compress_ratios": [0, 0, 4, 128, 4, 0], "num_hash_layers": 2, "expert_dtype": "fp4"},
+}
+GLM_5 = {
+    **{"model_type": "glm_moe_dsa", "architectures": ["GlmMoeDsaForCausalLM"], "vocab_size": 97, "hidden_size": 48},
+    **{"num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 5, "intermediate_size": 56},
+    **{"moe_intermediate_size": 20, "n_routed_experts": 6, "kv_lora_rank": 8, "q_lora_rank": 12, "v_head_dim": 10},
+    **{"qk_rope_head_dim": 4, "qk_nope_head_dim": 6, "index_head_dim": 14, "index_n_heads": 3, "index_topk_freq": 4},
+    **{"first_k_dense_replace": 2, "indexer_types": ["full", "full", "shared", "shared", "full"]},
+    "mlp_layer_types": ["dense"] * 2 + ["sparse"] * 3,
+}
+LFM2 = {
+    **{"model_type": "lfm2", "architectures": ["Lfm2ForCausalLM"], "vocab_size": 97, "hidden_size": 48},
+    **{"intermediate_size": 1536, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 5},
+    **{"full_attn_idxs": [1, 4], "tie_embedding": True},
+}
+
+
+@pytest.mark.parametrize("config", [DEEPSEEK_V4, GLM_5, LFM2, {**LFM2, "tie_embedding": False}])
+def test_layers_listed_by_ratios_modes_or_places_are_counted(config: Config) -> None:
+    """DeepSeek-V4 lists more ratios than it has layers, and reads as many as it has."""
+    stated = {name: value for name, value in config.items() if name != "expert_dtype"}
+    assert answer(stated) == by_torch(stated)
+
+
+@pytest.mark.parametrize(
+    ("config", "odd"),
+    [
+        (DEEPSEEK_V4, {"compress_ratios": [0, 0, 4, 128]}),
+        (DEEPSEEK_V4, {"compress_ratios": [0, 0, 4, 128, 5]}),
+        (GLM_5, {"mlp_layer_types": ["dense"] * 3 + ["sparse"] * 2}),
+        (GLM_5, {"indexer_types": ["full", "shared"]}),
+        (LFM2, {"full_attn_idxs": [1, 5]}),
+        (LFM2, {"full_attn_idxs": [1, 1]}),
+    ],
+)
+def test_lists_of_layers_that_contradict_the_config_are_refused(config: Config, odd: Config) -> None:
+    config = {name: value for name, value in config.items() if name != "expert_dtype"}
+    assert find({**config, **odd}) is None
+
+
+def test_a_list_of_layers_does_not_state_their_number() -> None:
+    """LFM2 has 32 layers unless a config says otherwise, and reads as many entries of its list."""
+    config = {name: value for name, value in LFM2.items() if name != "num_hidden_layers"}
+    assert find({**config, "layer_types": ["conv", "full_attention"] * 2}) is None

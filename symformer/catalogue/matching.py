@@ -31,6 +31,7 @@ from .shelf import (
     Matched,
     Shelved,
     broken,
+    counted_kinds,
     filed_types,
     finder,
     holds,
@@ -132,10 +133,14 @@ def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
             free.append(name)
         elif name not in kept.switches and last(name) not in (*INERT, *BESIDE) and not _unasked(kept, name, value):
             raise _strange(name, value)
-    made = [name for name in entry.unsaid if name in fields]  # what a config makes of other fields
+    # What a config makes of other fields; a list that is held to these elsewhere may be given.
+    made = [name for name in entry.unsaid if name in fields and name not in entry.steps]
     if made and not {*made} <= {*entry.written} <= fields.keys():
         raise _strange(made[0], fields[made[0]])
     given = {name.partition(".")[0] for name in fields}
+    for part in entry.needed:
+        if part not in given:
+            raise CatalogueError(f"it leaves out {part}")
     for name in entry.asked:
         if name not in fields and name not in entry.idle and ("." not in name or name.partition(".")[0] in given):
             raise CatalogueError(f"it leaves out {name}")
@@ -149,6 +154,7 @@ def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
             raise _strange(name, numbers[name])
     unknown = [name for name in free if not _idle(kept, name, fields[name], _layers(entry, name, numbers))]
     _check_depths(kept, fields, numbers)
+    _check_steps(kept, fields, numbers)
     turned = _turned(kept, fields, numbers)
     if made and (turned or numbers != entry.sizes):
         raise _strange(made[0], fields[made[0]])
@@ -234,22 +240,49 @@ def _counted(kept: Kept, fields: dict[str, Any]) -> dict[str, int]:
 
     Raises CatalogueError for an unknown kind, and for lists or a depth that contradict each other.
     """
+    entry = kept.entry
     found: dict[str, int] = {}
-    total = 0
-    for name, known in kept.entry.kinds.items():
+    lists = [*entry.kinds, *entry.indexed]
+    deep = f"{part_of(lists[0])}.{DEPTH}".lstrip(".") if lists else ""
+    depth = fields.pop(deep, None) if lists else None
+    for name, known in entry.kinds.items():
         if (listed := fields.pop(name, None)) is None:
             continue
-        if not isinstance(listed, (str, list)) or not listed or any(each not in known for each in listed):
+        if name in entry.cut and type(depth) is int and isinstance(listed, list) and 0 < depth < len(listed):
+            listed = listed[:depth]
+        if not isinstance(listed, (str, list)) or not listed or any(_word(each) not in known for each in listed):
+            raise _strange(name, listed)
+        if entry.closing and last(known[_word(listed[-1])]) != entry.closing:
             raise _strange(name, listed)
         counts = dict.fromkeys(known.values(), 0)
         for each in listed:
-            counts[known[each]] += 1
+            counts[known[_word(each)]] += 1
         if found and found != counts:
             raise _strange(name, listed)
-        found, total = counts, len(listed)
-    if kept.entry.kinds and (depth := fields.pop(DEPTH, None)) not in (None, total):
-        raise _strange(DEPTH, depth)
+        found = counts
+    for name, sides in entry.indexed.items():  # which a class reads where none of the lists says more
+        if (listed := fields.pop(name, None)) is None or found:
+            continue
+        if not isinstance(listed, list) or type(depth) is not int or not _placed(listed, depth):
+            raise _strange(name, listed)
+        found = {sides["in"]: len(listed), sides["out"]: depth - len(listed)}
+    if lists and not found and not fields.keys() & {*counted_kinds(entry)}:
+        raise CatalogueError(f"it leaves out {lists[0]}")
+    if found and depth is None and entry.deep:
+        raise CatalogueError(f"it leaves out {entry.deep}")
+    if depth is not None and depth != sum(found.values()):
+        raise _strange(deep, depth)
     return found
+
+
+def _placed(listed: Sequence[Any], depth: int) -> bool:
+    """Return whether a list has the places of different layers, of so many."""
+    return len({*map(str, listed)}) == len(listed) and all(type(each) is int and 0 <= each < depth for each in listed)
+
+
+def _word(kind: Any) -> Any:
+    """Return the name of a kind of layer, which a list may give as a number."""
+    return str(kind) if type(kind) is int else kind if isinstance(kind, str) else None
 
 
 def _strange(name: str, value: Any) -> CatalogueError:
@@ -340,13 +373,26 @@ def _check_depths(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, i
     """Raise CatalogueError where a config lists layers in no pattern that is known at any depth but the usual one."""
     for name, value in kept.switches.items():
         usual, layers = (_layers(kept.entry, name, sizes) for sizes in (kept.entry.sizes, numbers))
-        free = name in kept.entry.idle or name in kept.entry.stored
+        free = name in kept.entry.idle or name in kept.entry.stored or name in kept.entry.steps
         if name in fields and not free and isinstance(value, list) and len(value) == usual > 0 and layers != usual:
+            raise _strange(name, fields[name])
+
+
+def _check_steps(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> None:
+    """Raise CatalogueError where a list of layers is not the one that the class makes of a size and the depth."""
+    for name, (first, size, then) in kept.entry.steps.items():
+        if fields.get(name) is None:
+            continue
+        depth = _layers(kept.entry, name, numbers)
+        if fields[name] != [first if layer < numbers[size] else then for layer in range(depth)]:
             raise _strange(name, fields[name])
 
 
 def _layers(entry: Shelved, name: str, numbers: Mapping[str, int]) -> int:
     """How many layers a part has that has a field, at some sizes; 0 where nobody says."""
+    kinds = counted_kinds(entry)
+    if kinds and part_of(kinds[0]) == part_of(name):
+        return sum(numbers.get(each, 0) for each in kinds)
     return numbers.get(entry.depths.get(part_of(name), ""), 0)
 
 
@@ -356,7 +402,7 @@ def _turned(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -
     def as_said(name: str, value: Any) -> bool:
         return same(value, fields[name], _layers(kept.entry, name, numbers))
 
-    free = {*kept.entry.idle, *kept.entry.stored}  # which are held to what they may be elsewhere
+    free = {*kept.entry.idle, *kept.entry.stored, *kept.entry.steps}  # which are held to what they may be elsewhere
     odd = {
         name: fields[name]
         for name, value in kept.switches.items()

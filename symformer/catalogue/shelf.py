@@ -75,6 +75,8 @@ HOLDS: Mapping[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
     "numbers": lambda value: isinstance(value, list) and all(type(each) in (int, float) for each in value),
     "words": lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+    "object": lambda value: isinstance(value, dict),
+    "empty": lambda value: value == [],
     "text": lambda value: isinstance(value, str),
     "function": lambda value: value in (*get_args(Activation), "swish"),  # as some configs call silu
     "token": lambda value: value is None or type(value) is int or isinstance(value, list),
@@ -86,6 +88,7 @@ HOLDS: Mapping[str, Callable[[Any], bool]] = {
 }
 KINDS = "kinds"  # of a list with one of a few names for each layer: "kinds:full_attention,sliding_attention"
 
+NAMED = "named"  # one of a few names: "named:kimi_k2"
 PLACED = "places"  # of a list of so many places: "places:3"
 
 
@@ -99,6 +102,8 @@ def holds(sort: str, value: Any, layers: int = 0) -> bool:
         name, _, known = each.partition(":")
         if name == KINDS:
             right = isinstance(value, list) and len(value) == layers and {*map(str, value)} <= {*known.split(",")}
+        elif name == NAMED:
+            right = value in known.split(",")
         elif name == PLACED:
             right = isinstance(value, list) and len(value) == int(known) and all(map(HOLDS["integer"], value))
         else:
@@ -122,6 +127,7 @@ class Shelved:
     follows: Mapping[str, Expr] = field(default_factory=dict)  # and those that then follow from others
     nulls: tuple[str, ...] = ()  # of these, the fields in which null is as good as nothing
     asked: tuple[str, ...] = ()  # fields that a config has to give, those of a part where it gives that part
+    needed: tuple[str, ...] = ()  # parts that a config has to give
     least: Mapping[str, int] = field(default_factory=dict)  # sizes that the formulas do not hold below
     unsaid: tuple[str, ...] = ()  # fields whose own usual value means something else where a config gives it
     written: tuple[str, ...] = ()  # of these, those that a config may give all together where it is wholly as usual
@@ -131,6 +137,11 @@ class Shelved:
     aliases: Mapping[str, str] = field(default_factory=dict)  # other names of fields -> those that they stand for
     hoisted: str = ""  # the part whose fields stand at the top of a config that does not give that part
     kinds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # lists of kinds of layers -> a size of each
+    cut: tuple[str, ...] = ()  # of these lists, those of which the class reads as many entries as it has layers
+    indexed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # lists of places -> a size "in" and "out"
+    deep: str = ""  # the number of layers, where a class does not take it from such a list
+    closing: str = ""  # the size that counts the kind of layer that such a list has to end with
+    steps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # lists of one kind, a size of it, and another
     asks: tuple[str, ...] | None = None  # other names that its code may ask for; None where these are not known
     whole: bool = False  # whether these are all that its own code may ask for, and not only what no common code does
     apart: bool = False  # whether its switches are known only one at a time
@@ -289,6 +300,12 @@ def record(kept: Kept, turned: tuple[int, ...], quantity: str, absent: tuple[str
     with_letters(data["letters"])
     found: Record = from_data(Record, without(data, absent) if absent else data)
     return found
+
+
+def counted_kinds(entry: Shelved) -> tuple[str, ...]:
+    """Return the sizes that count the layers of each kind, where a config lists these; () for any other class."""
+    lists = (*entry.kinds.values(), *entry.indexed.values())
+    return tuple(dict.fromkeys(each for known in lists for each in known.values()))
 
 
 def part_of(name: str) -> str:

@@ -52,7 +52,7 @@ INERT = (
     # written by those who trained or converted a model, and read by no class here
     *("unsloth_fixed", "unsloth_version", "is_llama_config", "rope_interleaved", "sliding_window_size"),
     *("max_sequence_length", "model_max_length", "tokenizer_model_max_length", "tokenizer_padding_side"),
-    *("neftune_noise_alpha", "unk_token_id", "cls_token_id", "mask_token_id"),
+    *("neftune_noise_alpha", "unk_token_id", "cls_token_id", "mask_token_id", "_flash_attn_2_enabled"),
     "is_decoder",  # what attends to earlier tokens only does so anyway
 )
 # Words in the name of an unread field which show that the checkpoint has weights that the class lacks.

@@ -10,6 +10,7 @@ from ..language.sizes import shown
 from .known import Config
 
 FIELDS = ("quantization_config", "compression_config")
+EXPERTS = "expert_dtype"  # DeepSeek-V4 states the storage of its experts beside the scheme of the other weights
 MLX = "quantization"  # MLX repeats quantization_config under this name, which other classes also use
 _METHODS = ("quant_method", "quant_algo", "quantization_method")  # the keys that can name a scheme
 
@@ -23,6 +24,8 @@ def unquantized(config: Config) -> tuple[dict[str, Any], str]:
     ({'hidden_size': 8}, 'awq with 4 bits (quantization_config)')
     >>> unquantized({"text_config": {"vocab_size": 5, "quantization_config": None}})
     ({'text_config': {'vocab_size': 5}}, '')
+    >>> unquantized({"hidden_size": 8, "expert_dtype": "fp4"})
+    ({'hidden_size': 8}, 'fp4 (expert_dtype)')
     """
     schemes = dict(_schemes(config))
     fields: dict[str, list[str]] = {}
@@ -38,6 +41,8 @@ def _schemes(config: Config, into: str = "") -> Iterator[tuple[str, str]]:
     for name, value in config.items():
         if name in FIELDS or (name == MLX and isinstance(value, Mapping)):
             yield into + name, _scheme(into + name, value)
+        elif name == EXPERTS and (value is None or isinstance(value, str)):
+            yield into + name, quoted(value)[1:-1] if value else ""
         elif isinstance(value, Mapping):
             yield from _schemes(value, f"{into}{name}.")
 

@@ -42,6 +42,26 @@ def common(source: Source) -> set[str]:
     return _named_in(shared, source)
 
 
+def taken(config_class: Any) -> set[str]:
+    """Return the names that a class of configs takes out of what it is given, and does not declare."""
+    modules = (each.__module__ for each in config_class.__mro__ if each.__module__.startswith(MODELS))
+    return {name for module in modules for name in _taken_in(module)} - {*dir(config_class)}
+
+
+@cache
+def _taken_in(module: str) -> frozenset[str]:
+    """Return the names in quotes by which a module reads what its functions are given beside their own arguments."""
+    place = Path(str(sys.modules[module].__file__))
+    found = set()
+    for node in ast.walk(ast.parse(place.read_text("utf-8"))):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="kwargs")), args=[ast.Constant(value=str(name)), *_]):
+                found.add(name)
+            case ast.Subscript(value=ast.Name(id="kwargs"), slice=ast.Constant(value=str(name))):
+                found.add(name)
+    return frozenset(found)
+
+
 def looked_up(source: Source) -> set[str]:
     """The names that are looked up in a config while a model of it is made and run, some of them made of others."""
     from transformers import PretrainedConfig

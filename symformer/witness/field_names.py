@@ -11,13 +11,16 @@ from functools import cache
 from typing import Any
 
 from ..catalogue.matching import shared
-from ..catalogue.shelf import BESIDE, Shelved, last, part_of, read
+from ..catalogue.shelf import BESIDE, NAMED, Shelved, counted_kinds, last, part_of, read
 from ..configs.known import INERT
-from .asking import looked_up, names, written
-from .classes import Source
+from .asking import looked_up, names, taken, written
+from .classes import Source, known
 from .trying import Trials
 
 SMALL = (1, 2, 3, 4, 5, 6, 7, 8)  # of a period, which is where such fields are found
+FIRST, DEPTH = "first_k", "num_hidden_layers"
+STEPS = ((1, 4), (2, 5), (3, 4), (2, 3))  # how many layers are of the first kind, and of both
+FEW = 4  # other names that a type may have
 ODD = (7919, 6133)  # values that no config has by default, which identify another name of a field
 
 
@@ -27,11 +30,12 @@ def named(source: Source, trials: Trials, data: Mapping[str, Any]) -> dict[str, 
     found = FieldNames(source, trials, kept)
     asks = {*(kept.asks or ()), *written(source), *looked_up(source)} - trials.usual.keys() - shared()
     untyped = found.untyped()
-    entry = {name: value for name, value in data["entry"].items() if name not in ("aliases", "hoisted")}
+    entry = {name: value for name, value in data["entry"].items() if name not in ("aliases", "hoisted", "steps")}
     entry["whole"] = True
-    said = {"asks": sorted(asks), "aliases": found.aliases(), "hoisted": found.hoisted()}
+    said: dict[str, Any] = {"asks": sorted(asks), "aliases": found.aliases(), "hoisted": found.hoisted()}
+    said["steps"] = {name: [*each] for name, each in found.steps().items()}
     entry |= {name: value for name, value in said.items() if value or name == "asks"}
-    entry["idle"] = {**entry.get("idle", {}), **dict.fromkeys(untyped, "text")}
+    entry["idle"] = {**found.retyped(), **entry.get("idle", {}), **dict.fromkeys(untyped, "text")}
     switches = {**data["switches"], **found.defaults()}
     entry["asked"] = [name for name in kept.asked if name not in untyped]
     return {
@@ -57,10 +61,10 @@ class FieldNames:
                 path = into + name
                 if self._known(path):
                     continue
-                with suppress(Exception):  # whatever somebody's config raises of it
-                    field = self._alias(path)
-                    if field:
-                        found[path] = field
+                for alias in (self._alias, *([self._switch] if name in taken(type(config)) else [])):
+                    with suppress(Exception):  # whatever somebody's config raises of it
+                        if field := alias(path):
+                            found[path] = field
         return found
 
     def defaults(self) -> dict[str, Any]:
@@ -73,6 +77,39 @@ class FieldNames:
                 if not self._known(path) and (value := self._kept(path)):
                     found[path] = value
         return found
+
+    def steps(self) -> dict[str, tuple[str, str, str]]:
+        """Return the lists with one kind of layer up to a size, and another from there on, each with kinds and size.
+
+        Each is tried at several sizes and depths; null has to be the same as no list.
+        """
+        found: dict[str, tuple[str, str, str]] = {}
+        for name, usual in self.trials.usual.items():
+            if not isinstance(usual, list) or not usual or not all(isinstance(each, str) for each in usual):
+                continue
+            part = f"{part_of(name)}." if part_of(name) else ""
+            for size in self.entry.sizes:
+                if part_of(size) != part_of(name) or not last(size).startswith(FIRST):
+                    continue
+                shown = [(self._listed(name, part, {size: up_to}, depth), up_to, depth) for up_to, depth in STEPS]
+                whole = shown[0][0]
+                if len(whole) < 2 or whole[0] == whole[-1]:
+                    continue
+                first, then = whole[0], whole[-1]
+                if all(listed == [first] * up_to + [then] * (depth - up_to) for listed, up_to, depth in shown):
+                    found[name] = (first, size, then)
+        return found
+
+    def _listed(self, name: str, part: str, point: Mapping[str, Any], depth: int) -> list[str]:
+        """Return a list of layers at a depth, [] where null makes another one or the config class refuses it."""
+        kinds = counted_kinds(self.entry)
+        deep = dict.fromkeys(sorted(kinds), 0) if kinds else {}
+        fields = {**point, **(deep | {min(kinds): depth} if kinds else {f"{part}{DEPTH}": depth})}
+        with suppress(Exception):  # whatever somebody's config raises of it
+            plain = self.trials.said(fields)[name]
+            if self.trials.said({**fields, name: None})[name] == plain:
+                return [*map(str, plain)]
+        return []
 
     def _kept(self, path: str) -> int:
         """Return the only small number at which an unstored field leaves the config at its defaults, or 0."""
@@ -120,6 +157,32 @@ class FieldNames:
                     found.append(name)
         return found
 
+    def retyped(self) -> dict[str, str]:
+        """Return the type fields of the parts that may have another name of the usual type, or none, with the names.
+
+        Such a name is one that no class of configs has, and that the class of the whole has in its code.
+        """
+        found = {}
+        for part in self.trials.parts():
+            name = f"{part}.model_type"
+            whole = self.trials.filled({name: self.trials.usual[name]})
+            inside = {last(each): value for each, value in whole.items() if part_of(each) == part}
+            without = {each: value for each, value in inside.items() if each != "model_type"}
+            same = []
+            for word in sorted(names(self.source.config_class.__module__, whole=True)):
+                with suppress(Exception):  # whatever somebody's config raises of it
+                    both = ({**inside, "model_type": word}, without)
+                    if not known(word) and all(self._like({part: each}, part) for each in both):
+                        same.append(word)
+            if 0 < len(same) <= FEW:  # where any name does, the class reads none
+                found[name] = f"{NAMED}:{','.join(same)}"
+        return found
+
+    def _like(self, fields: Mapping[str, Any], part: str) -> bool:
+        """Return whether a config with these fields has the usual part."""
+        made, usual = getattr(self.source.config(fields), part), getattr(self.trials.default, part)
+        return type(made) is type(usual) and made.to_dict() == usual.to_dict()
+
     def _known(self, path: str) -> bool:
         """Return whether a class has a field of this name, or reads it for a part that a config may omit."""
         hoisted = self.hoisted()
@@ -137,6 +200,23 @@ class FieldNames:
                 if {each: said[each] for each in said if each != path} == {e: plain[e] for e in plain if e != path}:
                     same.add(name)
             sides.append(same)
+        both = set.intersection(*sides)
+        return both.pop() if len(both) == 1 else ""
+
+    def _switch(self, path: str) -> str:
+        """Return the switch that a name is an alias of, or ""."""
+        sides: list[set[str]] = []
+        for value in (True, False):
+            said = self.trials.said({path: value})
+            names = {
+                name
+                for name, each in self.trials.usual.items()
+                if isinstance(each, bool) and part_of(name) == part_of(path)
+            }
+            plain = {name: self.trials.said({name: value}) for name in names}
+            sides.append(
+                {name for name in names if {**said, path: 0} == {**plain[name], path: 0} and said[name] is value}
+            )
         both = set.intersection(*sides)
         return both.pop() if len(both) == 1 else ""
 

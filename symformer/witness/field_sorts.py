@@ -13,19 +13,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..catalogue.matching import CHECKPOINTING, shared
-from ..catalogue.shelf import BESIDE, KINDS, PLACED, Shelved, last, part_of
+from ..catalogue.shelf import BESIDE, KINDS, PLACED, Shelved, counted_kinds, last, part_of
 from ..configs.known import INERT
+from .asking import taken
 from .classes import Source
 from .placing import PLACES
-from .trying import ROPE, ROTARY, SCALES, SEEN, UNSEEN, Trials, unmoved
+from .trying import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, Trials, unmoved
 
-ATTENDING = (
-    "full_attention",
-    "sliding_attention",
-)  # the kinds of layers that differ only in which tokens they attend to
+# The kinds of layers that differ only in which tokens they attend to, and two names of one kind.
+ATTENDING = ("full_attention", "sliding_attention")
+ALIKE = (ATTENDING, ("indexed_attention", "deepseek_sparse_attention"))
 PATTERN = "override_pattern"
 TIED = "tie_word_embeddings"  # a field of parts as well, which the whole model determines
 PARTIAL = "partial_rotary_factor"
+MENTIONED = ("ignore_index", "size")  # fields of published configs, and words that the code has for something else
+ODD = 7919  # a value that no config has by default
+EMPTY = "empty"  # a list of nothing, which a class may read as no list
 PART = "rotary part"  # the rotary part of a head, which changes no weight but may change a run
 THETA = "rope_theta"
 LINEAR = {"rope_type": "linear", "factor": 2.0, THETA: 5000.0}
@@ -46,6 +49,11 @@ class FieldSorts:
     def __init__(self, source: Source, trials: Trials, entry: Shelved, settings: Sequence[Mapping[str, Any]]) -> None:
         self.source, self.trials, self.entry, self.settings = source, trials, entry, settings
         self.layers = {part: _depth(settings, trials.usual, name) for part, name in entry.depths.items()}
+        self.usual_layers = {part: entry.sizes.get(name, 0) for part, name in entry.depths.items()}
+        if kinds := counted_kinds(entry):
+            part = part_of(kinds[0])
+            self.layers[part] = sum(_depth(settings, trials.usual, name) for name in kinds)
+            self.usual_layers[part] = sum(entry.sizes[name] for name in kinds)
 
     def found(self, fields: Mapping[str, Any]) -> Freed:
         """Return the result for the fields with a default value and for others that the code may read."""
@@ -61,7 +69,8 @@ class FieldSorts:
             idle: dict[str, Sequence[Any]] = {
                 name: values
                 for name, values in stored.items()
-                if tried[name][0] != PART and (self._seen(name) or self._dropped(name, values))
+                if tried[name][0] != PART
+                and ((tried[name][0] != EMPTY and self._seen(name)) or self._dropped(name, values))
             }
             for number, setting in enumerate(self.settings):
                 idle = self._still(idle, setting, before[number])
@@ -73,12 +82,30 @@ class FieldSorts:
     def _others(self) -> Iterator[str]:
         """Yield the fields that the class lacks but that its code or the library's may read."""
         names = {*(shared() - {*dir(self.source.config_class)}), PARTIAL, THETA, *ROPE}
-        names -= {*INERT, *BESIDE, CHECKPOINTING}
-        for part in ("", *self.trials.parts()):
-            for name in sorted({*names, *((TIED,) if part else _patterns(self.entry))}):
+        names = (names | {*MENTIONED}) - {*INERT, *BESIDE, CHECKPOINTING}
+        default = self.trials.default
+        words = {*map(last, self.trials.usual)} - {*INERT, *BESIDE, CHECKPOINTING}  # which another part may have
+        top = {word for word in words if self._unmoving(word)}
+        for part, config in (("", default), *((part, getattr(default, part)) for part in self.trials.parts())):
+            read = taken(type(config)) - {*INERT, *BESIDE, CHECKPOINTING}
+            for name in sorted(
+                {*names, *read, *(words if part else top), *((TIED,) if part else _patterns(self.entry))}
+            ):
                 path = f"{part}.{name}" if part else name
                 if path not in self.trials.usual and path not in self.entry.sizes and path not in self.entry.aliases:
                     yield path
+
+    def _unmoving(self, name: str) -> bool:
+        """Return whether a config that gives a field at its top level, and no part, has the usual fields all the same.
+
+        A class may read a field of a part there, but only where a config leaves the part out.
+        """
+        same = []
+        for value in (ODD, True, FUNCTIONS[0]):
+            with suppress(Exception):  # whatever somebody's config raises of it
+                said = self.trials.said({name: value})
+                same.append({**said, name: None} == {**self.trials.usual, name: None})
+        return bool(same) and all(same)
 
     def _offered(self, name: str, usual: Any) -> list[tuple[str, list[Any]]]:
         """Return the sorts of values to try for a field, depending on its default."""
@@ -96,22 +123,24 @@ class FieldSorts:
             case bool() | float():  # whose own sort was tried before
                 return [("null", [None])]
             case int():
-                return [("integer", [-1, 0, 3]), ("null", [None]), ("float", [0.375, 3.5])]
+                return [("integer", [-1, 0, 3]), ("null", [None]), ("float", [0.375, 3.5, -1, 0])]
             case None:
                 return _unsaid(word)[1:]
-            case list() if usual and {*map(str, usual)} <= {*ATTENDING} and len(usual) == self._usual_layers(name):
+            case list() if (kinds := _alike(usual)) and len(usual) == self._usual_layers(name):
                 layers = self.layers.get(part_of(name), 0)
-                return [(f"{KINDS}:{','.join(ATTENDING)}", [[kind] * layers for kind in ATTENDING])] if layers else []
+                return [(f"{KINDS}:{','.join(kinds)}", [[kind] * layers for kind in kinds])] if layers else []
             case list() if PLACES.search(word) and usual and all(type(each) is int and each > 0 for each in usual):
                 return [(f"{PLACED}:{len(usual)}", [[each - 1 for each in usual], [*range(len(usual))]])]
             case list() | tuple() if usual and all(isinstance(each, float) for each in usual):
                 return [("numbers", [[each / 2 + 0.5 for each in usual], [0.25 for _ in usual]])]
             case list() if usual and not UNSEEN.search(word.replace("layers_block_type", "")) and _words(usual):
                 return [("words", [usual[:1], [*usual, usual[0]]])]
+            case list() if usual:
+                return [("null", [None]), (EMPTY, [[]])]
         return [("null", [None])] if isinstance(usual, str) else []
 
     def _usual_layers(self, name: str) -> int:
-        return self.entry.sizes.get(self.entry.depths.get(part_of(name), ""), 0)
+        return self.usual_layers.get(part_of(name), 0)
 
     def _seen(self, name: str) -> bool:
         """Return whether a run on shapes alone would show the effect of a field."""
@@ -174,11 +203,20 @@ def _unsaid(word: str) -> list[tuple[str, list[Any]]]:
     """Return the sorts of values to try for a field without a default: null first, which states nothing."""
     if word.endswith(PATTERN):
         return [("null", [None]), ("text", ["*E", "M*M"])]
+    if word == "size":
+        return [("null", [None]), ("object", [{"longest_edge": 64}, {"height": 8, "width": 8}])]
+    if ACTS.search(word):
+        return [("null", [None]), ("function", [*FUNCTIONS])]
     if word in (THETA, PARTIAL):
         return [("null", [None]), ("float", [5000.0, 7e5] if word == THETA else [0.5, 0.25])]
     if word in ROPE:
         return [("null", [None]), (ROTARY, [LINEAR, YARN]), (PART, [LINEAR | {PARTIAL: 0.5}])]
-    return [("null", [None]), ("int", [3, 64, 7]), ("bool", [True, False])]
+    return [("null", [None]), ("int", [3, 64, 7]), ("bool", [True, False]), ("float", [0.375, 3.5, -1, 0])]
+
+
+def _alike(usual: Sequence[Any]) -> tuple[str, ...]:
+    """Return the kinds of layers that may take the place of those that a list has; () where it has others too."""
+    return next((kinds for kinds in ALIKE if usual and {*map(str, usual)} <= {*kinds}), ())
 
 
 def _words(usual: Sequence[Any]) -> bool:

@@ -2,8 +2,9 @@
 
 Code changes a model by a field only if it looks the field up in a config. So a name is listed if a class of ``CLASSES``
 looks it up while it is built and run, or if a config class declares it and a run on shapes alone may not show what it
-does, or if a rule of the catalogue is about it. Each name stands for itself: none is tried together with another.
-``python -m symformer.witness.live_names`` prints the names that the list lacks.
+does, or if a rule of the catalogue is about it, or if every config has an attribute of that name, which a field would
+replace. Each name stands for itself: none is tried together with another.
+``python -m symformer.witness.live_names`` prints the names that the list lacks, and those that it has for no reason.
 """
 
 from __future__ import annotations
@@ -33,14 +34,17 @@ CLASSES = (
     ("llava", "LlavaForConditionalGeneration"),
 )
 RULED = (*WINDOWS, THETA, SCALING, PARTLY, CHECKPOINTING)
+METHODS = ("num_mtp_layers", "self")  # read by a method of every config, and an argument of each
 
 
 def live(common: Collection[str], classes: Sequence[tuple[str, str]] = CLASSES) -> set[str]:
     """Return the names in common code that may change a model."""
-    found = {name for name in declared() if UNSEEN.search(name)} | {*RULED}
+    from transformers import PretrainedConfig
+
+    found = {name for name in declared() if UNSEEN.search(name)} | {*RULED, *METHODS, *dir(PretrainedConfig)}
     for model_type, name in classes:
         found |= looked_up(of_config({"model_type": model_type, "architectures": [name]}, "config.json"))
-    return found & {*common, *RULED}
+    return {name for name in found & {*common, *RULED} if name[0].islower()}
 
 
 def declared() -> set[str]:
@@ -56,4 +60,5 @@ def declared() -> set[str]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(sorted(live(shared(whole=False)) - shared())))  # noqa: T201
+    names = live(shared(whole=False))
+    print(json.dumps([sorted(names - shared()), sorted(shared() - names)]))  # noqa: T201

@@ -17,7 +17,7 @@ from sympy import Integer
 from ..catalogue.codec import to_data
 from ..catalogue.matching import matched
 from ..catalogue.record import opened
-from ..catalogue.shelf import Kept, finder, read
+from ..catalogue.shelf import Kept, counted_kinds, finder, part_of, read
 from ..catalogue.traced import STORED
 from ..language.errors import CatalogueError, SizeError, WitnessError
 from ..language.sizes import Equals
@@ -81,9 +81,14 @@ class Proving:
             return None
         return True
 
+    def asked(self, kept: Kept) -> dict[str, Any]:
+        """Return the fields that every config of an entry has to give, as they usually are."""
+        asked = (name for name in kept.entry.asked if "." not in name or part_of(name) in kept.entry.needed)
+        return {name: self.usual[name] for name in (*asked, *counted_kinds(kept.entry))}
+
     def least(self, kept: Kept, few: Mapping[str, int]) -> dict[str, int]:
         """The sizes that an entry is wrong at where they are small, and from where on it is not."""
-        given = {name: self.usual[name] for name in kept.entry.asked if "." not in name}
+        given = self.asked(kept)
         found = {}
         for name in kept.entry.sizes:
             wrong = [n for n in SMALL if self.agrees(kept, {**few, **self.given, **given, name: n}) is False]
@@ -166,10 +171,12 @@ class Proving:
         for name, field in kept.entry.aliases.items():
             if field in found and draw.random() < 0.2:
                 found[name] = found.pop(field)
+        for name in counted_kinds(kept.entry):
+            found.setdefault(name, self.usual[name])
         for name in kept.switches:
             if name in self.usual and draw.random() < 0.1:
                 found.setdefault(name, self.usual[name])
-        given = {name.partition(".")[0] for name in found}
+        given = {name.partition(".")[0] for name in found} | {*kept.entry.needed}
         for name in kept.entry.asked:
             if "." not in name or name.partition(".")[0] in given:
                 found.setdefault(name, self.usual[name])

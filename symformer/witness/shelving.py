@@ -40,7 +40,7 @@ from .results import Trace
 from .settling import star
 from .sources import records_in, trace_source
 from .trying import OLDER, ROTARY, Trials, holds, lists
-from .variants import Variant, spellings
+from .variants import COUNTED, Variant, cut, deep, ending, indexed, paths, spellings
 
 BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
 WIDTH = ("hidden_size", "num_attention_heads")  # of which the width of a head is by custom the quotient
@@ -101,7 +101,8 @@ class Shelving:
         fields = {
             name: value
             for name, value in self.usual.items()
-            if name not in (*kept.entry.sizes, *turned, *kept.entry.unsaid, *kept.entry.stored)
+            if name not in (*kept.entry.sizes, *turned, *kept.entry.unsaid)
+            and (name not in kept.entry.stored or type(value) is int)
             and last(name) not in (*BESIDE, *INERT)
             and kept.entry.idle.get(name) not in ("token", "text")
         }
@@ -258,8 +259,8 @@ class Shelving:
 
     def _switch(self, name: str, value: Any) -> Any:
         """What a field says, where a list of layers repeats a pattern at any depth that pattern."""
-        field = self.depths.get(part_of(name), "")
-        layers = self.numbers.get(field, 0)
+        fields = self._depth(part_of(name))
+        layers = sum(self.numbers.get(field, 0) for field in fields)
         if not isinstance(value, list) or len(value) != layers:
             return value
         period = next(n for n in range(1, layers + 1) if value[n:] == value[: layers - n])
@@ -267,9 +268,15 @@ class Shelving:
         for depth in (*DEPTHS, 2 * layers, layers + 1):
             given = None
             with suppress(Exception):  # whatever somebody's config raises of a depth
-                given = self.trials.said({field: depth}).get(name)
+                given = self.trials.said({fields[0]: depth, **dict.fromkeys(fields[1:], 0)}).get(name)
             held = held and given == [value[layer % period] for layer in range(depth)]
         return {EACH: value[:period]} if held else value
+
+    def _depth(self, part: str) -> tuple[str, ...]:
+        """Return the field that says how many layers a part has, or the fields that count those of each kind."""
+        if isinstance(self.source, Variant) and self.source.listed and part_of(self.source.listed) == part:
+            return tuple(f"{part}.{kind}{COUNTED}".lstrip(".") for kind in self.source.kinds)
+        return (self.depths[part],) if part in self.depths else ()
 
     def _entry(self, known: Mapping[str, Record], turns: Sequence[Structure]) -> dict[str, Any]:
         """The entry as data: which fields are sizes, which change nothing, and what all others say."""
@@ -299,7 +306,8 @@ class Shelving:
         others = {name: value for name, value in beside.items() if name not in still}
         kinds = spellings(self.source)
         given = dict(self.source.given) if isinstance(self.source, Variant) else {}
-        switches = {name: self._switch(name, value) for name, value in others.items() if name not in kinds}
+        listing = {*kinds, *indexed(self.source)}
+        switches = {name: self._switch(name, value) for name, value in others.items() if name not in listing}
         made = self._made(sizes, switches)
         untaken = (name for name, taken in made.items() if not taken)
         unsaid = tuple(dict.fromkeys((*self._unsaid((*sizes, *beside)), *untaken)))
@@ -319,14 +327,19 @@ class Shelving:
                         *(name for name in found if name not in follows),
                         *(name for name, taken in made.items() if taken),
                         *self._asked((*sizes, *switches)),
-                        *given,
+                        *paths(given),
                     )
                 )
             ),
+            needed=tuple(part for part in given if part in self.trials.parts()),
             unsaid=unsaid,
             written=self._written(unsaid),
-            depths={} if kinds else self.depths,
+            depths={} if kinds or indexed(self.source) else self.depths,
             kinds=kinds,
+            cut=cut(self.source) if kinds else (),
+            indexed=indexed(self.source),
+            closing=ending(self.source) if kinds else "",
+            deep=deep(self.source),
             idle=idle | tokens,
             stored=stored,
             asks=tuple(sorted(asked(self.source) - self.usual.keys() - common(self.source))),
@@ -402,7 +415,7 @@ class Shelving:
         for size, number in sizes.items():
             with suppress(Exception):  # whatever somebody's config raises of it
                 before, other = self.trials.said({size: number}), self.trials.said({size: 2 * number})
-                beside = (name for name in switches if self.depths.get(part_of(name)) != size)
+                beside = (name for name in switches if size not in self._depth(part_of(name)))
                 for name in (name for name in beside if name in other and other[name] != before.get(name)):
                     value = switches[name]
                     taken = type(value) is int and self.trials.said({size: 2 * number, name: value})[name] == value
@@ -469,7 +482,7 @@ class Shelving:
         """Two switches that together change something else than each by itself, read together."""
         found: list[Structure] = []
         kept, known = read(data), data["records"]
-        few = self.few | self.given | {name: self.usual[name] for name in kept.entry.asked if "." not in name}
+        few = self.few | self.given | self.proving.asked(kept)
         for (first, _), (second, _) in combinations(turns, 2):
             fields = {**first, **second}
             if self.proving.agrees(kept, few | fields) is not True and self.trials.told(few | fields) is not None:

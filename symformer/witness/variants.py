@@ -6,11 +6,12 @@ the kind of every layer, the stored parameters follow from the number of layers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, cast
 
+from ..catalogue.shelf import last, part_of
 from .classes import Source
 
 COUNTED = "_layers"  # suffix of a kind: the number of its layers
@@ -18,67 +19,255 @@ KINDS = (  # names of layer kinds in configs
     *("attention", "full_attention", "sliding_attention", "linear_attention"),
     *("mamba", "recurrent", "conv", "hybrid", "moe", "mlp", "dense", "sparse"),
 )
+DEPTH, LAYER_TYPES = "num_hidden_layers", "layer_types"
+WORDS = ("_types", "_type", "_pattern")  # how a list of kinds is called, and not one of places
+RATIOS, INDEXES = ("_ratios",), ("_idxs", "_indices", "_indexes")
+RATIO = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # what such a list may have for a layer
+SOME = (((0,), 3), ((1, 2), 4), ((0, 3), 5), ((), 2))  # places of layers, and how many layers there are
 SIGNS = tuple("*-MEADLGSRCmeadlgsrc")  # and their symbols in a pattern
 
 
 @dataclass(frozen=True)
 class Variant(Source):
-    """A class whose configs have other defaults, and the number of layers of each kind as separate sizes."""
+    """A class whose configs have other defaults, and the number of layers of each kind as separate sizes.
+
+    The list of kinds may be one of a part, such as text_config.layer_types.
+    """
 
     given: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    listed: str = ""  # the field that lists the kind of every layer
+    listed: str = ""  # the field that lists the kind of every layer, or the places of those of the first kind
     kinds: tuple[str, ...] = ()
+    each: int = 1  # layers of each kind by default
+    derived: tuple[str, ...] = ()  # fields that the class makes of the given ones, and that no config gives
 
     def config(self, fields: Mapping[str, Any]) -> Any:
         """Return the config with these fields and the given ones."""
-        said = {**self.given, **fields}
+        said = _over(self.given, fields)
+        for path in self.derived:
+            _scope(said, part_of(path)).pop(last(path), None)
         if not self.listed:
-            return super().config(said)
-        counts = {kind: said.pop(kind + COUNTED, 1) for kind in self.kinds}
-        if self.listed not in fields:
-            said[self.listed] = _spread(counts)
-        said.pop("num_hidden_layers", None)  # as many as are listed
-        made = super().config(said)
-        for kind in self.kinds:
-            vars(made)[kind + COUNTED] = getattr(made, self.listed).count(kind)
+            return self._kept(super().config(said))
+        part, name = part_of(self.listed), last(self.listed)
+        scope = _scope(said, part)
+        asked = {kind: scope.pop(kind + COUNTED) for kind in self.kinds if kind + COUNTED in scope}
+        if self.located:
+            spread = _spread({kind: asked.get(kind, self.each) for kind in self.kinds})
+            scope[name] = [layer for layer, kind in enumerate(spread) if kind == self.kinds[0]]
+            scope[DEPTH] = len(spread)
+            return self._kept(self._counted(super().config(said)))
+        if asked or name not in _scope(dict(fields), part):
+            scope[name] = _spread({kind: asked.get(kind, self.each) for kind in self.kinds})
+        scope.pop(DEPTH, None)  # as many as are listed
+        made = _made(super().config, said, part, len(scope[name]))
+        if [*_listed(made, self.listed)] != scope[name]:  # where the last layer has to be of one kind
+            scope[name] = scope[name][::-1]
+            made = _made(super().config, said, part, len(scope[name]))
+        return self._kept(self._counted(made))
+
+    @property
+    def located(self) -> bool:
+        """Whether the list has the places of the layers of one kind, and no kinds."""
+        return bool(self.listed) and not last(self.listed).endswith(WORDS)
+
+    def _counted(self, made: Any) -> Any:
+        """Return a config with the number of its layers of each kind."""
+        part = part_of(self.listed)
+        holder = getattr(made, part) if part else made
+        if self.located:
+            first = len(getattr(holder, last(self.listed)))
+            counts = dict(zip(self.kinds, (first, getattr(holder, DEPTH) - first), strict=True))
+        else:
+            counts = {kind: _listed(made, self.listed).count(kind) for kind in self.kinds}
+        for kind, number in counts.items():
+            vars(holder)[kind + COUNTED] = number
+        return made
+
+    def _kept(self, made: Any) -> Any:
+        """Return a config with the given fields that its class makes others of, and does not store."""
+        for path, value in paths(self.given).items():
+            config = getattr(made, part_of(path)) if part_of(path) else made
+            if last(path) not in vars(config) and not isinstance(value, Mapping):
+                vars(config)[last(path)] = value
         return made
 
 
-def variant(source: Source, given: Mapping[str, Any], listed: str = "") -> Source:
-    """Return a class with some fields given, counting the layer kinds that a field lists by default."""
+def paths(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the given fields by their paths, those of a part too."""
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        found |= (
+            {f"{name}.{each}": inner for each, inner in value.items()}
+            if isinstance(value, dict) and value
+            else {name: value}
+        )
+    return found
+
+
+def _over(given: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields over given ones, part by part."""
+    said = {**given, **fields}
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            said[name] = {**value, **(fields.get(name) or {})}
+    return said
+
+
+def _scope(said: dict[str, Any], part: str) -> dict[str, Any]:
+    """Return the fields of a part, or of the whole, as something to write into."""
+    if not part:
+        return said
+    said[part] = dict(said.get(part) or {})
+    return cast(dict[str, Any], said[part])
+
+
+def _listed(made: Any, path: str) -> list[str]:
+    return [*map(str, getattr(getattr(made, part_of(path)) if part_of(path) else made, last(path)))]
+
+
+def variant(
+    source: Source,
+    given: Mapping[str, Any],
+    listed: str = "",
+    kinds: tuple[str, ...] = (),
+    derived: tuple[str, ...] = (),
+    each: int = 1,
+) -> Source:
+    """Return a class with some fields given, counting the layer kinds that a field lists, by default or as named."""
     own = {each.name: getattr(source, each.name) for each in fields(Source)}
-    kinds: tuple[str, ...] = ()
-    if listed:
-        kinds = tuple(dict.fromkeys(getattr(source.config(given), listed)))
-    return Variant(**own, given=given, listed=listed, kinds=kinds)
+    if listed and not kinds:
+        kinds = tuple(dict.fromkeys(_listed(source.config(given), listed)))
+    return Variant(**own, given=given, listed=listed, kinds=kinds, derived=derived, each=each)
 
 
 def spellings(source: Source) -> dict[str, dict[str, str]]:
     """Return the fields that list layer kinds, each with a map from its name of a kind to the size that counts it."""
-    if not isinstance(source, Variant) or not source.listed:
+    if not isinstance(source, Variant) or not source.listed or source.located:
         return {}
     found: dict[str, dict[str, str]] = {}
-    plain = Source(**{each.name: getattr(source, each.name) for each in fields(Source)})
-    for name in (source.listed, "layer_types", "hybrid_override_pattern"):
-        known = {word: _kind(plain, source, name, word) for word in _words(name, source.kinds)}
-        kept = {word: kind + COUNTED for word, kind in known.items() if kind in source.kinds}
-        if {*kept.values()} == {kind + COUNTED for kind in source.kinds}:
-            found[name] = kept
+    part = f"{part_of(source.listed)}." if part_of(source.listed) else ""
+    for name in (last(source.listed), LAYER_TYPES, "hybrid_override_pattern", *_ending(source, RATIOS)):
+        known = {str(word): _kind(source, name, word) for word in _words(name, source.kinds)}
+        kept = {word: part + kind + COUNTED for word, kind in known.items() if kind in source.kinds}
+        if {*kept.values()} == {part + kind + COUNTED for kind in source.kinds}:
+            found[part + name] = kept
     return found
 
 
-def _words(name: str, kinds: Iterable[str]) -> Iterable[str]:
+def cut(source: Source) -> tuple[str, ...]:
+    """Return the fields that list layer kinds of which a class reads as many entries as it has layers."""
+    assert isinstance(source, Variant)
+    found = []
+    for name, known in spellings(source).items():
+        words = [int(word) if word.isdigit() else word for word in known]
+        kinds = [last(known[str(word)]).removesuffix(COUNTED) for word in words]
+        with suppress(Exception):  # whatever somebody's config raises of a list that is too long
+            two = {last(name): [words[0], words[-1], words[0]], DEPTH: 2}
+            if _inside(source, two) == [kinds[0], kinds[-1]]:
+                found.append(name)
+    return tuple(found)
+
+
+def indexed(source: Source) -> dict[str, dict[str, str]]:
+    """Return the fields that list the places of the layers of one kind, and the sizes that count these and the others.
+
+    Each is tried at several places of several depths.
+    """
+    if not isinstance(source, Variant) or not source.listed:
+        return {}
+    if source.located:
+        into = f"{part_of(source.listed)}." if part_of(source.listed) else ""
+        first, other = (into + kind + COUNTED for kind in source.kinds)
+        return {source.listed: {"in": first, "out": other}}
+    found = {}
+    for name in _ending(source, INDEXES) if len(source.kinds) == 2 else ():
+        for kind, other in (source.kinds, source.kinds[::-1]):
+            if all(
+                _placed(source, name, {*places}, depth) == _at(places, depth, kind, other) for places, depth in SOME
+            ):
+                part = f"{part_of(source.listed)}." if part_of(source.listed) else ""
+                found[part + name] = {"in": part + kind + COUNTED, "out": part + other + COUNTED}
+    return found
+
+
+def _inside(source: Variant, fields: Mapping[str, Any]) -> list[str]:
+    """Return the kinds of layers of a config with these fields of the part that lists them, or of the whole."""
+    part = part_of(source.listed)
+    return _listed(_plain(source).config(_over(source.given, {part: fields} if part else fields)), source.listed)
+
+
+def _placed(source: Variant, name: str, places: set[int], depth: int) -> list[str]:
+    """Return the kinds of the layers of a config that lists some places, or [] if the class does not accept it."""
+    with suppress(Exception):  # whatever somebody's config raises of it
+        return _inside(source, {name: sorted(places), DEPTH: depth})
+    return []
+
+
+def _at(places: Sequence[int], depth: int, kind: str, other: str) -> list[str]:
+    return [kind if layer in places else other for layer in range(depth)]
+
+
+def _ending(source: Source, ends: tuple[str, ...]) -> list[str]:
+    """Return the fields with such a name that a config has, or that its class takes out of what it is given."""
+    from .asking import taken
+
+    assert isinstance(source, Variant)
+    part = part_of(source.listed)
+    holder = source.config_class.sub_configs[part] if part else source.config_class
+    named = {*getattr(holder, "__annotations__", ()), *taken(holder)}
+    return sorted(name for name in named if name.endswith(ends))
+
+
+def _plain(source: Variant) -> Source:
+    return Source(**{each.name: getattr(source, each.name) for each in fields(Source)})
+
+
+def _made(config: Callable[[Mapping[str, Any]], Any], said: Mapping[str, Any], part: str, depth: int) -> Any:
+    """Return the config of a list of layers, with its depth too where the class takes it."""
+    try:
+        return config(_over(said, {part: {DEPTH: depth}} if part else {DEPTH: depth}))
+    except Exception:  # whatever somebody's config raises of a depth that it makes of the list
+        return config(said)
+
+
+def _words(name: str, kinds: Iterable[str]) -> Iterable[str | int]:
+    if name.endswith(RATIOS):
+        return RATIO
     return SIGNS if name.endswith("pattern") else dict.fromkeys((*kinds, *KINDS))
 
 
-def _kind(plain: Source, source: Variant, name: str, word: str) -> str:
-    """Return the kind of the single layer that a config lists, or "" if the class does not accept it."""
+def _kind(source: Variant, name: str, word: str | int) -> str:
+    """Return the kind of the first of two layers that a config lists, or "" if the class does not accept it."""
     with suppress(Exception):  # whatever somebody's config raises of it
-        (kind,) = getattr(
-            plain.config({**source.given, name: word if name.endswith("pattern") else [word]}), source.listed
-        )
-        return str(kind)
+        return _of_all(source, name, word, 2)[0]
     return ""
+
+
+def _of_all(source: Variant, name: str, word: str | int, depth: int) -> list[str]:
+    part = part_of(source.listed)
+    one = {name: str(word) * depth if name.endswith("pattern") else [word] * depth}
+    said = _over(source.given, {part: one} if part else one)
+    return _listed(_made(_plain(source).config, said, part, depth), source.listed)
+
+
+def deep(source: Source) -> str:
+    """Return the field with the number of layers, if a class does not take it from its list of layers, or ""."""
+    if not isinstance(source, Variant) or not source.listed:
+        return ""
+    part = part_of(source.listed)
+    with suppress(Exception):  # whatever somebody's config raises of a list without a depth
+        kind = source.kinds[0]
+        one = {last(source.listed): [0] if source.located else [kind]}
+        made = _plain(source).config(_over(source.given, {part: one} if part else one))
+        if getattr(getattr(made, part) if part else made, DEPTH) == 1:
+            return ""
+    return f"{part}.{DEPTH}".lstrip(".")
+
+
+def ending(source: Source) -> str:
+    """Return the size that counts the kind that a class makes of the last layer whatever a config lists, or ""."""
+    assert isinstance(source, Variant)
+    made = {kind: _of_all(source, last(source.listed), kind, 2)[-1] for kind in source.kinds}
+    return next((end + COUNTED for kind, end in made.items() if kind != end), "")
 
 
 def _spread(counts: Mapping[str, int]) -> list[str]:
