@@ -46,7 +46,7 @@ class Shelf:
     defaults: Mapping[str, Any]  # of the arguments of the class
     required: tuple[str, ...]  # the arguments without a default
     structures: tuple[Structure, ...]
-    rows: tuple[Any, ...]  # the weights of all formulas, each once
+    rows: tuple[str, ...]  # the weights of all formulas, each once
     formulas: tuple[Mapping[str, Any], ...]  # with the numbers of their rows
 
     @property
@@ -150,6 +150,25 @@ def read(data: Mapping[str, Any]) -> Shelf:
     )
 
 
+def row_of(line: str) -> list[Any]:
+    """Return a row of a formula from its line: the path of a weight, its shape, and the numbers of copies.
+
+    >>> row_of("blocks.*.to_q.weight;A*D,E;L")
+    [['blocks.*.to_q.weight', ['A*D', 'E']], ['L']]
+    """
+    path, shape, copies = line.split(";")
+    return [[path, shape.split(",") if shape else []], copies.split(",") if copies else []]
+
+
+def line_of(row: Any) -> str:
+    """Return the line that a row is kept as. Raises CatalogueError for a row that would not be read back."""
+    (path, shape), copies = row
+    line = f"{path};{','.join(shape)};{','.join(copies)}"
+    if row_of(line) != row:
+        raise CatalogueError(f"the weights {path} have no line that can be read back")
+    return line
+
+
 def _values(kept: Shelf, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the value of every argument that has one."""
     return {**kept.defaults, **{name: value for name, value in given.items() if name in kept.arguments}}
@@ -167,8 +186,9 @@ def _differences(kept: Shelf, structure: Structure, values: Mapping[str, Any]) -
                 f"the catalogue has {kept.name} with {name}={_shown(ours, name)}, "
                 f"and the config has {_shown(values, name)}"
             )
-    numbers = {name: values[name] for name in structure.sizes if type(values.get(name)) is int}
-    if len(numbers) == len(structure.sizes) and (why := broken(_formula(kept, structure.formula), numbers)):
+    formula = _formula(kept, structure.formula)
+    numbers = {name: values[name] for name in formula.letters if type(values.get(name)) is int}
+    if why := broken(formula, numbers):
         yield f"the catalogue's formula of {kept.name} is not for this config: {why}"
 
 
@@ -198,7 +218,7 @@ def _formula(kept: Shelf, number: int) -> Record:
     try:
         data = kept.formulas[number]
         with_letters(data["letters"])
-        counts = [kept.rows[row] for row in data["traced"]["counts"]]
+        counts = [row_of(kept.rows[row]) for row in data["traced"]["counts"]]
         found: Record = from_data(Record, {**data, "traced": {**data["traced"], "counts": counts}})
         _ = found.counted
     except (KeyError, IndexError, TypeError, AttributeError, SymformerError) as error:

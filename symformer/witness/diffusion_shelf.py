@@ -11,14 +11,15 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from ..catalogue.codec import to_data
-from ..catalogue.diffusion import CLASS, FOLDER, fields_of, read, record_of, stored_buffers, structure_of
+from ..catalogue.diffusion import CLASS, FOLDER, fields_of, line_of, read, record_of, stored_buffers, structure_of
 from ..catalogue.record import stored_model, stored_record
 from ..catalogue.shelf import same
+from ..catalogue.traced import Traced
 from ..configs.opening import open_config
 from ..language.errors import SymformerError, WitnessError
 from .diffusion import buffers, model_class, trace_diffusion
@@ -70,7 +71,10 @@ def add(files: dict[str, dict[str, Any]], config: Mapping[str, Any], source: str
         data["structures"][kept.structures.index(found)]["sources"].append(source)
         return
     traced, stored = trace_diffusion({CLASS: name, **given}, source), buffers(built)
-    sizes = {each: given[each] for each in traced.letters if each in given}
+    counts = cast(Traced, traced.model.component).counts
+    exprs = {each for (_, shape), copies in counts.items() for each in (*shape, *copies)}
+    used = {str(symbol) for each in exprs for symbol in each.free_symbols}
+    sizes = {each: given[each] for each, letter in traced.letters.items() if each in given and letter in used}
     own = {
         each: value
         for each, value in _plain(given).items()
@@ -91,7 +95,7 @@ def add(files: dict[str, dict[str, Any]], config: Mapping[str, Any], source: str
 def _number(data: dict[str, Any], record: Mapping[str, Any]) -> int:
     """Return the number of a formula, which is added to those of its class if it is new."""
     rows = []
-    for row in record["traced"]["counts"]:
+    for row in map(line_of, record["traced"]["counts"]):
         if row not in data["rows"]:
             data["rows"].append(row)
         rows.append(data["rows"].index(row))
