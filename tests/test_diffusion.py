@@ -194,4 +194,4 @@ def test_a_config_that_diffusers_cannot_build_is_refused(tmp_path: Path, monkeyp
             model(written(tmp_path, {**FLUX, **fields}))
     monkeypatch.setitem(__import__("sys").modules, "diffusers", None)
     with pytest.raises(SymformerError, match="which is not installed: pip install diffusers"):
-        model(written(tmp_path, FLUX))
+        model(written(tmp_path, SANA))

@@ -247,17 +247,23 @@ def _read_off(
 
 
 def _of_diffusers(path: str, config: Mapping[str, Any], options: Mapping[str, Any], trace: bool) -> Model:
-    """Return the model of a diffusers config, by building its class. The formula is kept on disk.
+    """Return the model of a diffusers config: from the catalogue, else by building its class, which is kept on disk.
 
     Raises UnreadError, UnknownNameError.
     """
+    from ..catalogue import diffusion
     from ..catalogue.record import stored_model, stored_record
     from ..catalogue.store import LIBRARIES, Store
-    from ..catalogue.traced import STORED
+    from ..catalogue.traced import DIFFUSERS, STORED
 
     if options:
         raise UnknownNameError("option", next(iter(options)), ())
-    store = Store(config, (*LIBRARIES, "diffusers"))
+    try:
+        if (shelved := diffusion.find(config, path)) is not None:
+            return stored_model(path, shelved)
+    except ConfigError as error:
+        raise UnreadError(str(error)) from None
+    store = Store(config, (*LIBRARIES, DIFFUSERS))
     record = store.find(STORED)
     if record is None:
         from ..witness import trace_diffusion
@@ -266,8 +272,11 @@ def _of_diffusers(path: str, config: Mapping[str, Any], options: Mapping[str, An
             raise _untraced(path)
         try:
             traced = trace_diffusion(path, config)
-        except (ConfigError, WitnessError) as error:
+        except ConfigError as error:
             raise UnreadError(str(error) if str(error).startswith(path) else f"{path}: {error}") from None
+        except WitnessError as error:
+            why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
+            raise UnreadError(f"{path}: {diffusion.why_not(config)}; tracing it also failed: {why}") from None
         record = stored_record(traced.model, traced.letters)
         store.keep(STORED, record)
     return stored_model(path, record)

@@ -21,6 +21,7 @@ from ..quantities.quantity import Quantity
 Class = tuple[str, tuple[Expr, ...]]  # a path with * for every index, and a shape
 
 STORED = "params"  # what a model stores is known without a run
+DIFFUSERS = "diffusers"  # the library of which only that is known
 # The quantities that torch is asked for, and the conventions that do not change what it says.
 MEASURED: Mapping[str, tuple[str, ...]] = {
     "params": (),
@@ -92,6 +93,8 @@ class Traced(Component):
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """What torch does is read off a run of its own, under the conventions that it runs under and no others."""
         name = question.seen
+        if self.maker == DIFFUSERS and name != STORED:
+            raise RuleError(f"only the parameters of diffusers models are known, and not {name} of {self.stem}")
         if name not in MEASURED and self.lifted is not None:
             return self.lifted().answering(question, given)
         answerable(name)

@@ -17,7 +17,8 @@ from typing import Any, cast
 import torch
 from torch import nn
 
-from ..configs.known import adds_weights
+from ..catalogue.diffusion import check_fields, class_name, fields_of, stored_buffers, unread_fields
+from ..catalogue.traced import DIFFUSERS, Traced
 from ..language.errors import ConfigError, SizeError, WitnessError, quoted
 from ..models.provenance import Reading
 from .fitting import UnfitError
@@ -33,7 +34,6 @@ from .tracing import Tracer
 # CPU seconds for a formula in all sizes, and again for one in the channels alone. A build that has begun is finished:
 # the largest classes take one to two seconds for each.
 PATIENCE = 10.0
-CLASS = "_class_name"
 
 Build = Callable[[Mapping[str, int]], nn.Module]
 
@@ -45,11 +45,9 @@ def trace_diffusion(config: Mapping[str, Any], path: str) -> Trace:
     channels stay symbolic. Notes list the fixed sizes. The total at the config is checked against the class.
     Raises ConfigError, WitnessError.
     """
-    kind, given = _class(config, path), _fields(config)
+    kind, given = model_class(config, path), fields_of(config)
     defaults = {name: each.default for name, each in inspect.signature(kind.__init__).parameters.items()}
-    for name, value in given.items():
-        if name not in defaults and adds_weights(name, value, defaults):
-            raise ConfigError(f"{path} has {quoted(name)[1:-1]}={str(value)[:80]}, which {kind.__name__} does not read")
+    check_fields(path, kind.__name__, given, defaults)
     fields = {name: value for name, value in given.items() if name in defaults}
 
     def build(point: Mapping[str, int]) -> nn.Module:
@@ -69,17 +67,17 @@ def trace_diffusion(config: Mapping[str, Any], path: str) -> Trace:
         found, sizes = _formula(build, start, sum(each.numel() for each in made.parameters()), kind.__name__, path)
     fixed = {name: value for name, value in start.items() if name not in sizes}
     lists = [name for name, value in {**defaults, **fields}.items() if isinstance(value, list | tuple) and value]
-    unread = [name for name, value in given.items() if name not in fields and value not in (None, False)]
     notes = [
         *_listed("the formula holds only for the lists of this config", lists),
         *_listed("no formula was found in these sizes, which are fixed", [f"{n}={v:,}" for n, v in fixed.items()]),
-        *_listed(f"ignored, because {kind.__name__} does not read it", unread),
-        *_buffers(made),
+        *unread_fields(kind.__name__, given, fields),
+        *stored_buffers(buffers(made)),
     ]
     read = found.model.provenance
-    reading = replace(cast(Reading, read.reading), versions=releases("torch", "diffusers"))
+    reading = replace(cast(Reading, read.reading), versions=releases("torch", DIFFUSERS))
     known = replace(read, reading=reading, assumed=tuple(notes), config=start)
-    return replace(found, model=replace(found.model, provenance=known))
+    component = replace(cast(Traced, found.model.component), maker=DIFFUSERS)
+    return replace(found, model=replace(found.model, component=component, provenance=known))
 
 
 def _formula(
@@ -123,17 +121,15 @@ def _listed(what: str, names: Sequence[str]) -> list[str]:
     return [f"{what}: {', '.join(names)}"] if names else []
 
 
-def _buffers(model: nn.Module) -> list[str]:
-    """Return a sentence on the buffers that a checkpoint stores in addition to the parameters, if any."""
+def buffers(model: nn.Module) -> int:
+    """Return the number of buffer elements that a checkpoint stores in addition to the parameters."""
     weights = {name for name, _ in model.named_parameters(remove_duplicate=False)}
-    count = sum(each.numel() for name, each in model.state_dict().items() if name not in weights)
-    return [f"a checkpoint also stores {count:,} buffer elements, which are not parameters"] if count else []
+    return sum(each.numel() for name, each in model.state_dict().items() if name not in weights)
 
 
-def _class(config: Mapping[str, Any], path: str) -> Any:
+def model_class(config: Mapping[str, Any], path: str) -> Any:
     """Return the class that a config names. Raises ConfigError, WitnessError where diffusers cannot be imported."""
-    named = config.get("architectures") or [config.get(CLASS)]
-    name = str(named[0])
+    name = class_name(config)
     try:
         with silence():
             library: Any = import_module("diffusers")
@@ -155,8 +151,3 @@ def _class(config: Mapping[str, Any], path: str) -> Any:
     if not model or not found.__module__.startswith("diffusers."):
         raise ConfigError(f"{path} names the class {quoted(name)}, but diffusers has no model with that name")
     return found
-
-
-def _fields(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of the class: all fields except the class name and private ones."""
-    return {name: value for name, value in config.items() if name[0] != "_" and name != "architectures"}
