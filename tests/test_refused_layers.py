@@ -87,7 +87,7 @@ def test_attention_in_chunks_is_counted_as_transformers_masks_it(tmp_path: Path)
     # three of four layers keep 8 tokens, the last all: keys and values of 2 heads of 8, in 2 bytes
     cache = found.formula("kv-cache", dtype="bf16")
     assert cache.value(B=5, C=21) == 2 * 2 * 5 * 2 * 8 * (3 * 8 + 21)
-    assert cache.value(B=5, C=21, attention_chunk_size=13) == 2 * 2 * 5 * 2 * 8 * (3 * 12 + 21)
+    assert cache.value(B=5, C=21, C_chunk=13) == 2 * 2 * 5 * 2 * 8 * (3 * 12 + 21)
     theirs = transformers.AutoConfig.for_model(**config)
     theirs._attn_implementation = "eager"
     full, causal = found.formula("flops"), found.formula("flops", attention="causal")

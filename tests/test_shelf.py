@@ -429,12 +429,16 @@ def test_a_config_that_says_everything_as_usual_is_the_usual_one(model_type: str
     assert opened("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
 
 
-def test_what_a_config_makes_of_its_sizes_is_taken_at_its_usual_ones_alone(tmp_path: Path) -> None:
+def test_a_list_that_a_config_derives_from_its_sizes_is_read_at_others(tmp_path: Path) -> None:
+    """LFM2's list has the kinds of 32 layers; a config of 8 layers cannot have it."""
     config = _whole("lfm2", tmp_path)
-    assert find({**config, "num_hidden_layers": 8}) is None  # and 32 kinds of layers
-    assert find({**config, "hidden_size": 512}) is None
-    assert find({**config, "layer_types": ["conv"] * 32}) is None
+    assert find({**config, "num_hidden_layers": 8}) is None
     assert find({"model_type": "lfm2", "num_hidden_layers": 8}) is not None
+    for fields in ({"hidden_size": 512}, {"layer_types": ["conv"] * 31 + ["full_attention"]}):
+        torchs, known = made({**config, **fields}), find({**config, **fields})
+        assert torchs is not None
+        assert known is not None
+        assert opened("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
 
 
 def test_a_number_that_tells_from_some_size_on_changes_something() -> None:
