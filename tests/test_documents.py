@@ -154,7 +154,7 @@ def test_numbers_are_put_in_exactly() -> None:
 @pytest.mark.parametrize("place", range(len(names())), ids=names())
 @pytest.mark.parametrize("turn", range(2))
 def test_every_architecture_in_two_languages(place: int, turn: int) -> None:
-    """The next architecture is written in the other two; each language is written by every kind of architecture."""
+    """Two of the four languages for each architecture, and the other two for the next one."""
     name, language = names()[place], list(LANGUAGES)[(2 * place + turn) % len(LANGUAGES)]
     told = spell(made(name), language)
     assert len(told) > 2_000

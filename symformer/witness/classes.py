@@ -259,7 +259,7 @@ def _named(name: str, model_type: str) -> str:
 
 
 def _exported() -> set[str]:
-    """The names that transformers exports. Its own ``__dir__`` finds the same in a fifth of a second."""
+    """Return the names that transformers exports. ``dir(transformers)`` returns the same, but takes 0.2 seconds."""
     import transformers
 
     return {*transformers.__all__, *vars(transformers)}  # type: ignore[attr-defined]

@@ -119,7 +119,9 @@ def _order(sights: Sights, sight: Sight, scores: Class) -> list[Kept]:
         if others or pattern is None:
             return []
         length = pattern.window or pattern.chunk
-        window = next((size for size in sights.windows if sight.numbers[size] == length), None)
+        # Windows and chunks have the same length in these runs, so only the name of the field tells them apart.
+        named = (size for size in sights.windows if ("chunk" in size.name) == bool(pattern.chunk))
+        window = next((size for size in named if sight.numbers[size] == length), None)
         if length and window is None and pattern.mask == "causal":
             return []
         found.append((pattern.mask, window, bool(pattern.chunk)))
