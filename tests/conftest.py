@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # each worker has one core
 os.environ["SYMFORMER_CACHE"] = ""  # nothing that an earlier run kept answers in a test
 os.environ["HF_HUB_CACHE"] = os.path.join(os.path.dirname(__file__), "no-cache")  # what somebody has answers nothing
 

@@ -35,7 +35,7 @@ from symformer.witness.runs import RUNS
 from symformer.witness.session import ends, tensors_of
 
 MANY = 300  # configs
-LIMIT = 240  # seconds for one
+LIMIT = 120  # seconds for one
 BATCH = 3
 LENGTHS = (7, 21, 67)  # tokens in the cache: on both sides of most windows drawn
 WINDOWS = (5, 8, 13, 29, 40)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import fields
+from functools import cache
 from typing import Any, Generic, NoReturn, TypeVar
 
 K = TypeVar("K")
@@ -56,7 +58,12 @@ def freeze(value: Any) -> Any:
     >>> freeze({"sizes": [768, {12}]})
     {'sizes': (768, frozenset({12}))}
     """
-    if type(value) in (FrozenDict, FrozenList, frozenset):
+    kind = type(value)
+    if kind is tuple or kind is list:
+        found = [freeze(each) for each in value]
+        same = kind is tuple and all(map(operator.is_, found, value))
+        return value if same else tuple(found)
+    if kind in (FrozenDict, FrozenList, frozenset):
         return value
     if isinstance(value, dict) and not hasattr(
         value, "__missing__"
@@ -64,10 +71,6 @@ def freeze(value: Any) -> Any:
         return FrozenDict({name: freeze(each) for name, each in value.items()})
     if isinstance(value, set):
         return frozenset(value)
-    if type(value) is list or type(value) is tuple:
-        found = tuple(map(freeze, value))
-        same = type(value) is tuple and all(each is other for each, other in zip(found, value, strict=True))
-        return value if same else found
     return value
 
 
@@ -76,7 +79,12 @@ class Immutable:
 
     def __post_init__(self) -> None:
         """Freeze every field."""
-        for each in fields(self):  # type: ignore[arg-type]
-            given = getattr(self, each.name)
+        for name in _field_names(type(self)):
+            given = getattr(self, name)
             if (frozen := freeze(given)) is not given:
-                object.__setattr__(self, each.name, frozen)
+                object.__setattr__(self, name, frozen)
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
