@@ -38,6 +38,8 @@ CHUNKED = (16, 8, 24, 32, 48, 12, 40, 20)  # tokens in a chunk, fewer than there
 FEW = (5, 6, 7, 8, 9, 10, 11, 12, 14, 13, 16)  # for code that runs once for each
 BLOCKS = (512, 1024, 1536, 2560, 3584, 5632)  # for code that reads tokens by the block, and only so
 PAST = (400_009, 34, 94, 400_009, 1009, 62, 20_011)  # on both sides of every window
+LOOPED = (251, 34, 94, 409, 145, 62, 199)  # the same for code with a loop over tokens, and without windows
+CHUNK_LOOPED = (1_201, 34, 94, 20_011, 409, 62, 821)  # and with a loop over chunks of tokens
 
 
 @dataclass(frozen=True)
@@ -187,20 +189,33 @@ class Runner:
                 return larger
         return {}
 
-    def loops(self, run: Run, points: Points) -> bool:
-        """Whether the code runs once for every token, which makes many tokens a matter of minutes."""
+    def lengths(self, run: Run, points: Points) -> tuple[tuple[int, ...], ...]:
+        """Return the lengths to try in turn: small ones for code with a loop over tokens, or over chunks of them."""
+        if not run.cache:
+            few, many = self.operations(run, points, FEW[0], FEW[-1])
+            return (FEW,) if many > 2 * few else run.lengths
+        shorter, longer = 128, 1024
+        few, many = self.operations(run, points, shorter, longer)
+        if many <= 1.2 * few or any(map(is_window, self.start)):
+            return run.lengths
+        by_token = many - few >= longer - shorter
+        return (LOOPED if by_token else CHUNK_LOOPED, SHORT)
+
+    def operations(self, run: Run, points: Points, *lengths: int) -> list[int]:
+        """Return how many operations a run of each length has; zeros if the model cannot run."""
         tokens = [name for name in self.takes(run) if name not in BATCHED]
-        depths = {name: SHALLOW for name, size in self.start.items() if DEEP.search(name) and size > SHALLOW}
-        try:
-            few, many = (
-                points.dispatched({**self.start, **depths, "B": 2, "B_vis": 3, **dict.fromkeys(tokens, length)})
-                for length in (FEW[0], FEW[-1])
-            )
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # whatever somebody's code raises: the trace will say what
-            return False
-        return many > 2 * few and not run.cache
+        deep = {name: SHALLOW for name, size in self.start.items() if DEEP.search(name) and size > SHALLOW}
+        for depths in (deep, {}):  # a shallow model may lack a kind of layer
+            try:
+                return [
+                    points.dispatched({**self.start, **depths, "B": 2, "B_vis": 3, **dict.fromkeys(tokens, length)})
+                    for length in lengths
+                ]
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # noqa: S112 - whatever somebody's code raises: the trace will say what
+                continue
+        return [0] * len(lengths)
 
     def attached(self, found: Trace) -> Trace:
         """A trace of what is stored, that can also run the model; what it finds then can be asked everything too."""
@@ -211,8 +226,8 @@ class Runner:
             return Points(self.build, self.calls(next(run for run in RUNS.values() if run.cache == cached)))
 
         @cache
-        def loops(cached: bool) -> bool:
-            return self.loops(next(run for run in RUNS.values() if run.cache == cached), points(cached))
+        def lengths_of(cached: bool) -> tuple[tuple[int, ...], ...]:
+            return self.lengths(next(run for run in RUNS.values() if run.cache == cached), points(cached))
 
         held: list[int] = []  # layers that what a run holds was settled with: windows may come in patterns
 
@@ -235,7 +250,7 @@ class Runner:
             bounded: Trace | None = None
             refusal: WitnessError | None = None
             way = RUNS[quantity]
-            for lengths in (FEW,) if loops(way.cache) else way.lengths:
+            for lengths in lengths_of(way.cache):
                 try:
                     least = max(held, default=0) if way.wanted.held else 0
                     traced = self.trace(found, quantity, lengths, points(way.cache), least)
