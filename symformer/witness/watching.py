@@ -144,7 +144,7 @@ class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 class Remembering(Unmasked):  # type: ignore[no-untyped-call]
-    """A cache of the outputs that torch computes. Modes that observe a run must be above this one to see every operation.
+    """A cache of the outputs that torch computes. Modes that observe a run must be above it to see every operation.
 
     Code that is only built has no mask: with ``masks`` false, reading a value raises.
     """
