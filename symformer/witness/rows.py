@@ -157,7 +157,7 @@ def _sums(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers: Number
 
 
 def _collections(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers: Numbers) -> list[Mismatch]:
-    """Compare values and their numbers of occurrences, with joint products separate or merged, as torch may run them."""
+    """Compare values and their numbers of occurrences, with joint products separate or merged, as torch may do."""
     joined: dict[tuple[int, str], list[Part]] = defaultdict(list)
     for part in ours:
         joined[part.joins].append(part)
