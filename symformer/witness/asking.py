@@ -26,7 +26,7 @@ CONFIGS = ("config", "cfg")
 
 
 def asked(source: Source) -> set[str]:
-    """Return the names that a class and its config class may read from a config, except in the library's common code."""
+    """Return the names that a class and its config class may read from a config, without the library's common code."""
     return written(source) | looked_up(source)
 
 

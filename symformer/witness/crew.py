@@ -73,7 +73,7 @@ class _Worker:
 
 
 def crew(work: Callable[..., Any], jobs: Sequence[Job], workers: int, limit: float) -> Generator[tuple[Job, Any]]:
-    """Yield each job with the result of ``work(*job)`` as it completes, or Lost if it takes more than ``limit`` seconds.
+    """Yield each job with the result of ``work(*job)`` as it completes, or Lost if it exceeds ``limit`` seconds.
 
     Parameters
     ----------
