@@ -23,7 +23,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A config of a class in the catalogue, where there is no torch."""
 
     def missing(name: str = "") -> Any:
-        raise WitnessError("torch is not installed, and this needs it")
+        raise WitnessError("this needs torch, which is not installed")
 
     monkeypatch.setenv("SYMFORMER_CACHE", "")
     monkeypatch.setattr(witness, "torch_side", missing)
