@@ -132,7 +132,9 @@ def test_without_torch_one_sentence_says_what_to_install(path: str, monkeypatch:
         raise WitnessError("this needs torch, which is not installed: pip install 'symformer[torch]'")
 
     monkeypatch.setattr(witness, "torch_side", missing)
-    with pytest.raises(UnreadError, match=r"'arcee', which no architecture here reads; .*torch is not installed, and"):
+    with pytest.raises(
+        UnreadError, match=r"'arcee', which no architecture here reads; .*torch, which is not installed"
+    ):
         sf.model(path)
 
 

@@ -45,7 +45,7 @@ def test_a_run_is_counted_as_torch_counts_it(place: str) -> None:
 
 
 def test_what_its_operations_do_not_show_asks_for_torch(place: str) -> None:
-    with pytest.raises(WitnessError, match="torch is not installed"):
+    with pytest.raises(WitnessError, match="torch, which is not installed"):
         sf.model(place).formula("activations")
 
 

@@ -1183,9 +1183,7 @@ def test_a_product_that_torch_does_not_count_is_refused(product: Callable[..., A
             return product(self.first(x), self.weight)
 
     found = trace(Scored, {"E": 9}, inputs=states)
-    with pytest.raises(
-        WitnessError, match=rf"aten\.{operation} multiplies and sums, but torch's FLOP counter does not count"
-    ):
+    with pytest.raises(WitnessError, match=rf"aten\.{operation} multiplies and sums, but torch's FLOP counter"):
         found.of("flops")
 
 
@@ -1235,9 +1233,7 @@ def test_a_traced_model_is_compared_as_a_whole() -> None:
     compared = sf.compare(traced.afresh("gpt2").model, sf.architecture("gpt2"))
     assert [role for role, _, _ in compared.rows] == ["total"]
     assert compared.difference == 0
-    with pytest.raises(
-        WitnessError, match=r"hf:gpt2 was already checked against torch when it was traced, at 3 random configs"
-    ):
+    with pytest.raises(WitnessError, match=r"hf:gpt2 was already checked against torch when it was traced, at 3"):
         sf.verify(traced.afresh("gpt2").model)
 
 

@@ -143,7 +143,7 @@ def test_the_certificate_of_the_same_conventions_is_found_first(monkeypatch: pyt
 
 
 def test_a_way_that_torch_does_not_count_is_refused() -> None:
-    with pytest.raises(SymformerError, match="of gpt2, not 'train-memory' with optimizer=adam-8bit"):
+    with pytest.raises(SymformerError, match="of gpt2, but not 'train-memory' with optimizer=adam-8bit"):
         verify("gpt2", quantity="train-memory", way={"optimizer": "adam-8bit"})
 
 
@@ -334,7 +334,7 @@ def test_witness_classes_are_the_ones_named() -> None:
         ),
         (
             ImportError("libtorch.so: undefined symbol"),
-            r"cannot be imported \(libtorch.so: undefined symbol\); install",
+            r"cannot import torch or transformers \(libtorch.so: undefined symbol\); reinstall",
         ),
         (
             OSError("libc10.so: cannot open"),
