@@ -906,7 +906,7 @@ def test_a_class_that_is_no_model_is_refused(named: list[Any], sentence: str, tm
 def test_a_head_and_a_second_config_may_not_contradict_the_class(tmp_path: Path) -> None:
     model, lm = (config_of(tmp_path, "gpt2", GPT2, name) for name in ("GPT2Model", "GPT2LMHeadModel"))
     assert trace(lm, head="causal").model.params.equals("12*L*E**2 + 13*L*E + V*E + P*E + 2*E")
-    with pytest.raises(sf.SymformerError, match="names GPT2Model, and the causal model of gpt2 is GPT2LMHeadModel"):
+    with pytest.raises(sf.SymformerError, match="names GPT2Model, but the causal model of gpt2 is GPT2LMHeadModel"):
         trace(model, head="causal")
     with pytest.raises(sf.SymformerError, match="names the class GPT2Model, but the formula is for GPT2LMHeadModel"):
         values_at(traced.afresh("gpt2"), model)
@@ -977,7 +977,7 @@ def factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         ("factories:picky --size E=24 --size H=24", "; E and H both start at 24, and code may treat"),
         (
             "factories:fine --size E=24 -q flops --inputs factories:inputs",
-            "the model cannot be run: SystemExit: 0",
+            "cannot run the model: SystemExit: 0",
         ),
         ("gpt2", "did you mean hf:gpt2?"),
         ("openai-community/gpt2", "HF_HUB_OFFLINE is set, and its config.json is not in the cache of the Hub"),
@@ -1001,7 +1001,7 @@ def test_a_factory_closes_nothing_of_ours(factories: Path) -> None:
 def test_the_defaults_of_a_factory_are_said(factories: Path) -> None:
     found = CliRunner().invoke(cli, ["trace", "factories:fine", "--size", "E=24"]).stdout
     assert "factories:fine with bias=True, traced: parameters\nN = 5E + 5\n" in found
-    assert "H is kept at 5: the factory's own default; a start for it makes it a size" in found
+    assert "H is kept at 5: the factory's own default; give it an initial value to make it a size" in found
 
     def fine(E: int, H: int = 5) -> nn.Module:
         return nn.Linear(E, H, bias=False)
@@ -1014,7 +1014,7 @@ def test_the_defaults_of_a_factory_are_said(factories: Path) -> None:
 def test_python_refuses_what_the_command_refuses() -> None:
     with pytest.raises(sf.SymformerError, match="head=causal applies only to models of transformers"):
         trace(encoder, {"E": 24, "A": 3, "H": 11, "L": 2}, head="causal")
-    with pytest.raises(sf.SymformerError, match="and hf:gpt2 has its sizes in its config"):
+    with pytest.raises(sf.SymformerError, match="but hf:gpt2 has its sizes in its config"):
         trace("hf:gpt2", {"E": 64})
 
 

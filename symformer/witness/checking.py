@@ -171,7 +171,7 @@ class Checking:
                 same.add(ROWS)
                 continue
             if not self.samples.wanted.needs_run:
-                return ""  # reading a config compares the stored parameters
+                return ""  # stored parameters are compared when a config is read
             held = self.samples.wanted.held and self.samples.really(point)
             if self._sums(component, point, held or rows):
                 same.add(TOTAL)
@@ -265,7 +265,7 @@ class Checking:
             if differs(**{name: 1}):
                 found.append(AtMost(Integer(2), letters[name], FROM))
             elif single and differs(**single, **{name: 1}):
-                found.append(Excludes((letters[BATCH], letters[name]), "the code then stores other tensors"))
+                found.append(Excludes((letters[BATCH], letters[name]), "the code then keeps other tensors"))
         return found
 
     def bounds(self, component: Traced) -> list[Bound]:
@@ -328,7 +328,9 @@ class Checking:
         Another size is the bound if the length follows it at further values too.
         """
         first, least = self.first, min(self.samples.draws[length])
-        asked = any(self.samples.goes({**first, length: size}) for size in (least, 1))  # else the code rejects the rest
+        asked = any(
+            self.samples.goes({**first, length: size}) for size in (least, 1)
+        )  # if not, it rejects another size
 
         def goes(point: Point) -> bool:
             return (not asked or self.samples.goes(point)) and agrees(point)

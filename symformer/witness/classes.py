@@ -345,7 +345,7 @@ def assumed(config: Mapping[str, Any], source: Source) -> tuple[str, ...]:
     )
     if config.get(TIED) is False and forces_tied(source.model_class, source.read(config)):
         found.append(
-            f"{TIED}=false: the head has its own weights, as in the checkpoint; a newly built model would tie them"
+            f"{TIED}=false: the head has its own table, as in the checkpoint; a newly built model would share it"
         )
     said = f"no 'architectures': read as {source.name}" + (f", built from {source.part}" if source.part else "")
     return (*found, *[said] * (config.get("architectures") is None))

@@ -68,7 +68,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     real = real_sight(calls, point, letters)
 
     def whole() -> bool:
-        """Return True if the caches of all layers of a deep model keep more tokens than any window."""
+        """Return True if every layer of a deep model caches every token, regardless of windows."""
         if calls.cached is None:
             return False
         far = {**deeper(point), "C": max(CACHES)}

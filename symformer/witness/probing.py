@@ -293,8 +293,9 @@ class Probing:
             self.found.append(AtMost(letter, Integer(low), UP_TO))
 
     def _unseen(self) -> None:
-        """Test each size outside the formula at a number that divides no other size, and at half its value with more
-        layers. If the formula fails, the size must divide a width or keep its value.
+        """Test each size outside the formula, at a number that divides no other size and at half its value.
+
+        The second test uses more layers. If the formula fails, the size must divide a width or keep its value.
         """
         pinned = self.checking.sizes.pinned
         known = {*self.letters, *self.samples.ties, *self.samples.draws, *(each.name for each in pinned), BATCH}

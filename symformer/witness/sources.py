@@ -59,7 +59,7 @@ IMAGES = {
 }
 TOWER = "vision_config."  # prefix of the vision tower's fields
 TEXTS = (V, E)  # sizes of the text model
-_DEFAULT = "the factory's own default; a start for it makes it a size"
+_DEFAULT = "the factory's own default; give it an initial value to make it a size"
 
 
 def trace_type(model_type: str, head: str = "") -> Trace:
