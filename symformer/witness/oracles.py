@@ -100,7 +100,7 @@ class Witness(Session):
         self._chances: dict[tuple[int, str], float] = {}  # dropout of each module of a model kept here
         self._states: dict[tuple[str, str, bool], tuple[int, int, int, int]] = {}
 
-    # -- how it is called ----------------------------------------------------------------------------------------
+    # -- calls --------------------------------------------------------------------------------------------------
 
     def call(
         self,
