@@ -234,7 +234,7 @@ def test_a_config_of_a_model_that_reads_pictures_multiplies_what_torch_counts(tm
 
 
 def test_a_default_that_cannot_be_built_points_to_a_config_that_can(tmp_path: Path) -> None:
-    with pytest.raises(WitnessError, match=r"NemotronForCausalLM: .*; try a published config\.json, which may set"):
+    with pytest.raises(WitnessError, match=r"NemotronForCausalLM: .*; a published config\.json may give what its"):
         sf.trace("hf:nemotron")
     fields = {"vocab_size": 97, "hidden_size": 24, "intermediate_size": 57, "num_hidden_layers": 3, "head_dim": 10}
     config = {**fields, "num_attention_heads": 6, "num_key_value_heads": 2}
