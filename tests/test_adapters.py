@@ -301,7 +301,7 @@ def test_quantities_that_are_not_stated_for_adapters_are_refused() -> None:
     ):
         with pytest.raises(SymformerError, match=sentence):
             model.formula(quantity, **conventions)
-    with pytest.raises(WitnessError, match="has adapters, whose numbers are held against peft's in the tests"):
+    with pytest.raises(WitnessError, match="has adapters, which only the tests compare with peft"):
         sf.verify(model)
 
 

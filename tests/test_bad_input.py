@@ -90,7 +90,7 @@ def test_a_class_that_is_no_model(name: str, tmp_path: Path, store: Path) -> Non
     place = tmp_path / "config.json"
     for base in BASES:
         place.write_text(json.dumps({**base, "architectures": [name]}))
-        assert f"names the class '{name[:80]}', and transformers has no model" in refused(store, "show", str(place))
+        assert f"names the class '{name[:80]}', but transformers has no model" in refused(store, "show", str(place))
 
 
 DEEP = "has more than 32 lists or objects inside each other, which no config.json has"

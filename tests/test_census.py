@@ -72,7 +72,7 @@ def test_a_folder_of_somebody_else_is_left_alone(name: str, content: str, tmp_pa
     (tmp_path / name).write_text(content)
     result = run("biogpt", "-o", str(tmp_path))
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"{tmp_path} has a {TYPES} or a {COMMON} that no census wrote; name another folder" in result.stderr
+    assert f"{tmp_path} has a {TYPES} or a {COMMON} that no census wrote; choose another folder" in result.stderr
     assert (tmp_path / name).read_text() == content
 
 
@@ -81,7 +81,7 @@ def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / BIOGPT).write_text("my notes")
     result = run("biogpt", "-o", str(tmp_path))
     assert "0 of 1 model types" in result.stdout
-    assert f"{BIOGPT} is there, and no census wrote it" in result.stdout
+    assert f"{BIOGPT} already exists, but no census wrote it" in result.stdout
     assert (tmp_path / BIOGPT).read_text() == "my notes"
 
 

@@ -161,10 +161,10 @@ REFUSED = [
     (["cite", "gpt2.params.h.atn"], ["unknown part 'h.atn'", "did you mean h.attn"]),
     (
         ["verify", "bert", "--quantity", "kv-cache"],
-        ["torch settles params, flops, train-flops, activations, train-memory of bert, not 'kv-cache'"],
+        ["torch can verify params, flops, train-flops, activations, train-memory of bert, but not 'kv-cache'"],
     ),
     (["show", "bert", "--quantity", "kv-cache"], ["encoder.layer.*.attention.scores: this attention is not causal"]),
-    (["verify", "component:mlp"], ["no torch model of its own"]),
+    (["verify", "component:mlp"], ["no built-in torch model"]),
     (["gallery", "nowhere"], ["the folder nowhere does not exist"]),
 ]
 

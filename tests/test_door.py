@@ -129,10 +129,12 @@ def test_an_option_is_of_what_is_composed(path: str) -> None:
 
 def test_without_torch_one_sentence_says_what_to_install(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str = "") -> Any:
-        raise WitnessError("torch is not installed, and this needs it: pip install 'symformer[torch]'")
+        raise WitnessError("this needs torch, which is not installed: pip install 'symformer[torch]'")
 
     monkeypatch.setattr(witness, "torch_side", missing)
-    with pytest.raises(UnreadError, match=r"'arcee', which no architecture here reads; .*torch is not installed, and"):
+    with pytest.raises(
+        UnreadError, match=r"'arcee', which no architecture here reads; .*torch, which is not installed"
+    ):
         sf.model(path)
 
 
@@ -248,11 +250,11 @@ def test_a_child_process_of_traced_code_may_end(tmp_path: Path, monkeypatch: pyt
     [
         (
             ["show", "mine:mlp"],
-            "takes a size for each argument, such as E=64; its arguments are E, hidden",
+            "needs a size for each argument, such as E=64; its arguments are E, hidden",
         ),
         (
             ["trace", "mine:deep"],
-            "takes a size for each argument, such as E=64; its arguments are E, depth=2",
+            "needs a size for each argument, such as E=64; its arguments are E, depth=2",
         ),
         (["show", "mine:mlp", "--set", "E=64"], "mine:mlp needs a size for hidden; its arguments are E, hidden"),
         (["trace", "mine:mlp", "--size", "hidden=9"], "mine:mlp needs a size for E; its arguments are E, hidden"),
@@ -265,7 +267,7 @@ def test_a_child_process_of_traced_code_may_end(tmp_path: Path, monkeypatch: pyt
         (["show", "./mine.py:nope", *AT], "cannot be imported: AttributeError: module 'mine"),
         (["show", "mine:mlp", *AT, "--option", "tied=true"], "unknown option of mine:mlp 'tied'"),
         # 999 wide in and out, and a bias: where no size was drawn the code does something else
-        (["show", "mine:wide", "--set", "E=999"], "stores 999,000 parameters at {'E': 999}, and the formula gives 1,9"),
+        (["show", "mine:wide", "--set", "E=999"], "stores 999,000 parameters at {'E': 999}, but the formula gives 1,9"),
         (["show", "mine:mlp", *AT, "-q", "flops"], "flops is read off a run, and only params without one"),
     ],
 )

@@ -23,7 +23,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A config of a class in the catalogue, where there is no torch."""
 
     def missing(name: str = "") -> Any:
-        raise WitnessError("torch is not installed, and this needs it")
+        raise WitnessError("this needs torch, which is not installed")
 
     monkeypatch.setenv("SYMFORMER_CACHE", "")
     monkeypatch.setattr(witness, "torch_side", missing)
@@ -45,7 +45,7 @@ def test_a_run_is_counted_as_torch_counts_it(place: str) -> None:
 
 
 def test_what_its_operations_do_not_show_asks_for_torch(place: str) -> None:
-    with pytest.raises(WitnessError, match="torch is not installed"):
+    with pytest.raises(WitnessError, match="torch, which is not installed"):
         sf.model(place).formula("activations")
 
 

@@ -68,5 +68,5 @@ def test_a_word_that_is_not_clear_is_refused(fields: dict[str, Any], said: str, 
 
 def test_what_a_config_class_raises_is_one_sentence(tmp_path: Path) -> None:
     # no layers of a period of 0: the class of the configs divides by it
-    with pytest.raises(sf.SymformerError, match="config of exaone4 cannot be made: ZeroDivisionError"):
+    with pytest.raises(sf.SymformerError, match="cannot create the config of exaone4: ZeroDivisionError"):
         _ = _model(tmp_path, sliding_window_pattern=0).params

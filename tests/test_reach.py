@@ -65,7 +65,7 @@ def test_a_class_that_is_made_from_a_part_of_a_config_is_read_off_that_part(tmp_
 
 @pytest.mark.parametrize("text", [None, [40]])
 def test_a_part_that_is_missing_is_refused(text: object, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="read as Llama4ForCausalLM, which is made from its text_config, and "):
+    with pytest.raises(ConfigError, match="read as Llama4ForCausalLM, which is built from text_config, but "):
         sf.trace(written({**WHOLE, "text_config": text}, tmp_path))
 
 
@@ -138,7 +138,7 @@ class Beside(nn.Module):
 
 
 def test_names_that_cannot_be_told_apart_without_numbers_are_refused() -> None:
-    with pytest.raises(WitnessError, match="two names that differ in more than the number of a copy"):
+    with pytest.raises(WitnessError, match="two parameter names that differ in more than a copy number"):
         sf.trace(Beside, {"E": 24, "L": 3})
 
 
@@ -161,7 +161,7 @@ def test_a_model_that_reads_pictures_of_any_shape_says_that_it_was_run_without_t
 
 
 def test_a_model_that_reads_pictures_of_any_size_is_refused() -> None:
-    with pytest.raises(WitnessError, match="its config says no image_size, so how large its pictures are is not known"):
+    with pytest.raises(WitnessError, match="the config has no image_size, so the size of its images is unknown"):
         sf.trace("hf:resnet", head="image").of("flops")
 
 

@@ -108,12 +108,12 @@ def test_attention_in_chunks_is_counted_as_transformers_masks_it(tmp_path: Path)
         found.formula("train-flops", counted="palm")
     with pytest.raises(RuleError, match="window=rolling is known for sliding windows"):
         found.formula("kv-cache", window="rolling")
-    with pytest.raises(RuleError, match=r"multiplies every token with all the matrices of .*experts\.gate_up_proj"):
+    with pytest.raises(RuleError, match=r"multiplies every token with all matrices of .*experts\.gate_up_proj"):
         found.formula("active-params")
 
 
 def test_a_class_that_the_library_calls_otherwise_is_named(tmp_path: Path) -> None:
-    offered = "of this model type it has Qwen2_5OmniForConditionalGeneration"
+    offered = "for this model type it has Qwen2_5OmniForConditionalGeneration"
     config = {"model_type": "qwen2_5_omni", "architectures": ["Qwen2_5OmniModel"]}
     with pytest.raises(ConfigError, match=f"names the class 'Qwen2_5OmniModel', .* {offered}"):
         sf.trace(_written(config, tmp_path))

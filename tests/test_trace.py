@@ -280,8 +280,8 @@ def strange(B: int, Q: int) -> torch.Tensor:
     ("inputs", "quantity", "sentence"),
     [
         (None, "flops", "flops is read off a run, and only params without one; say with inputs what the model is"),
-        (tokens, "kv-cache", "a module of one's own has no cache that a trace could read"),
-        (strange, "flops", "the inputs ask for Q, which is no size; they can ask for E, A, H, L, B, B_vis, S, S_enc"),
+        (tokens, "kv-cache", "the module of a factory has no cache that can be traced"),
+        (strange, "flops", "inputs requires Q, which is not a size; available sizes: E, A, H, L, B, B_vis, S, S_enc"),
     ],
 )
 def test_what_cannot_be_run_is_refused(inputs: Callable[..., Any] | None, quantity: str, sentence: str) -> None:
@@ -654,9 +654,7 @@ def test_a_class_that_takes_no_broken_heads_says_so() -> None:
 def test_where_two_sizes_are_the_same_the_formula_says_that_it_does_not_hold() -> None:
     found = trace(projected, {"E": 24, "W_emb": 10})
     assert found.model.params.equals("10*W_emb + W_emb*E")
-    with pytest.raises(
-        sf.SymformerError, match="does not hold for E = W_emb = 24: where they are the same the code does"
-    ):
+    with pytest.raises(sf.SymformerError, match="does not hold for E = W_emb = 24: for equal values the code behaves"):
         found.model.params.value(E=24, W_emb=24)
 
 
@@ -788,7 +786,7 @@ def test_a_list_of_layers_is_repeated_by_its_period_or_pins_the_depth(
     reasons = {each["name"]: each["why"] for each in shown["pinned"]}
     assert ("L" in shown["symbols"]) is free
     assert reasons.get("num_hidden_layers", "") == (
-        "" if free else "WitnessError: layer_types lists 6 layers that repeat no pattern"
+        "" if free else "WitnessError: layer_types lists 6 layers without a repeating pattern"
     )
 
 
@@ -830,7 +828,7 @@ def test_a_config_that_differs_in_more_than_sizes_is_refused(tmp_path: Path) -> 
     )
     done = CliRunner().invoke(cli, ["trace", "hf:llama", "--at", str(config)])
     assert done.exit_code == 2
-    assert "differs from the config traced in more than sizes" in done.stderr
+    assert "differs from the traced config in more than sizes" in done.stderr
 
 
 SMALL = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 40}
@@ -887,11 +885,11 @@ def test_the_class_that_a_config_names_is_traced(name: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("named", "sentence"),
     [
-        (["NoSuchModel"], "names the class 'NoSuchModel', and transformers has no model of that name"),
-        (["GPT2Config"], "names the class 'GPT2Config', and transformers has no model"),
-        (["AutoModelForCausalLM"], "names the class 'AutoModelForCausalLM', and transformers has no model"),
+        (["NoSuchModel"], "names the class 'NoSuchModel', but transformers has no model with that name"),
+        (["GPT2Config"], "names the class 'GPT2Config', but transformers has no model"),
+        (["AutoModelForCausalLM"], "names the class 'AutoModelForCausalLM', but transformers has no model"),
         (["os.system"], r"'architectures' names 'os\.system', which is no name of a class"),
-        (["LlamaForCausalLM"], "which is made from a LlamaConfig, and the model_type 'gpt2'"),
+        (["LlamaForCausalLM"], "which is built from a LlamaConfig, but its model_type is 'gpt2'"),
         (
             ["GPT2Model", "GPT2LMHeadModel"],
             r"is \['GPT2Model', 'GPT2LMHeadModel'\] in the config; it should be a list of one",
@@ -908,11 +906,11 @@ def test_a_class_that_is_no_model_is_refused(named: list[Any], sentence: str, tm
 def test_a_head_and_a_second_config_may_not_contradict_the_class(tmp_path: Path) -> None:
     model, lm = (config_of(tmp_path, "gpt2", GPT2, name) for name in ("GPT2Model", "GPT2LMHeadModel"))
     assert trace(lm, head="causal").model.params.equals("12*L*E**2 + 13*L*E + V*E + P*E + 2*E")
-    with pytest.raises(sf.SymformerError, match="names GPT2Model, and the causal model of gpt2 is GPT2LMHeadModel"):
+    with pytest.raises(sf.SymformerError, match="names GPT2Model, but the causal model of gpt2 is GPT2LMHeadModel"):
         trace(model, head="causal")
-    with pytest.raises(sf.SymformerError, match="names the class GPT2Model, and the formula is for GPT2LMHeadModel"):
+    with pytest.raises(sf.SymformerError, match="names the class GPT2Model, but the formula is for GPT2LMHeadModel"):
         values_at(traced.afresh("gpt2"), model)
-    with pytest.raises(sf.SymformerError, match="has model_type='llama', and the formula is for 'gpt2'"):
+    with pytest.raises(sf.SymformerError, match="has model_type='llama', but the formula is for 'gpt2'"):
         values_at(traced.afresh("gpt2"), config_of(tmp_path, "llama", {}))
 
 
@@ -922,7 +920,7 @@ def test_a_class_is_run_as_its_kind_is_or_refused_by_name(tmp_path: Path) -> Non
     found = trace(config_of(tmp_path, *CLASSES[name], name)).model.formula("flops")
     assert found.equals("L*(8*B*S*E**2 + 4*B*S*E*H + 4*B*S**2*E) + 2*B*S*E*N_class")
     name = "WhisperForConditionalGeneration"
-    with pytest.raises(sf.SymformerError, match=f"{name} reads input_features, and a trace runs models that read tok"):
+    with pytest.raises(sf.SymformerError, match=f"{name} reads input_features; only models that read tokens"):
         trace(config_of(tmp_path, *CLASSES[name], name)).of("flops")
 
 
@@ -970,16 +968,16 @@ def factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("factories:leaves --size E=24", "the model cannot be built: SystemExit: 0"),
-        ("factories:odd --size E=24", "the model cannot be built: Odd: enough"),
-        ("factories:three --size E=24", "factories:three is 3 and no function that makes a model"),
+        ("factories:leaves --size E=24", "cannot build the model: SystemExit: 0"),
+        ("factories:odd --size E=24", "cannot build the model: Odd: enough"),
+        ("factories:three --size E=24", "factories:three is 3; pass a function that returns a torch module"),
         ("leaving:fine --size E=24", "leaving:fine cannot be imported: SystemExit: 0"),
         ("../evil:ok --size E=24", "--size E=24 is a factory's, and ../evil:ok has its sizes in its config"),
-        ("factories:fine --size E=24 --head causal", "head=causal is for models of transformers"),
-        ("factories:picky --size E=24 --size H=24", "; E and H both start at 24, where code may do"),
+        ("factories:fine --size E=24 --head causal", "head=causal applies only to models of transformers"),
+        ("factories:picky --size E=24 --size H=24", "; E and H both start at 24, and code may treat"),
         (
             "factories:fine --size E=24 -q flops --inputs factories:inputs",
-            "the model cannot be run: SystemExit: 0",
+            "cannot run the model: SystemExit: 0",
         ),
         ("gpt2", "did you mean hf:gpt2?"),
         ("openai-community/gpt2", "HF_HUB_OFFLINE is set, and its config.json is not in the cache of the Hub"),
@@ -1003,7 +1001,7 @@ def test_a_factory_closes_nothing_of_ours(factories: Path) -> None:
 def test_the_defaults_of_a_factory_are_said(factories: Path) -> None:
     found = CliRunner().invoke(cli, ["trace", "factories:fine", "--size", "E=24"]).stdout
     assert "factories:fine with bias=True, traced: parameters\nN = 5E + 5\n" in found
-    assert "H is kept at 5: the factory's own default; a start for it makes it a size" in found
+    assert "H is kept at 5: the factory's own default; give it an initial value to make it a size" in found
 
     def fine(E: int, H: int = 5) -> nn.Module:
         return nn.Linear(E, H, bias=False)
@@ -1014,9 +1012,9 @@ def test_the_defaults_of_a_factory_are_said(factories: Path) -> None:
 
 
 def test_python_refuses_what_the_command_refuses() -> None:
-    with pytest.raises(sf.SymformerError, match="head=causal is for models of transformers"):
+    with pytest.raises(sf.SymformerError, match="head=causal applies only to models of transformers"):
         trace(encoder, {"E": 24, "A": 3, "H": 11, "L": 2}, head="causal")
-    with pytest.raises(sf.SymformerError, match="and hf:gpt2 has its sizes in its config"):
+    with pytest.raises(sf.SymformerError, match="but hf:gpt2 has its sizes in its config"):
         trace("hf:gpt2", {"E": 64})
 
 
@@ -1025,7 +1023,7 @@ def test_activations_of_a_factory_are_refused_at_once(monkeypatch: pytest.Monkey
     found = trace(encoder, {"E": 24, "A": 3, "H": 11, "L": 2}, inputs=tokens)
     monkeypatch.setattr(runs, "Tracer", None)
     for door in (found.of, found.model.formula):
-        with pytest.raises(sf.SymformerError, match="activations are what an implementation that has a name keeps"):
+        with pytest.raises(sf.SymformerError, match="activations depend on a named implementation"):
             door("activations")
 
 
@@ -1092,8 +1090,8 @@ def test_the_command_evaluates_a_run_at_a_config(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["values"] == [291_648_307_200]
     for sizes, sentence in (
-        ({"S": 1024}, "gives no B; give it with --set"),
-        ({"B": 1, "S": 4, "Q": 3}, "Q is no size of the run; flops asks for B, S"),
+        ({"S": 1024}, "does not set B; set it with --set"),
+        ({"B": 1, "S": 4, "Q": 3}, "Q is not a size of the run; flops depends on B, S"),
         ({"B": 1, "S": 1025}, r"P=1,?024 .* is less than S=1025"),
     ):
         with pytest.raises(sf.SymformerError, match=sentence):
@@ -1185,7 +1183,7 @@ def test_a_product_that_torch_does_not_count_is_refused(product: Callable[..., A
             return product(self.first(x), self.weight)
 
     found = trace(Scored, {"E": 9}, inputs=states)
-    with pytest.raises(WitnessError, match=rf"aten\.{operation} multiplies and sums, and torch's own counter counts"):
+    with pytest.raises(WitnessError, match=rf"aten\.{operation} multiplies and sums, but torch's FLOP counter"):
         found.of("flops")
 
 
@@ -1195,7 +1193,7 @@ def normed(E: int) -> nn.Module:
 
 def test_a_run_without_products_is_said_to_have_none() -> None:
     found = trace(normed, {"E": 9}, inputs=states)
-    with pytest.raises(WitnessError, match=r"a run of it has no matrix product$"):
+    with pytest.raises(WitnessError, match=r"a run of the model has no matrix product$"):
         found.of("flops")
 
 
@@ -1235,7 +1233,7 @@ def test_a_traced_model_is_compared_as_a_whole() -> None:
     compared = sf.compare(traced.afresh("gpt2").model, sf.architecture("gpt2"))
     assert [role for role, _, _ in compared.rows] == ["total"]
     assert compared.difference == 0
-    with pytest.raises(WitnessError, match=r"hf:gpt2 was held against torch as it was traced, at 3 random configs"):
+    with pytest.raises(WitnessError, match=r"hf:gpt2 was already checked against torch when it was traced, at 3"):
         sf.verify(traced.afresh("gpt2").model)
 
 

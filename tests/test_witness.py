@@ -143,7 +143,7 @@ def test_the_certificate_of_the_same_conventions_is_found_first(monkeypatch: pyt
 
 
 def test_a_way_that_torch_does_not_count_is_refused() -> None:
-    with pytest.raises(SymformerError, match="of gpt2, not 'train-memory' with optimizer=adam-8bit"):
+    with pytest.raises(SymformerError, match="of gpt2, but not 'train-memory' with optimizer=adam-8bit"):
         verify("gpt2", quantity="train-memory", way={"optimizer": "adam-8bit"})
 
 
@@ -295,11 +295,11 @@ def test_nothing_compared_is_an_error() -> None:
 
 
 def test_a_component_has_no_witness_of_its_own() -> None:
-    with pytest.raises(SymformerError, match="no torch model of its own"):
+    with pytest.raises(SymformerError, match="no built-in torch model"):
         verify(Model(target="component:mlp", component=MLP()))
     with pytest.raises(
         SymformerError,
-        match="torch settles params, flops, train-flops, activations, train-memory of bert, not 'kv-cache'",
+        match="torch can verify params, flops, train-flops, activations, train-memory of bert, but not 'kv-cache'",
     ):
         verify("bert", quantity="kv-cache")
 
@@ -330,13 +330,16 @@ def test_witness_classes_are_the_ones_named() -> None:
     [
         (
             ModuleNotFoundError("No module named 'torch'", name="torch"),
-            "torch is not installed, and this needs it: pip",
+            "this needs torch, which is not installed: pip",
         ),
         (
             ImportError("libtorch.so: undefined symbol"),
-            r"cannot be imported \(libtorch.so: undefined symbol\); install",
+            r"cannot import torch or transformers \(libtorch.so: undefined symbol\); reinstall",
         ),
-        (OSError("libc10.so: cannot open"), r"cannot be imported \(libc10.so: cannot open\); install them again: pip"),
+        (
+            OSError("libc10.so: cannot open"),
+            r"cannot import torch or transformers \(libc10.so: cannot open\); reinstall them: pip",
+        ),
     ],
 )
 def test_a_torch_that_is_missing_or_broken_is_one_sentence(

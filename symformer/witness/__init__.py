@@ -1,4 +1,4 @@
-"""The torch side: the only place that imports torch. Models are built on the meta device, where size costs nothing."""
+"""The torch side, the only package that imports torch. Models are built on the meta device, so size costs nothing."""
 
 from __future__ import annotations
 
@@ -21,28 +21,47 @@ if TYPE_CHECKING:
     from .certify import Verdict
     from .results import Trace
 
-Task = tuple[Model, str, Mapping[str, str]]  # a model, a quantity, and the way it is counted
+Task = tuple[Model, str, Mapping[str, str]]  # a model, a quantity, and the conventions it is counted under
 
-INSTALL = "pip install torch transformers"  # which works wherever symformer itself comes from
-FEW = 20  # checks that are done before another process would have started
+INSTALL = "pip install torch transformers"  # works however symformer itself was installed
+FEW = 20  # checks that take less time than starting another process
 
-build_offline()  # a model is built from its code alone
+build_offline()  # models are built from their code alone
 
 
 def verify(
     target: Model | AnyTarget, seed: int | None = None, quantity: str = "params", way: Mapping[str, str] | None = None
 ) -> Verdict:
-    """Check a quantity of a model against its torch witness: a certificate, or what differs.
+    """Check a quantity of a model against its torch witness.
 
-    Raises WitnessError where torch is missing or the target has no witness. ``seed`` repeats a run; ``way`` is one of
-    the further conventions that :func:`provable` names.
+    Parameters
+    ----------
+    target
+        A model or a target, such as "gpt2".
+    seed
+        The seed of the random sizes; pass it to repeat a run.
+    quantity
+        The quantity to check.
+    way
+        One of the additional sets of conventions that :func:`provable` returns.
+
+    Returns
+    -------
+    Verdict
+        A certificate, or the rows that differ.
+
+    Raises
+    ------
+    WitnessError
+        If torch is not installed or the target has no witness.
+
     """
     verdict: Verdict = torch_side().verify(target, seed, quantity, way)
     return verdict
 
 
 def verify_all(tasks: Sequence[Task], seed: int | None = None) -> list[Verdict]:
-    """Many checks, in the order given; those of one model share its sessions, and models their cores."""
+    """Check several tasks, in parallel, and return the verdicts in order. The checks of one model share their runs."""
     models: dict[int, list[int]] = {}
     for place, (model, _, _) in enumerate(tasks):
         models.setdefault(id(model), []).append(place)
@@ -50,7 +69,7 @@ def verify_all(tasks: Sequence[Task], seed: int | None = None) -> list[Verdict]:
     workers = min(os.cpu_count() or 1, 8, len(groups))
     if workers == 1 or len(tasks) < FEW:
         found = [_of_one(group, seed) for group in groups]
-    else:  # each worker imports torch for itself: a process that has used torch is not safe to fork
+    else:  # each worker imports torch itself: a process that has used torch is not safe to fork
         with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
             found = list(pool.map(_of_one, groups, [seed] * len(groups)))
     verdicts = zip((place for places in models.values() for place in places), chain.from_iterable(found), strict=True)
@@ -63,8 +82,9 @@ def _of_one(tasks: Sequence[Task], seed: int | None) -> list[Verdict]:
 
 
 def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
-    """The quantities that the torch side of a model can settle, each with the conventions that it says beside torch's
-    first ones. Raises WitnessError where torch is missing.
+    """Return the quantities that torch can check for a model, each with its conventions other than torch's defaults.
+
+    Raises WitnessError if torch is not installed.
     """
     found: list[tuple[str, Mapping[str, str]]] = torch_side().provable(model)
     return found
@@ -76,64 +96,84 @@ def trace(
     head: str = "",
     inputs: Callable[..., Any] | str = "",
 ) -> Trace:
-    """Trace the closed forms of ``build(**sizes)``, an ``nn.Module``; of hf:MODEL_TYPE; of package:factory; or of a
-    config: a local config.json, an id on the Hub, a mapping with its fields, or a config object of transformers.
+    """Trace the closed forms of a model from its code, which is run.
 
-    It runs the code it is given. ``inputs`` makes what a factory's model is called with, from the sizes that it names,
-    B and S among them. ``.model.params`` is there at once; other quantities are traced when they are asked for, and
-    ``.of(quantity)`` says what was checked. Raises WitnessError where no formula is found that holds at fresh random
-    sizes.
+    Parameters
+    ----------
+    build
+        A function with ``build(**sizes)`` that returns an ``nn.Module``; hf:MODEL_TYPE; package:factory; or a config: a
+        local config.json, a Hub id, a mapping with its fields, or a config object of transformers.
+    sizes
+        The arguments of a factory to treat as sizes, with their initial values.
+    head
+        The head of a model of transformers, such as causal or base.
+    inputs
+        A function that returns the inputs of a factory's model. Its arguments are some of the sizes, B and S.
+
+    Returns
+    -------
+    Trace
+        ``.model.params`` is traced at once, other quantities on first use; ``.of(quantity)`` reports what was checked.
+
+    Raises
+    ------
+    WitnessError
+        If no formula is found that holds at fresh random sizes.
+
     """
     found: Trace
     if isinstance(build, (str, os.PathLike)) or is_config(build):
         found = torch_side("sources").trace_target(build, sizes or {}, head, inputs)
     elif head:
-        raise OptionError(f"head={head} is for models of transformers, and a factory has none")
+        raise OptionError(f"head={head} applies only to models of transformers; a factory has no head")
     else:
         found = torch_side("sources").trace(build, sizes or {}, "", inputs or None)
     return found
 
 
 def records(path: str, config: Mapping[str, Any]) -> Find:
-    """What is read off the code of the class that a config names, which was read from a path, by quantity.
+    """Return the traced records of the class that a config names, by quantity; ``path`` is where it was read from.
 
-    Raises ConfigError, and WitnessError where no formula is found, or where torch is missing.
+    Raises ConfigError, and WitnessError if no formula is found or torch is not installed.
     """
     found: Find = torch_side("sources").records(path, config)
     return found
 
 
 def trace_diffusion(path: str, config: Mapping[str, Any]) -> Trace:
-    """The parameters of the diffusers class that a config names, at the config's numbers.
+    """Return the trace of the parameters of the diffusers class that a config names, at the config's sizes.
 
-    Raises ConfigError, and WitnessError where no formula is found, or where torch or diffusers is missing.
+    Raises ConfigError, and WitnessError if no formula is found, or torch or diffusers is not installed.
     """
     found: Trace = torch_side("diffusion").trace_diffusion(config, path)
     return found
 
 
 def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping[str, int] | None = None) -> int:
-    """The value of a traced formula at another config.json and the sizes of a run. Raises ConfigError and SizeError."""
+    """Return the value of a traced formula at another config.json and at given sizes of a run.
+
+    Raises ConfigError and SizeError.
+    """
     value: int = torch_side("sources").values_at(traced, path, quantity, given)
     return value
 
 
 def ignored_at(traced: Trace, path: str) -> tuple[str, ...]:
-    """The switches that another config.json states and that change nothing that the class traced stores."""
+    """Return the switches in another config.json that do not affect the stored parameters of the traced class."""
     found: tuple[str, ...] = torch_side("sources").ignored_at(traced, path)
     return found
 
 
 def torch_side(name: str = "certify") -> Any:
-    """A module that imports torch. Raises WitnessError where that is not installed, or has no folder to start in."""
+    """Import and return a module that needs torch. Raises WitnessError if that fails."""
     try:
         os.getcwd()
     except OSError:
-        raise WitnessError("the working directory has been deleted; change to one that is there") from None
+        raise WitnessError("the working directory has been deleted; change to an existing one") from None
     try:
         return import_module(f".{name}", __name__)
     except ModuleNotFoundError as error:
-        raise WitnessError(f"{error.name} is not installed, and this needs it: {INSTALL}") from None
-    except (ImportError, OSError) as error:  # installed, and broken
+        raise WitnessError(f"this needs {error.name}, which is not installed: {INSTALL}") from None
+    except (ImportError, OSError) as error:  # installed but broken
         why = " ".join(str(error).split())[:160]
-        raise WitnessError(f"torch or transformers cannot be imported ({why}); install them again: {INSTALL}") from None
+        raise WitnessError(f"cannot import torch or transformers ({why}); reinstall them: {INSTALL}") from None

@@ -1,7 +1,7 @@
-"""Which fields the code of a class may ask its config for: a field that no line of it names changes nothing.
+"""The config fields that the code of a class may read: a field that no line of it names has no effect.
 
-Read off the source of the class, of its config, and of all that these import of the same library: what is an attribute
-of something called a config, what is a word in quotes, and every name that a config class has.
+The names come from the source of the class, of its config class, and of all library modules that these import:
+attributes of variables named like a config, quoted words, and all names in a config class.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from .trying import Trials
 
 LIBRARY = "transformers"
 MODELS = f"{LIBRARY}.models."
-AUTO = f"{MODELS}auto."  # names every model there is
+AUTO = f"{MODELS}auto."  # names every model
 CONFIGS = ("config", "cfg")
 
 
 def asked(source: Source) -> set[str]:
-    """The names that a class and its config may ask a config for, beside those that the library's common code may."""
+    """Return the names that a class and its config class may read from a config, without the library's common code."""
     return written(source) | looked_up(source)
 
 
 def written(source: Source) -> set[str]:
-    """The same of the names that stand in the code, and are not made while it runs."""
+    """Return those of these names that occur literally in the code, not computed at run time."""
     own = (each for each in _modules(source) if each.startswith(MODELS) and not each.startswith(AUTO))
     return _named_in(own, source)
 
 
 def common(source: Source) -> set[str]:
-    """The names that the library's own code may ask any config for."""
+    """Return the names that the library's common code may read from any config."""
     shared = (each for each in _modules(source) if not each.startswith(MODELS) or each.startswith(AUTO))
     return _named_in(shared, source)
 
 
 def taken(config_class: Any) -> set[str]:
-    """Return the names that a class of configs takes out of what it is given, and does not declare."""
+    """Return the names that a config class takes from its keyword arguments without declaring them."""
     modules = (each.__module__ for each in config_class.__mro__ if each.__module__.startswith(MODELS))
     return {name for module in modules for name in _taken_in(module)} - {*dir(config_class)}
 
 
 @cache
 def _taken_in(module: str) -> frozenset[str]:
-    """Return the names in quotes by which a module reads what its functions are given beside their own arguments."""
+    """Return the quoted names that a module reads from ``kwargs``."""
     place = Path(str(sys.modules[module].__file__))
     found = set()
     for node in ast.walk(ast.parse(place.read_text("utf-8"))):
@@ -63,7 +63,7 @@ def _taken_in(module: str) -> frozenset[str]:
 
 
 def looked_up(source: Source) -> set[str]:
-    """The names that are looked up in a config while a model of it is made and run, some of them made of others."""
+    """Return the names that are looked up in a config while a model is built and run, including computed names."""
     from transformers import PretrainedConfig
 
     found: set[str] = set()
@@ -82,16 +82,16 @@ def looked_up(source: Source) -> set[str]:
 
 
 def _named_in(modules: Iterable[str], source: Source) -> set[str]:
-    makers = {each.__module__ for each in source.config_class.__mro__}  # there a config is called self
+    makers = {each.__module__ for each in source.config_class.__mro__}  # in these, the config is ``self``
     found = (name for module in modules for name in names(module, module in makers))
     return {name for name in found if name[0].islower()}
 
 
 def _modules(source: Source) -> Iterator[str]:
-    """The modules that define a class, its config, and what they import of the library."""
+    """Yield the modules that define a class and its config class, and their imports from the library."""
     left = [each.__module__ for each in (*source.model_class.__mro__, *source.config_class.__mro__)]
     default = source.config({})
-    for part in source.config_class.sub_configs:  # which are made into models of their own
+    for part in source.config_class.sub_configs:  # parts are built as models of their own
         module = type(getattr(default, part, None)).__module__
         if module.startswith(MODELS):
             left += [module, _loaded(module.replace(".configuration_", ".modeling_"))]
@@ -106,7 +106,7 @@ def _modules(source: Source) -> Iterator[str]:
 
 
 def _loaded(module: str) -> str:
-    with suppress(ImportError):  # a library that is not installed
+    with suppress(ImportError):  # an optional library is not installed
         import_module(module)
     return module
 
@@ -118,7 +118,7 @@ def _imported(module: ModuleType) -> list[str]:
 
 @cache
 def names(module: str, whole: bool) -> frozenset[str]:
-    """The names that a module may ask a config for; in one that makes a config ``whole``, where all may be fields."""
+    """Return the names that a module may read from a config; all names if ``whole``, as for a config's own module."""
     place = Path(str(sys.modules[module].__file__))
     return frozenset(_named(ast.parse(place.read_text("utf-8")), whole))
 
@@ -137,6 +137,6 @@ def _named(tree: ast.AST, whole: bool) -> Iterator[str]:
 
 
 def _config(value: ast.expr) -> bool:
-    """Whether something is called a config."""
+    """Return True if an expression is named like a config."""
     called = value.attr if isinstance(value, ast.Attribute) else value.id if isinstance(value, ast.Name) else ""
     return any(word in called.lower() for word in CONFIGS)

@@ -1,4 +1,4 @@
-"""How a model of transformers is run on nothing but sizes: B sequences of S tokens, without padding or a cache."""
+"""Calls of transformers models on sizes alone: B sequences of S tokens, without padding, with or without a cache."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from .placing import Placing
 from .points import Call, Points
 from .runs import BATCHED, BATCHES, PICTURED, RUNS, SHALLOW, SHORT, Run, accepts
 
-PICTURES = "image"  # what a model is run as that reads pictures and nothing else
+PICTURES = "image"  # the head of a model that reads only images
 PIXELS = "pixel_values"
-COLOURS = 3  # of a picture, where no config says how many
-_PLACES = "torch_compilable_check"  # what holds tokens to the pictures that they stand for
+COLOURS = 3  # channels of an image if the config does not state them
+_PLACES = "torch_compilable_check"  # transformers' check that image tokens match the images
 
 
 @dataclass(frozen=True)
 class Way:
-    """How a model is called: the head that it is run as, and which letter says how many pictures it reads beside."""
+    """How a model is called: its head, and the letter of the number of images in addition to tokens, if any."""
 
     head: str
     pictures: str = ""
 
 
 def caller_for(way: Way, run: Run) -> Call:
-    """What runs a model in a way, its attention and its experts written out; on one token after another pass."""
+    """Return a function that calls a model with eager attention and experts; after another pass, on one token."""
     head = way.head
 
     def call(model: nn.Module, point: Point, after: Any = None, last: bool = False) -> Any:
         config: Any = model.config
         for each in [config, *(getattr(config, name, None) for name in config.sub_configs)]:
             if each is not None:
-                each.use_cache = run.cache  # an argument of that name is not in every forward's signature
-        for each in [config, *(vars(module).get("config") for module in model.modules())]:  # a stack may have a copy
+                each.use_cache = run.cache  # not every forward has an argument of that name
+        for each in [config, *(vars(module).get("config") for module in model.modules())]:  # stacks may have copies
             if hasattr(each, "_attn_implementation"):
                 each._attn_implementation = "eager"
-                each._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
+                each._experts_implementation = "batched_mm"  # torch silently counts nothing for the default, grouped_mm
         takes = inspect.signature(model.forward).parameters
         device = next(model.parameters()).device
         if head == PICTURES:
@@ -83,11 +83,10 @@ def caller_for(way: Way, run: Run) -> Call:
 
 @cache
 def called(source: Source) -> Way:
-    """How a class is called: one that reads pictures and no tokens is given these; one that reads both gets both.
+    """Return how a class is called: with images, with tokens, or with both if it reads both.
 
-    Pictures beside texts have a number of their own, where the code takes another than there are texts; and there are
-    none where it takes no such pictures as its config says, which is tried on its usual config with few layers, and as
-    it is.
+    The number of images is independent of the number of texts if the code accepts that. Models whose code rejects
+    images of the config's size get none. This is tested on the default config, with few layers and unchanged.
     """
     if source.reads() == PIXELS:
         return Way(PICTURES)
@@ -111,17 +110,17 @@ def called(source: Source) -> Way:
 
 
 def _pictured(config: Any) -> bool:
-    with suppress(Exception):  # whatever somebody's config raises of a field that it has not
+    with suppress(Exception):  # any error of a config class without such a field
         return bool(picture(config))
     return False
 
 
 def picture(config: Any) -> tuple[int, int, int]:
-    """The channels, the height and the width of the pictures that a config is for. Raises WitnessError."""
+    """Return the channels, the height and the width of a config's images. Raises WitnessError."""
     both: list[Any] = [config, getattr(config, "vision_config", None)]
     said = next((each for each in both if hasattr(each, "image_size")), None)
     if said is None:
-        raise WitnessError("its config says no image_size, so how large its pictures are is not known")
+        raise WitnessError("the config has no image_size, so the size of its images is unknown")
     side = said.image_size
     height, width = side if isinstance(side, (list, tuple)) else (side, side)
     return getattr(said, "num_channels", COLOURS), height, width
@@ -134,7 +133,7 @@ def _encoded(states: torch.Tensor) -> Any:
 
 
 def _as_deep(config: Any) -> Any:
-    """The cache of a decoder that is taken alone, where its config says the encoder's depth of it; None elsewhere."""
+    """Return a cache for a standalone decoder whose config states the encoder's depth as its depth, or else None."""
     layers = getattr(config, "decoder_layers", None)
     if config.is_encoder_decoder or layers is None or layers == getattr(config, "num_hidden_layers", layers):
         return None
@@ -147,17 +146,17 @@ def _as_deep(config: Any) -> Any:
 
 @contextmanager
 def _last(model: Any, given: dict[str, Any]) -> Iterator[None]:
-    """Logits of the last position alone: a head that cannot be asked for them is given no other position to read."""
+    """Compute the logits of the last position only; without an option for it, the head reads only that position."""
     if "logits_to_keep" in inspect.signature(model.forward).parameters:
         given["logits_to_keep"] = 1
         yield
         return
     head = model.get_output_embeddings()
     if head is None:
-        raise WitnessError("which module gives the logits is not known")
+        raise WitnessError("the module that computes the logits is unknown")
 
     def read(module: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        states = given[0].is_floating_point()  # and not tokens, where the same module looks these up
+        states = given[0].is_floating_point()  # not tokens, which the same module may look up
         return (given[0][:, -1:], *given[1:]) if states else given
 
     hook = head.register_forward_pre_hook(read)
@@ -168,9 +167,9 @@ def _last(model: Any, given: dict[str, Any]) -> Iterator[None]:
 
 
 def lengths_of(way: Way, run: Run) -> tuple[str, ...]:
-    """The letters of the batches and the lengths that a model is run with in a way, what it reads first."""
+    """Return the letters of the batches and lengths of a run, with the encoder's input first."""
     if way.head == PICTURES:
-        return ("B",)  # a picture has as many tokens as patches, which its config says
+        return ("B",)  # the config determines the number of patches, and so of tokens
     beside = ("B_vis",) if way.pictures == "B_vis" else ()
     return ("B", *beside, "S_enc", run.length) if way.head == "seq2seq" else ("B", *beside, run.length)
 
@@ -178,17 +177,17 @@ def lengths_of(way: Way, run: Run) -> tuple[str, ...]:
 def caller_of_factory(
     inputs: Callable[..., Any], start: Point
 ) -> tuple[Callable[[Run], Call], Callable[[Run], tuple[str, ...]]]:
-    """What runs a module on the inputs that a function makes of sizes, and the letters of the run among these."""
+    """Return a function that calls a module with the inputs of a factory, and the letters of the run among them."""
     names = tuple(inspect.signature(inputs).parameters)
     takes = tuple(name for name in names if name not in start)
     for name in takes:
         if name not in (*BATCHED, "S", "S_enc"):
             known = ", ".join([*start, *BATCHED, "S", "S_enc"])
-            raise WitnessError(f"the inputs ask for {name}, which is no size; they can ask for {known}")
+            raise WitnessError(f"inputs requires {name}, which is not a size; available sizes: {known}")
 
     def calls(run: Run) -> Call:
         if run.cache:
-            raise WitnessError("a module of one's own has no cache that a trace could read")
+            raise WitnessError("the module of a factory has no cache that can be traced")
 
         def call(model: nn.Module, point: Point) -> Any:
             given = inputs(**{name: point[name] for name in names})
@@ -201,7 +200,7 @@ def caller_of_factory(
 
 @contextmanager
 def _unplaced(model: nn.Module) -> Iterator[None]:
-    """Whether as many tokens stand for pictures as these come to is not looked at: on meta nobody can."""
+    """Skip the check that the number of image tokens matches the images: it needs values, which meta lacks."""
     own = {sys.modules[type(each).__module__] for each in model.modules()}
     before = {each: check for each in own if (check := getattr(each, _PLACES, None))}
 
@@ -220,7 +219,7 @@ def _unplaced(model: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def unpadded() -> Iterator[None]:
-    """No token is padding and no row holds several sequences: on meta transformers cannot look."""
+    """Assume that no token is padding and no row holds several sequences: transformers cannot check it on meta."""
     from transformers import PreTrainedModel, masking_utils
 
     model: Any = PreTrainedModel

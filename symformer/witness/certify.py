@@ -1,4 +1,4 @@
-"""The check: every row of a formula against every row of a torch model, at random sizes, with a stated bound."""
+"""The check of every row of a formula against every row of a torch model, at random sizes, with a stated bound."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from .rows import Mismatch, compare_parts, compare_rows
 
 Way = Mapping[str, str]
 
-RESTING = 2  # points at each place, at least, for a formula of which every row is one of the first variant's
-LOOSE = Fraction(1, 1000)  # and so many that no more than this bound is left: its rows have their own
+RESTING = 2  # least number of points per place, for a formula whose rows all belong to the first variant
+LOOSE = Fraction(1, 1000)  # the largest bound to leave for such a formula
 
 
 @dataclass(frozen=True)
 class Verdict(Immutable):
-    """What a check came to: a certificate, or the rows that differ."""
+    """The outcome of a check: a certificate or the mismatched rows."""
 
     model: Model
     quantity: str
     certificate: Certificate | None
     mismatches: tuple[Mismatch, ...]
-    way: Mapping[str, str] = field(default_factory=dict)  # the conventions that are not those torch first counts by
+    way: Mapping[str, str] = field(default_factory=dict)  # the conventions that differ from torch's defaults
 
     @property
     def exact(self) -> bool:
         return self.certificate is not None
 
     def row(self) -> list[str]:
-        """The cells of its line: target, options, quantity, class, points, degree, bound, seed, verdict."""
+        """Return the table cells: target, options, quantity, class, points, degree, bound, seed, verdict."""
         said = {**self.model.component.chosen, **self.way}
         options = ", ".join(f"{name}={value}" for name, value in said.items())
         if self.certificate is None:
@@ -59,7 +59,7 @@ class Verdict(Immutable):
         return [self.model.target, options, self.quantity, proved.witness, *numbers, exact]
 
     def to_json(self) -> dict[str, object]:
-        """As ``verify --json`` prints it."""
+        """Return the verdict as ``verify --json`` prints it."""
         return {
             "target": self.model.target,
             "quantity": self.quantity,
@@ -79,12 +79,12 @@ class Verdict(Immutable):
 
 
 def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
-    """The quantities that the torch side of a model can settle; the first variant's in every further way as well."""
+    """Return the quantities that torch can check for a model, the first variant also under additional conventions."""
     component = model.component
     if not isinstance(component, Architecture):
         return []
     library = component.witness.library
-    witness_class(component)  # refused before anything is run
+    witness_class(component)  # fails here if its library is not installed, before anything runs
     found: list[tuple[str, Mapping[str, str]]] = [("params", {})]
     kinds = {entry.kind for _, entry in model.ledger}
     for name, oracle in ORACLES.items():
@@ -101,13 +101,13 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
                 continue
             conditions = question.conditions(component.ledger, question.choose(counted_by(name, way)))
             if any(isinstance(condition, AtMost) for condition in conditions):
-                continue  # sizes are drawn large, so what holds for small ones only is left to the tests
+                continue  # sampled sizes are large; formulas that hold only for small sizes are left to the tests
             found.append((name, way))
     return found
 
 
 def _answers(model: Model, quantity: str, conventions: Mapping[str, str]) -> bool:
-    """Whether a model has a formula under these conventions; what it refuses, it refuses in words."""
+    """Return True if a model has a formula under these conventions."""
     try:
         model.formula(quantity, **conventions)
     except RuleError:
@@ -118,10 +118,24 @@ def _answers(model: Model, quantity: str, conventions: Mapping[str, str]) -> boo
 def verify(
     target: Model | AnyTarget, seed: int | None = None, quantity: str = "params", way: Way | None = None
 ) -> Verdict:
-    """Check one quantity of a model against its torch witness, and certify it.
+    """Check one quantity of a model against its torch witness and certify it.
 
-    Raises WitnessError for a target or a quantity that has no witness. Pass ``seed`` to repeat a run; otherwise it is
-    drawn. The conventions are those under which torch counts, and where a further way is given, those that it names.
+    Parameters
+    ----------
+    target
+        A model or a target, such as "gpt2".
+    seed
+        The seed of the random sizes, drawn if it is None; pass it to repeat a run.
+    quantity
+        The quantity to check.
+    way
+        Conventions that differ from those under which torch counts by default.
+
+    Raises
+    ------
+    WitnessError
+        If the target or the quantity has no witness.
+
     """
     model = composed(target)
     (verdict,) = verify_many(model, [(quantity, dict(way or {}))], seed)
@@ -129,25 +143,25 @@ def verify(
 
 
 def verify_many(model: Model, asked: Sequence[tuple[str, Way]], seed: int | None = None) -> list[Verdict]:
-    """Check several quantities of a model, in the order given: one session of the torch class at each point for all."""
+    """Check several quantities of a model, in order; all share one session of the torch class at each point."""
     component = model.component
     if reading := model.provenance.reading:
         raise WitnessError(
-            f"{model.target} was held against torch as it was traced, at {reading.points} random configs; verify an "
-            "architecture or a preset"
+            f"{model.target} was already checked against torch when it was traced, at {reading.points} random configs; "
+            "verify an architecture or a preset"
         )
     if not isinstance(component, Architecture):
-        raise WitnessError(f"{model.target} has no torch model of its own; verify an architecture or a preset")
+        raise WitnessError(f"{model.target} has no built-in torch model; verify an architecture or a preset")
     if is_adapted(model.ledger):
         raise WitnessError(
-            f"{model.target} has adapters, whose numbers are held against peft's in the tests; verify the model without"
+            f"{model.target} has adapters, which only the tests compare with peft; verify the model without them"
         )
     known = provable(model)
     for quantity, way in asked:
         if (quantity, dict(way)) not in known:
             settled = dict.fromkeys(name for name, _ in known)
             spelt = " with ".join([repr(quantity), *(f"{name}={value}" for name, value in way.items())])
-            raise WitnessError(f"torch settles {', '.join(settled)} of {model.target}, not {spelt}")
+            raise WitnessError(f"torch can verify {', '.join(settled)} of {model.target}, but not {spelt}")
     seed = random.SystemRandom().randrange(2**32) if seed is None else seed
     keys = {_key(quantity, way) for quantity, way in asked}
     verdicts: dict[Key, Verdict] = {}
@@ -161,7 +175,7 @@ def verify_many(model: Model, asked: Sequence[tuple[str, Way]], seed: int | None
     return [verdicts[_key(quantity, way)] for quantity, way in asked]
 
 
-Key = tuple[str, str]  # what tells a claim from the others of its model
+Key = tuple[str, str]  # identifies a claim of a model
 
 
 def _key(quantity: str, way: Way) -> Key:
@@ -170,19 +184,19 @@ def _key(quantity: str, way: Way) -> Key:
 
 @dataclass(frozen=True)
 class Claim:
-    """What is to be certified: a formula, under the conventions of one way of counting."""
+    """The claim to certify: a formula under some conventions."""
 
     quantity: str
     way: Way
     formula: Formula
-    rests: str = ""  # on the certificate of which options, where every row is one of that formula's
+    rests: str = ""  # digest of the first variant's formula, if that has every row of this one
 
     @property
     def key(self) -> Key:
         return _key(self.quantity, self.way)
 
     def points(self, planned: Plan) -> int:
-        """How many points it takes at each place."""
+        """Return the number of points at each place."""
         needed = planned.points(self.formula)
         if not self.rests:
             return needed
@@ -194,14 +208,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class Check:
-    """The claims of a model whose sizes are drawn alike: one session of the torch class at each point for all."""
+    """The claims of a model whose sizes are sampled alike, which share a session of the torch class at each point."""
 
     model: Model
     claims: tuple[Claim, ...]
     planned: Plan
 
     def compare(self, claims: Sequence[Claim], seed: int) -> list[tuple[Claim, list[Mismatch]]]:
-        """Some of its claims at all their points, each with the rows that differ at the first at which any do."""
+        """Compare some claims at all their points; return for each the rows that differ at its first mismatch."""
         wrong: dict[Key, list[Mismatch]] = {claim.key: [] for claim in claims}
         points = {claim.key: claim.points(self.planned) for claim in claims}
         for place in range(len(self.planned.places)):
@@ -211,18 +225,18 @@ class Check:
         return [(claim, wrong[claim.key]) for claim in claims]
 
     def session(self, seed: int, place: int, point: int) -> Witness:
-        """The torch class at one point of a place."""
+        """Return the session of the torch class at one point of a place."""
         numbers = self.planned.draw(random.Random(f"{seed} {place} {point}"), self.planned.places[place])
         component = self.model.component
         assert isinstance(component, Architecture)
         return Witness(component, numbers, twice=point == 0)
 
     def compare_at(self, claims: Sequence[Claim], witness: Witness) -> dict[Key, list[Mismatch]]:
-        """The rows of each claim that differ at a point."""
+        """Return the rows of each claim that differ at a point."""
         return {claim.key: _differences(self.model, claim, witness) for claim in claims}
 
     def certificate(self, claim: Claim, seed: int, presets: Mapping[str, int]) -> Certificate:
-        """What says that all points of a claim were compared, and that no row differed."""
+        """Return the certificate for a claim without mismatches at any of its points."""
         component, formula, points = self.model.component, claim.formula, claim.points(self.planned)
         assert isinstance(component, Architecture)
         module, name = class_path(component)
@@ -247,10 +261,10 @@ class Check:
 
 
 def checks(model: Model) -> list[Check]:
-    """All that torch settles of a model, whatever is asked, so that a seed repeats each claim by itself."""
+    """Return all checks of a model, whatever is requested, so that a seed repeats each claim by itself."""
     component = model.component
     assert isinstance(component, Architecture)
-    # The relations of a model (H = 4E) are given up: what holds for every H holds for that one.
+    # Relations of a model (H = 4E) are dropped: a formula that holds for every H also holds for that one.
     general = replace(model, relations={}, numbers={})
     drawn = (each for each in general.constraints if isinstance(each, Divides | AtMost))
     conditions = (*drawn, *component.witness.conditions)
@@ -270,7 +284,7 @@ def _differences(model: Model, claim: Claim, witness: Witness) -> list[Mismatch]
         rows = stored_rows(witness.component, witness.model(), numbers)
         return compare_rows(model, formula, numbers, rows)
     oracle = ORACLES[claim.quantity]
-    numbers.pop(C if oracle.length == S else S, None)  # the other length is none of its sizes
+    numbers.pop(C if oracle.length == S else S, None)  # the formula does not have the other length
     for new in new_tokens(formula) or (0,):
         at = {**numbers, N_new: new} if new else numbers
         witness.numbers = {**witness.numbers, N_new: new} if new else witness.numbers
@@ -286,7 +300,7 @@ def _differences(model: Model, claim: Claim, witness: Witness) -> list[Mismatch]
 
 
 def _rests_on(model: Model, formula: Formula) -> str:
-    """The digest of the formula of the architecture's first variant, where that has every row of this one."""
+    """Return the digest of the first variant's formula if that has every row of this formula, or ""."""
     if not model.component.chosen or formula.measure.name == "params":
         return ""
     first = replace(architecture(model.id), relations={}, numbers={})
@@ -301,7 +315,7 @@ def _rows(formula: Formula) -> frozenset[tuple[object, ...]]:
 
 
 def _said(model: Model, claim: Claim) -> str:
-    """What was compared at every point, and who counted."""
+    """Describe what was compared at every point, and with which counter."""
     if claim.quantity == "params":
         return f"{len(model.ledger.weights)} stored weights by name and shape, and the total"
     oracle = ORACLES[claim.quantity]
@@ -309,14 +323,14 @@ def _said(model: Model, claim: Claim) -> str:
 
 
 def counted_by(quantity: str, way: Way) -> dict[str, str]:
-    """The conventions under which torch counts, in one of its ways."""
+    """Return torch's conventions for a quantity, with those of ``way`` instead where given."""
     return {**ORACLES[quantity].conventions, **way} if quantity in ORACLES else {}
 
 
 def _presets(model: Model) -> tuple[dict[str, int], list[Mismatch]]:
-    """Every preset that has this model's options, and the model itself if it has numbers, built at full size.
+    """Build every preset with this model's options, and the model itself if it has numbers, at full size.
 
-    A preset with options that no variant has is held beside those of the first: its formula is compared, not this one.
+    A preset with options that no variant has is checked along with the first variant, against the preset's formula.
     """
     presets = {name: architecture(name) for name in presets_of(model.id)}
     others = [variant.component for variant in variants(model)]
@@ -324,7 +338,7 @@ def _presets(model: Model) -> tuple[dict[str, int], list[Mismatch]]:
     if model.target not in presets and set(model.params.symbols) <= model.known.keys():
         presets[model.target] = model
     checked: dict[str, int] = {}
-    built: dict[tuple[str, frozenset[tuple[Symbol, int]]], int] = {}  # many presets are of the same sizes
+    built: dict[tuple[str, frozenset[tuple[Symbol, int]]], int] = {}  # many presets have the same sizes
     for name, preset in presets.items():
         component = preset.component
         ours = component == model.component or (first and component not in others)

@@ -1,4 +1,4 @@
-"""The last word on a formula: fresh random points that played no part in it, and where it stops to hold."""
+"""The final checks of a formula: fresh random points, and the limits of its validity."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from .samples import Samples, suspects
 from .settling import DRAWS, TRIES, star
 from .watching import Rows
 
-FRESH = 3  # random points that play no part in the fit and decide
-FAR = (64, 16, 4)  # how many times as long as the longest drawn: the first that there is time for
-SHARE = 8  # a longest length is found by halves, in some runs as long as this one: they have an eighth of what is left
-NEAR = (512, 64, 8, 2, 1)  # lengths below all that are drawn, down to a single token
-# A length is so many times a size and so much more: blocks of a table, and the rows that it keeps for padding.
+FRESH = 3  # random points that take no part in the fit and decide
+FAR = (64, 16, 4)  # factors of the longest sampled length to test, largest first, as time permits
+SHARE = 8  # bisection for the largest length takes several runs of that length: each gets this share of the time left
+NEAR = (512, 64, 8, 2, 1)  # lengths below all sampled ones, down to a single token
+# A largest length is a small multiple of a size plus a small number: blocks of a table, and its rows for padding.
 MOST_TIMES, MOST_MORE = 64, 8
-BEYOND = (12, 60)  # by how much a size is larger where its bound is tried again
-DIFFERS = "at the sizes drawn the code stores something else"
+BEYOND = (12, 60)  # increases of a size at which its bound is tested again
+DIFFERS = "at the sampled sizes the code stores something else"
 REFUSES = "the code takes no more"
-OVERFLOW = "overflow"  # what torch says of a tensor whose elements or bytes no 64-bit integer counts
+OVERFLOW = "overflow"  # in torch's error for a tensor whose elements or bytes exceed a 64-bit integer
 BATCH = "B"
-ROWS, TOTAL = "row by row", "in all"  # how a formula and torch agreed
+ROWS, TOTAL = "row by row", "in all"  # how a formula and torch agree
 NOTHING: Mapping[str, Symbol] = {}
 
 
 class Checking:
-    """A formula, held to the model at points."""
+    """Comparisons of a formula with the model at points."""
 
     def __init__(self, samples: Samples, sizes: Sizes, first: Point, letters: Mapping[str, Symbol]) -> None:
         self.samples, self.sizes, self.letters = samples, sizes, letters
-        self.first = first  # of the points that it was fitted to
+        self.first = first  # the first point of the fit
 
     def agrees(self, component: Traced, point: Point, rows: Rows | None = None) -> bool:
-        """Whether every row, by path and shape and number of copies, is as predicted."""
+        """Return True if every row matches: its path, its shape and its number of copies."""
         numbers = self._numbers(point)
         expected: dict[tuple[str, tuple[object, ...]], object] = defaultdict(int)
         for (path, shape), counts in component.counts.items():
@@ -62,25 +62,25 @@ class Checking:
         return {self.letters[name]: Integer(value) for name, value in point.items() if name in self.letters}
 
     def predicted(self, component: Traced, point: Point) -> Expr:
-        """What the rows come to at a point, by the formula."""
+        """Return the total of the rows at a point, by the formula."""
         numbers = self._numbers(point)
         each = (Mul(*shape, *counts[-1:]).xreplace(numbers) for (_, shape), counts in component.counts.items())
         return Add(*each)
 
     def fresh(self, component: Traced) -> list[Point]:
-        """Random points at which every row is as predicted. Raises WitnessError where one is not, or too few build."""
+        """Return random points at which every row matches. Raises WitnessError if one does not, or too few build."""
         widths, counts = self.sizes.widths, self.sizes.counts
         used = set(self.samples.seen)
         floors = {each for often in component.counts.values() for count in often for each in count.atoms(floor)}
         uneven = {name for name in counts if any(each.has(self.letters[name]) for each in floors)}
         checked: list[Point] = []
-        refused: Point = {}  # the first that was
+        refused: Point = {}  # the first rejected point
         for turn in range(FRESH * TRIES):
-            # Values that played no part; heads and groups as before where the code refuses those.
+            # New values; heads and groups as in the fit if the code rejects the new ones.
             by = UNSEEN_RUN if self.samples.wanted.needs_run else UNSEEN
             if OVERFLOW in self.samples.last:
                 by = UNSEEN_SMALL
-            if refused and turn % 2:  # places to both sides of one are an odd number
+            if refused and turn % 2:  # positions on both sides of a token are an odd number
                 by = replace(by, widths=tuple(each + each // 20 for each in by.widths))
             if turn >= FRESH * TRIES // 2:
                 by = replace(by, groups=SETTLING.groups, heads=SETTLING.heads)
@@ -95,9 +95,9 @@ class Checking:
             rows, total = decided
             if not self.agrees(component, point, rows):
                 self._kept(point, lambda at: self._found(component, at), DIFFERS)
-                raise WitnessError(f"the formula found does not hold at {dict(point)}, so it is not shown")
+                raise WitnessError(f"the formula found does not hold at {dict(point)}, so it is rejected")
             if total is not None and total != (summed := sum(2 * prod(row) for row in rows.values())):
-                raise WitnessError(f"torch counts {total:,} at {dict(point)}, and the rows come to {summed:,}")
+                raise WitnessError(f"torch counts {total:,} at {dict(point)}, but the rows sum to {summed:,}")
             checked.append(point)
             if len(checked) == FRESH:
                 return checked
@@ -109,7 +109,7 @@ class Checking:
         return checked
 
     def _fresh(self, turn: int, by: Multiples, uneven: Set[str]) -> Point:
-        """A random point of other sizes than those that were fitted to; late turns change some of them only."""
+        """Return a random point with sizes that the fit did not use; late turns change only some of them."""
         widths, first, random = self.sizes.widths, self.first, self.samples.random
         drawn = self.samples.draw(self.samples.origin(first), widths, by)
         if turn >= FRESH * TRIES * 2 // 3:
@@ -121,9 +121,9 @@ class Checking:
         return point
 
     def _plainly(self, component: Traced, point: Point) -> bool:
-        """Whether all sizes differ, and what has to divide a product divides one of its factors.
+        """Return True if all sizes differ, and a divisor of a product divides one of its factors.
 
-        Code that takes G times the whole part of E/A has less where A divides no more than EG.
+        Code that computes G times E/A rounded down stores less if A divides only E*G.
         """
         if self.samples.coincides(point, self.sizes.widths) or not self.holds(component, point):
             return False
@@ -137,17 +137,17 @@ class Checking:
         return all(any(divided(f, c.divisor.xreplace(numbers)) for f in c.dividend.args) for c in products)
 
     def _found(self, component: Traced, point: Point) -> bool:
-        """Whether the code takes a point that the formula does, and every row is as predicted."""
+        """Return True if the formula and the code accept a point and every row matches."""
         return self.holds(component, point) and self.samples.rows(point) is not None and self.agrees(component, point)
 
     def _kept(self, point: Point, fine: Callable[[Point], bool], why: str) -> None:
-        """Raise StartError for a size that a point is fine without: the size at its start, and all others as drawn."""
+        """Raise StartError for a size whose initial value makes a point work, with all other sizes as sampled."""
         if self.samples.wanted.needs_run:
             return
         moved = [n for n in self.sizes.widths if n in point and odd(n) and point[n] != self.samples.start.get(n)]
         start = {name: self.samples.start[name] for name in moved if name in self.samples.start}
         stays = next((name for name in start if fine({**point, name: start[name]})), "")
-        if not stays and start and fine({**point, **start}):  # several have to
+        if not stays and start and fine({**point, **start}):  # several sizes must keep their initial values
             stays = next(iter(suspects([*start], lambda free: fine({**point, **_without(start, free)}))), "")
         if stays:
             raise StartError(stays, start[stays], why)
@@ -155,14 +155,14 @@ class Checking:
     def at_config(self, component: Traced) -> str:
         """Compare the formula with the model at its config's own sizes and depth, at the shortest and longest lengths.
 
-        Returns ROWS or TOTAL for what agreed, or "" if the formula does not cover the config or the code rejects it.
-        Raises StartError for a size that must keep its value in the config, and WitnessError if the formula differs for
+        Return ROWS or TOTAL for what agreed, or "" if the formula does not cover the config or the code rejects it.
+        Raise StartError for a size that must keep its value in the config, and WitnessError if the formula differs for
         another reason.
         """
         own = self.samples.tied(self.samples.start)
         stay = {each.name: each.value for each in self.sizes.pinned}
         if own != self.samples.start or any(own.get(name) != value for name, value in stay.items()):
-            return ""  # a condition excludes this config from the formula
+            return ""  # the formula's conditions exclude this config
         same = set()
         for point in self._at_lengths(own):
             if not self.holds(component, point) or (rows := self.samples.rows(point)) is None:
@@ -171,22 +171,22 @@ class Checking:
                 same.add(ROWS)
                 continue
             if not self.samples.wanted.needs_run:
-                return ""  # the reader of a config compares the stored parameters
+                return ""  # stored parameters are compared when a config is read
             held = self.samples.wanted.held and self.samples.really(point)
             if self._sums(component, point, held or rows):
                 same.add(TOTAL)
                 continue
             if culprit := self._culprit(component, point):
                 raise StartError(culprit, own[culprit])
-            raise WitnessError(f"the formula does not hold at the sizes of the config, {dict(point)}")
+            raise WitnessError(f"the formula does not hold at the config's own sizes, {dict(point)}")
         return TOTAL if TOTAL in same else ROWS if same else ""
 
     def _culprit(self, component: Traced, point: Point) -> str:
-        """Return an odd size with whose sampled value the formula holds at the config, or "" if there is none."""
+        """Return a non-essential size with whose sampled value the formula holds at the config, or ""."""
         first = self.first
         moved = [name for name, size in point.items() if odd(name) and first.get(name, size) != size]
         moved = [name for name in moved if name not in {*self.samples.lengths, BATCH}]
-        moved.sort(key=is_window)  # a window longer than all lengths would hide the period of its layers
+        moved.sort(key=is_window)  # a window longer than all lengths would hide the pattern of its layers
 
         def holds_with(names: Sequence[str]) -> bool:
             return self._found(component, {**point, **{name: first[name] for name in names}})
@@ -198,18 +198,18 @@ class Checking:
         return next(iter(together), "")
 
     def _at_lengths(self, point: Point) -> list[Point]:
-        """Return a point at the shortest and the longest cache; for any other run, the point as it is."""
+        """Return a point at the shortest and the longest cache, or the point alone if the run has no cache."""
         if not self.samples.wanted.cached:
             return [point]
         draws = self.samples.draws
         return [{**point, **{n: end(draws[n]) for n in self.samples.lengths}} for end in (min, max)]
 
     def _sums(self, component: Traced, point: Point, rows: Rows) -> bool:
-        """Return whether rows of other shapes have the same total: with two equal sizes, a run may use other shapes."""
+        """Return True if rows of other shapes have the same total: with two equal sizes, runs may use other shapes."""
         return bool(self.predicted(component, point) == sum(map(prod, rows.values())))
 
     def holds(self, component: Traced, point: Point, beside: Mapping[str, Symbol] = NOTHING) -> bool:
-        """Whether a point keeps to all conditions that are known, of the formula's sizes and of some beside these."""
+        """Return True if a point satisfies all known conditions on the formula's sizes and those in ``beside``."""
         letters = {**self.letters, **beside}
         numbers = {letters[name]: value for name, value in point.items() if name in letters}
         try:
@@ -220,7 +220,7 @@ class Checking:
         return True
 
     def edges(self, component: Traced) -> list[Condition]:
-        """Where what a run holds is another thing: off the multiples that the code asks for, and where a size is 1."""
+        """Return the conditions under which a run's tensors keep their form: required multiples, and sizes above 1."""
         if not self.samples.wanted.held:
             return []
         first, letters = self.first, self.letters
@@ -231,7 +231,7 @@ class Checking:
             return self.samples.rows({**first, **changed}) is not None
 
         def asks(name: str, heads: str) -> bool:
-            """Whether it may be any multiple of the heads, and of twice as many heads no odd multiple of the half."""
+            """Return True if a size may be any multiple of the heads, but not an odd multiple of half of them."""
             one = first[heads]
             twice, odd = {heads: 2 * one}, one * (first[name] // one // 2 * 2 + 1)
             some = takes(**{name: first[name] + one}) and takes(**twice, **{name: 4 * one})
@@ -250,12 +250,12 @@ class Checking:
         for name in refused:
             heads = (n for n in sizes if "head" in n and n != name and first[name] % first[n] == 0)
             if holds({**first, name: first[name] + 1}) and (divisor := next((n for n in heads if asks(name, n)), "")):
-                found.append(Divides(letters[divisor], letters[name], "the code runs with no other"))
+                found.append(Divides(letters[divisor], letters[name], "the code accepts only such sizes"))
         for name in refused:
             even = first[name] % 2 == 0 and takes(**{name: first[name] + 2})
             if even and holds({**first, name: first[name] + 1}):
-                found.append(Divides(Integer(2), letters[name], "the code runs with no other"))
-        # One run at which every size is 1 that can be: if it is what the real one is, so are those with fewer.
+                found.append(Divides(Integer(2), letters[name], "the code accepts only such sizes"))
+        # One run with as many sizes at 1 as possible: if it equals the real run, so do runs with fewer.
         ones = dict.fromkeys([BATCH] * (BATCH in letters) + [name for name in sizes if takes(**{name: 1})], 1)
         everywhere = self.samples.decided({**first, **ones})
         alike = everywhere is not None and everywhere[0] == self.samples.rows({**first, **ones})
@@ -265,11 +265,11 @@ class Checking:
             if differs(**{name: 1}):
                 found.append(AtMost(Integer(2), letters[name], FROM))
             elif single and differs(**single, **{name: 1}):
-                found.append(Excludes((letters[BATCH], letters[name]), "the code then holds something else"))
+                found.append(Excludes((letters[BATCH], letters[name]), "the code then keeps other tensors"))
         return found
 
     def bounds(self, component: Traced) -> list[Bound]:
-        """How far the lengths of a run go, where windows, blocks and tables begin to tell, and a batch of one."""
+        """Return the bounds on the lengths of a run, due to windows, blocks and tables, and on the batch size."""
         if not self.samples.wanted.needs_run:
             return []
         first, letters = self.first, self.letters
@@ -279,14 +279,14 @@ class Checking:
             return self.samples.rows(point) is not None and self.agrees(component, point)
 
         def differs(point: Point) -> bool:
-            """As it may where a size is 1, and where what stands for another run would not say so."""
+            """Return True if the rows differ, as they may at a size of 1 or if another run stood in for this one."""
             rows = (self.samples.really if self.samples.wanted.held else self.samples.rows)(point)
             return rows is not None and not self.agrees(component, point, rows)
 
         begun = process_time()
         agrees({**first, BATCH: 3 * first[BATCH]} if BATCH in first else first)
         patience = (self.samples.until - begun) / max(process_time() - begun, 1e-3) / SHARE
-        times = next((each for each in FAR if each < patience), 1)  # code may loop over every token
+        times = next((each for each in FAR if each < patience), 1)  # the code may loop over the tokens
         lengths = [name for name in self.samples.lengths if name in letters]
         for name in lengths:
             found += self._longest(name, times * max(self.samples.draws[name]), agrees)
@@ -296,7 +296,7 @@ class Checking:
         least = dict.fromkeys(self.samples.lengths, shortest)
         for size in [each for each in NEAR if each < shortest]:
             same = dict.fromkeys(least, size)
-            apart = {name: size + place for place, name in enumerate(least)}  # where they are the same rows may be too
+            apart = {name: size + place for place, name in enumerate(least)}  # equal lengths may make rows equal
             near = next(
                 (
                     each
@@ -314,7 +314,7 @@ class Checking:
         return found
 
     def _other_alone(self, component: Traced, differs: Callable[[Point], bool]) -> bool:
-        """Whether a batch of one is another matter: products in other shapes are not, where they come to as much."""
+        """Return True if a batch of one has another total, and not only products of other shapes."""
         single = {**self.first, BATCH: 1}
         if not differs(single):
             return False
@@ -323,18 +323,20 @@ class Checking:
         return not (summed and self.predicted(component, single) == sum(map(prod, (rows or {}).values())))
 
     def _longest(self, length: str, far: int, agrees: Callable[[Point], bool]) -> list[Bound]:
-        """The longest that a length can be: what a size says, or else a number; nothing where it goes as far as asked.
+        """Return the bound on a length, by another size or by a number; [] if it exceeds ``far``.
 
-        A size bounds a length if the length goes just so far as that size says, at other values of it too.
+        Another size is the bound if the length follows it at further values too.
         """
         first, least = self.first, min(self.samples.draws[length])
-        asked = any(self.samples.goes({**first, length: size}) for size in (least, 1))  # else it refuses something else
+        asked = any(
+            self.samples.goes({**first, length: size}) for size in (least, 1)
+        )  # if not, it rejects another size
 
         def goes(point: Point) -> bool:
             return (not asked or self.samples.goes(point)) and agrees(point)
 
         def limit(point: Point) -> int:
-            """Between what it takes and what it does not: 0 where it takes none."""
+            """Return the largest accepted length by bisection, or 0 if there is none."""
             low = next((size for size in (least, 1) if goes({**point, length: size})), 0)
             high = far if low == least else least if low else 1
             while high - low > 1:
@@ -368,5 +370,5 @@ class Checking:
 
 
 def _without(point: Point, names: Sequence[str]) -> dict[str, int]:
-    """The sizes of a point that are none of these."""
+    """Return the sizes of a point except those with these names."""
     return {name: value for name, value in point.items() if name not in names}

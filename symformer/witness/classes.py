@@ -1,4 +1,4 @@
-"""Which class of transformers is traced: the one that a config names, or the one that its type has for a head."""
+"""The class of transformers to trace: the one that a config names, or a model type's class for a head."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ HEADS = {
     "base": "MODEL_MAPPING",
 }
 OTHERS = re.compile("pixel_values.*|images|(audio_)?input_(features|values|speech)|(audio|speech)_values")
-FIRST = ("causal", "seq2seq", "masked", "image", "image-text", "base")  # of those that a type has
+FIRST = ("causal", "seq2seq", "masked", "image", "image-text", "base")  # order of preference
 GENERATING = ("ForCausalLM", "ForConditionalGeneration")
 LABELS = "num_labels"
-_LABELLING = ("transformers.models.", "transformers.modeling_layers")  # and not what all classes inherit
-# What a class returns and how it runs: no switch of these is about weights.
+_LABELLING = ("transformers.models.", "transformers.modeling_layers")  # not the base classes of all models
+# Switches for the return value and for running: none affects weights.
 _RUN = ("use_cache", "output_", "return_dict", "use_return_dict", "torchscript", "gradient_checkpointing")
 
 
@@ -63,37 +63,37 @@ def _untied(model_class: Any) -> Any:
 
 @dataclass(frozen=True)
 class Source:
-    """A class of transformers, the class of its configs, and which head's models it is run as."""
+    """A class of transformers, its config class, and the head that determines how it is called."""
 
     model_type: str
     config_class: Any
     model_class: Any
     run_as: str
-    part: str = ""  # of a config that holds several, the one that the class is made from
+    part: str = ""  # the field that holds this class's config, if the config has several parts
 
     @property
     def name(self) -> str:
-        """The name of the class."""
+        """Return the name of the class."""
         return str(self.model_class.__name__)
 
     def config(self, fields: Mapping[str, Any]) -> Any:
-        """The config with these fields, made in silence; of a copy, as a class may write into what it is given."""
+        """Return the config with these fields, built without output from a copy: a class may modify its arguments."""
         with silence():
             made = self.config_class(**deepcopy(dict(fields)))
-        if self.labelled and LABELS not in vars(made):  # a property, which is kept as the list of labels
+        if self.labelled and LABELS not in vars(made):  # num_labels is a property, stored as the list of labels
             vars(made)[LABELS] = made.num_labels
         return made
 
     def read(self, fields: Mapping[str, Any]) -> Any:
-        """The config with the fields of a file. Raises WitnessError where its class refuses them."""
+        """Return the config with the fields of a file. Raises WitnessError if the config class rejects them."""
         try:
             return self.config(fields)
-        except Exception as error:  # whatever somebody's config raises
-            raise WitnessError(f"the config of {self.model_type} cannot be made: {sentence(error)}") from None
+        except Exception as error:  # any error of the config class
+            raise WitnessError(f"cannot create the config of {self.model_type}: {sentence(error)}") from None
 
     @property
     def labelled(self) -> bool:
-        """Whether the class asks its config how many labels it tells apart."""
+        """Whether the class reads the number of labels from its config."""
         return _asks_for_labels(self.model_class)
 
     def build(self, fields: Mapping[str, Any]) -> nn.Module:
@@ -103,11 +103,11 @@ class Source:
         return cast(nn.Module, (_untied(self.model_class) if untied else self.model_class)(config))
 
     def own(self, fields: Mapping[str, Any], path: str) -> dict[str, Any]:
-        """Of the fields of a config those that the class is made from. Raises ConfigError."""
+        """Return the fields of a config that the class is built from. Raises ConfigError."""
         found = fields.get(self.part) if self.part else fields
         if not isinstance(found, Mapping):
-            said = "gives none" if found is None else f"has {self.part}={str(found)[:80]}"
-            raise ConfigError(f"{path} is read as {self.name}, which is made from its {self.part}, and {said}")
+            said = "the config has none" if found is None else f"the config has {self.part}={str(found)[:80]}"
+            raise ConfigError(f"{path} is read as {self.name}, which is built from {self.part}, but {said}")
         if (added := self._added(self.config_class, found)) is not None:
             raise ConfigError(
                 f"{path} has {quoted(added)[1:-1]}={str(found[added])[:80]}, which {self.name} does not read; the name "
@@ -116,7 +116,7 @@ class Source:
         return dict(found)
 
     def _added(self, config_class: Any, fields: Mapping[str, Any]) -> str | None:
-        """Return the first field which shows that the checkpoint has more weights than the class, or None.
+        """Return the first field that implies more weights in the checkpoint than in the class, or None.
 
         A class reads the fields of its config class and those named in its own code.
         """
@@ -133,19 +133,21 @@ class Source:
         return None
 
     def reads(self) -> str:
-        """What a run gives it: input_ids, or the first that its forward has instead."""
+        """Return the main input of a run: input_ids, or else the first other input of ``forward``."""
         takes = [name for name in inspect.signature(self.model_class.forward).parameters if name != "self"]
         main = str(self.model_class.main_input_name)
-        other = next((name for name in takes if OTHERS.fullmatch(name)), main)  # main is input_ids where nobody said
+        other = next(
+            (name for name in takes if OTHERS.fullmatch(name)), main
+        )  # main is input_ids unless a class sets it
         return "input_ids" if "input_ids" in takes else main if main in takes else other
 
     def places(self) -> bool:
-        """Whether pictures take the places of tokens; a class that compares texts with them has a vector of each."""
+        """Return True if images take the places of tokens, and False for a class that compares texts with images."""
         image, text = (hasattr(self.model_class, f"get_{what}_features") for what in ("image", "text"))
         return image and not text
 
     def unread(self) -> tuple[str, ...]:
-        """What it may read beside what a run gives it: pictures and sound, of which a run knows no sizes."""
+        """Return the inputs that a run does not provide: images and sound, whose sizes a run does not know."""
         takes = [name for name in inspect.signature(self.model_class.forward).parameters if OTHERS.fullmatch(name)]
         return tuple(name for name in takes if name != self.reads())
 
@@ -157,14 +159,14 @@ def _asks_for_labels(model_class: Any) -> bool:
 
 
 def types(head: str) -> list[str]:
-    """The model types that transformers has with a head. Raises UnknownNameError."""
+    """Return the model types of transformers with this head. Raises UnknownNameError."""
     if head not in HEADS:
         raise UnknownNameError("head", head, HEADS)
     return list(getattr(_auto("modeling"), HEADS[head] + "_NAMES"))
 
 
 def first_heads() -> list[tuple[str, str]]:
-    """Every model type that transformers has a model of, with the first head that it has."""
+    """Return every model type of transformers that has a model, with its preferred head."""
     found: dict[str, str] = {}
     for head in FIRST:
         for model_type in types(head):
@@ -173,30 +175,30 @@ def first_heads() -> list[tuple[str, str]]:
 
 
 def config_class(model_type: str) -> Any:
-    """The class of a type's configs. Raises WitnessError."""
+    """Return the config class of a model type. Raises WitnessError."""
     known = _auto("configuration").CONFIG_MAPPING_NAMES
     if model_type not in known:
         near = get_close_matches(model_type[:100].lower(), known, n=3)
         raise WitnessError(
             f"unknown model type {quoted(model_type)} in this transformers; "
-            + (f"did you mean {' or '.join(near)}?" if near else "a model type is such as gpt2 or qwen3_moe")
+            + (f"did you mean {' or '.join(near)}?" if near else "examples of a model type: gpt2, qwen3_moe")
         )
     return _auto("configuration").CONFIG_MAPPING[model_type]
 
 
 def known(model_type: str) -> bool:
-    """Whether transformers has a model type of that name."""
+    """Return True if transformers has a model type with this name."""
     return model_type in _auto("configuration").CONFIG_MAPPING_NAMES
 
 
 def near_type(name: str) -> str:
-    """The model type that a name is, or nearly is; "" for none."""
+    """Return the model type with this or nearly this name, or "" if there is none."""
     known = _auto("configuration").CONFIG_MAPPING_NAMES
     return next(iter(get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.8)), "")
 
 
 def of_head(model_type: str, head: str = "") -> Source:
-    """The class that a type has for a head, or for the first that it has. Raises WitnessError and UnknownNameError."""
+    """Return a model type's class for a head, by default its preferred head. Raises WitnessError, UnknownNameError."""
     made_by = config_class(model_type)
     offered = [name for name in FIRST if model_type in types(name)]
     head = head or (offered[0] if offered else "base")
@@ -205,33 +207,33 @@ def of_head(model_type: str, head: str = "") -> Source:
     if head not in offered:
         if not offered and (classes := made_from(model_type)):
             raise WitnessError(
-                f"transformers has no class that it takes by default for {model_type}; name one in 'architectures' of "
-                f"a config.json, such as {classes[0]}"
+                f"transformers has no default class for {model_type}; name one in 'architectures' of a config.json, "
+                f"such as {classes[0]}"
             )
         raise WitnessError(f"{model_type} has no {head} model in transformers; it has {', '.join(offered) or 'none'}")
     try:
         found = getattr(_auto("modeling"), HEADS[head])[made_by]
-    except Exception as error:  # whatever a library that is not installed raises
-        raise UnbuiltError(f"{model_type} has no {head} model that can be imported: {sentence(error)}") from None
+    except Exception as error:  # for example, an optional library is not installed
+        raise UnbuiltError(f"cannot import the {head} model of {model_type}: {sentence(error)}") from None
     made = found[0] if isinstance(found, tuple) else found
-    # Of those that transformers files under sequence to sequence some have no decoder of their own tokens; others have.
+    # Some classes that transformers lists as sequence-to-sequence have a decoder with its own tokens, and some do not.
     run_as = _run_as(made, model_type) if head == "seq2seq" or _decodes(made) else head
     return _of_part(Source(model_type, made_by, made, run_as))
 
 
 def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
-    """The class that a config.json names in ``architectures``; without one, the class that its type has for a head.
+    """Return the class that a config names in ``architectures``, or else its model type's class for a head.
 
     Raises ConfigError, WitnessError and UnknownNameError.
     """
     model_type = config.get("model_type")
     if not isinstance(model_type, str):
-        raise ConfigError(f"{path} names no 'model_type', such as \"gpt2\"")
+        raise ConfigError(f"{path} has no 'model_type', such as \"gpt2\"")
     named = config.get("architectures")
     if named is None:
         return of_head(model_type, head)
     if not isinstance(named, list) or len(named) != 1 or not isinstance(named[0], str):
-        raise ConfigError(f"{path} has architectures={str(named)[:80]}; what is traced is one class, by its name")
+        raise ConfigError(f"{path} has architectures={str(named)[:80]}; give exactly one class name")
     found = _class(_named(named[0], model_type), path, model_type)
     if not known(model_type):
         return Source(
@@ -241,16 +243,16 @@ def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
     source = _of_part(Source(model_type, made_by, found, _run_as(found, model_type)))
     if not issubclass(source.config_class, found.config_class) and not _filed(made_by, found):
         raise ConfigError(
-            f"{path} names {named[0]}, which is made from a {found.config_class.__name__}, and the model_type "
-            f"{model_type!r}, which is a {made_by.__name__}"
+            f"{path} names {named[0]}, which is built from a {found.config_class.__name__}, but its model_type is "
+            f"{model_type!r}, whose config class is {made_by.__name__}"
         )
     if head and (asked := of_head(model_type, head)).model_class is not found:
-        raise ConfigError(f"{path} names {source.name}, and the {head} model of {model_type} is {asked.name}")
+        raise ConfigError(f"{path} names {source.name}, but the {head} model of {model_type} is {asked.name}")
     return source
 
 
 def _named(name: str, model_type: str) -> str:
-    """Return the name of a class in the library's spelling, if a config spells it with other case."""
+    """Return the name of a class in the library's spelling, even if a config uses another case."""
     if name in _exported() or not known(model_type):
         return name
     offered = (getattr(_auto("modeling"), mapping + "_NAMES").get(model_type) for mapping in HEADS.values())
@@ -259,14 +261,14 @@ def _named(name: str, model_type: str) -> str:
 
 
 def _exported() -> set[str]:
-    """Return the names that transformers exports. ``dir(transformers)`` returns the same, but takes 0.2 seconds."""
+    """Return the names that transformers exports. ``dir(transformers)`` returns the same but takes 0.2 seconds."""
     import transformers
 
     return {*transformers.__all__, *vars(transformers)}  # type: ignore[attr-defined]
 
 
 def _filed(made_by: Any, model_class: Any) -> bool:
-    """Whether the library files a class under a config that it was not written for."""
+    """Return True if the library lists a class under a config class that the class was not written for."""
     mappings = (getattr(_auto("modeling"), mapping) for mapping in HEADS.values())
     return any(made_by in each and model_class in (filed := each[made_by], *_several(filed)) for each in mappings)
 
@@ -276,7 +278,7 @@ def _several(filed: Any) -> tuple[Any, ...]:
 
 
 def _of_part(source: Source) -> Source:
-    """A class made from a part of its type's config, as the text of text and images, with that part's config."""
+    """Return the source with the sub-config that the class is built from, such as text_config, if there is one."""
     wanted, holds = source.model_class.config_class, source.config_class
     if wanted is None or issubclass(holds, wanted):
         return source
@@ -285,7 +287,7 @@ def _of_part(source: Source) -> Source:
 
 
 def made_from(model_type: str) -> list[str]:
-    """The names of the models that are made from the config of a type, the most common kind of model first."""
+    """Return the names of the models built from a type's config, generative models first."""
     import transformers
 
     made_by, exported = config_class(model_type), _exported()
@@ -307,23 +309,25 @@ def _class(name: str, path: str, model_type: str) -> Any:
 
     try:
         found: Any = getattr(transformers, name) if name.isidentifier() else None
-    except Exception:  # no such name, or a library of its own that is not installed
+    except Exception:  # no such name, or an optional library is not installed
         found = None
     model = isinstance(found, type) and issubclass(found, transformers.PreTrainedModel)
     if not model or not found.__module__.startswith("transformers.") or found.config_class is None:
         others = made_from(model_type) if known(model_type) else []
-        offered = f"; of this model type it has {', '.join(others[:3])}" if others else ""
-        raise ConfigError(f"{path} names the class {name[:80]!r}, and transformers has no model of that name{offered}")
+        offered = f"; for this model type it has {', '.join(others[:3])}" if others else ""
+        raise ConfigError(
+            f"{path} names the class {name[:80]!r}, but transformers has no model with that name{offered}"
+        )
     return found
 
 
 def _decodes(found: Any) -> bool:
-    """Whether a class reads tokens for its decoder beside what its encoder reads."""
+    """Return True if a class has decoder tokens in addition to the encoder's input."""
     return "decoder_input_ids" in inspect.signature(found.forward).parameters
 
 
 def _run_as(found: Any, model_type: str) -> str:
-    """The head whose models a class is run as: its own, or one of its type that reads the same."""
+    """Return the head whose inputs a class takes: its own head, or one of its model type with the same inputs."""
     if _decodes(found):
         return "seq2seq"
     offered = [name for name in FIRST if model_type in types(name) and name != "seq2seq"]
@@ -334,23 +338,23 @@ def _run_as(found: Any, model_type: str) -> str:
 
 
 def assumed(config: Mapping[str, Any], source: Source) -> tuple[str, ...]:
-    """What a config does not say of the class that it was read with."""
+    """Return notes on what a config does not state about the class that it is read with."""
     model_type = config["model_type"]
-    found = [f"model_type {model_type!r} is not known here, and the class {source.name} decides"] * (
+    found = [f"model_type {model_type!r} is unknown; the class {source.name} determines the model"] * (
         not known(model_type)
     )
     if config.get(TIED) is False and forces_tied(source.model_class, source.read(config)):
         found.append(
             f"{TIED}=false: the head has its own table, as in the checkpoint; a newly built model would share it"
         )
-    said = f"no 'architectures': read as {source.name}" + (f", made from {source.part}" if source.part else "")
+    said = f"no 'architectures': read as {source.name}" + (f", built from {source.part}" if source.part else "")
     return (*found, *[said] * (config.get("architectures") is None))
 
 
 def ignored(source: Source, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """The switches that a config states and that change nothing that the class stores, tied weights first.
+    """Return the switches in a config that do not affect the stored parameters, tied weights first.
 
-    Each is found by building the class once more with that switch turned.
+    The class is built once more for each switch, with that switch inverted.
     """
     before = _rows(source, fields)
     switches = sorted(_switches(fields), key=lambda each: not each[0].endswith("tie_word_embeddings"))
@@ -376,12 +380,12 @@ def _switches(fields: Mapping[str, Any], into: str = "") -> Iterator[tuple[str, 
 
 
 def _rows(source: Source, fields: Mapping[str, Any]) -> Rows | None:
-    """What the class stores for these fields; None where it refuses them."""
+    """Return the parameters that the class stores for these fields, or None if it rejects them."""
     try:
         with warnings.catch_warnings(), torch.device("meta"):
             warnings.simplefilter("ignore")
             return Session(lambda: source.build(fields)).stored()
-    except Exception:  # whatever somebody's code raises, it does not ignore the switch
+    except Exception:  # any error: the class does not ignore the switch
         return None
 
 

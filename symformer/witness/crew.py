@@ -1,4 +1,4 @@
-"""Worker processes for jobs that may hang, crash or want all memory: such a job is lost, and the others go on."""
+"""Worker processes for jobs that may hang, crash or exhaust memory: such a job is lost, and the others continue."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ from typing import Any
 from ..language.errors import WitnessError
 
 _END = os._exit  # not available to traced code
-START = 300  # seconds in which a worker has to have imported what its work needs
+START = 300  # seconds for a worker to import its modules
 
 Job = tuple[Any, ...]  # the arguments of one call
 
 
 @dataclass(frozen=True)
 class Lost:
-    """A job that gave no result, why, and how long it took."""
+    """A job without a result, the reason, and its duration."""
 
     why: str
     seconds: float = field(default=0, compare=False)
 
 
 class _Worker:
-    """A process that imports what its work needs, says so, and then does job after job."""
+    """A process that imports its modules, reports that it is ready, and then runs jobs one after another."""
 
     def __init__(self, work: Callable[..., Any], memory: int) -> None:
         context = get_context("spawn")  # a process that has used torch is not safe to fork
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, work, memory), daemon=True)
         self.process.start()
-        theirs.close()  # so that its death ends the pipe
+        theirs.close()  # so that the pipe closes if the worker dies
         self.job: Job | None = None
         self.limit: float = START
         self.until = monotonic() + START
 
     def give(self, job: Job, limit: float) -> None:
         self.job, self.limit, self.until = job, limit, monotonic() + limit
-        with suppress(OSError):  # it has just died: answer() says so
+        with suppress(OSError):  # the worker has just died, which answer() reports
             self.pipe.send(job)
 
     def answer(self) -> object:
-        """What came of its job, now that it has answered, died, or had its time."""
+        """Return the result of its job after it answered, died or exceeded its time limit."""
         found = self._heard()
         spent = self.limit - (self.until - monotonic())
         return replace(found, seconds=spent) if isinstance(found, Lost) else found
@@ -73,10 +73,24 @@ class _Worker:
 
 
 def crew(work: Callable[..., Any], jobs: Sequence[Job], workers: int, limit: float) -> Generator[tuple[Job, Any]]:
-    """Each job with the result of ``work(*job)`` as it comes; Lost where none comes within ``limit`` seconds.
+    """Yield each job with the result of ``work(*job)`` as it completes, or Lost if it exceeds ``limit`` seconds.
 
-    ``work`` is a function of a module that a fresh process can import. Each worker may take its share of the machine's
-    memory. Raises WitnessError where a worker cannot start.
+    Parameters
+    ----------
+    work
+        A function that a new process can import.
+    jobs
+        The arguments of each call.
+    workers
+        The number of processes. Each may use an equal share of the machine's memory.
+    limit
+        Seconds for each job.
+
+    Raises
+    ------
+    WitnessError
+        If a worker cannot start.
+
     """
     waiting, memory = deque(jobs), _memory() // workers
     team = [_Worker(work, memory) for _ in jobs[:workers]]
@@ -101,32 +115,32 @@ def crew(work: Callable[..., Any], jobs: Sequence[Job], workers: int, limit: flo
 
 
 def _serve(pipe: Connection, work: Callable[..., Any], memory: int) -> None:
-    """The life of a worker."""
+    """Run jobs in a worker process until the pipe closes."""
     Thread(target=_end_with_parent, daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     _allow(memory)
     pipe.send(None)
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):  # somebody's code may print whatever it likes
+    for stream in (1, 2):  # discard the output of the jobs' code
         os.dup2(nowhere, stream)
-    with suppress(EOFError):  # the parent is gone
+    with suppress(EOFError):  # the parent has exited
         while True:
             job = pipe.recv()
             try:
                 pipe.send(work(*job))
-            except BaseException as error:  # whatever somebody's code raises, even SystemExit
+            except BaseException as error:  # any error of the job's code, even SystemExit
                 pipe.send(Lost(f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"))
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent is gone, even killed, and not only after a job that may take minutes."""
+    """End this process as soon as its parent has exited or was killed, even during a long job."""
     if parent := parent_process():
         parent.join()
         _END(1)
 
 
 def _memory() -> int:
-    """The machine's memory in bytes; 0 where the system does not say."""
+    """Return the machine's memory in bytes, or 0 if the system does not report it."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -134,7 +148,7 @@ def _memory() -> int:
 
 
 def _allow(memory: int) -> None:
-    """Limit this process's data, so that too large a model is a MemoryError of its own job."""
+    """Limit the memory of this process, so that a model that is too large only fails its own job."""
     if memory:
         with suppress(ImportError, ValueError, OSError):
             import resource

@@ -1,7 +1,7 @@
-"""Models of diffusers by their configs: the class that ``_class_name`` names, built on the meta device.
+"""Models of diffusers, traced from their configs: the class that ``_class_name`` names, built on the meta device.
 
-The sizes of the formula are the whole numbers of the config. Lists, such as the widths of the blocks of a UNet, are
-fixed in it, and a note says so.
+The sizes of the formula are the integers of the config. Lists, such as the widths of the blocks of a UNet, are fixed
+to the config's values, and a note says so.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from .session import silence
 from .sources import letters
 from .tracing import Tracer
 
-# CPU seconds for a formula in all sizes, and again for one in the channels alone. A build that has begun is finished:
-# the largest classes take one to two seconds for each.
+# CPU seconds for a formula in all sizes, and again for one in the channels alone. A build in progress is completed; the
+# largest classes take one to two seconds each.
 PATIENCE = 10.0
 
 Build = Callable[[Mapping[str, int]], nn.Module]
@@ -43,7 +43,7 @@ def trace_diffusion(config: Mapping[str, Any], path: str) -> Trace:
 
     A size without a formula is fixed at its value in the config. If the search takes too long, only the numbers of
     channels stay symbolic. Notes list the fixed sizes. The total at the config is checked against the class.
-    Raises ConfigError, WitnessError.
+    Raises ConfigError and WitnessError.
     """
     kind, given = model_class(config, path), fields_of(config)
     defaults = {name: each.default for name, each in inspect.signature(kind.__init__).parameters.items()}
@@ -60,10 +60,10 @@ def trace_diffusion(config: Mapping[str, Any], path: str) -> Trace:
         try:
             with torch.device("meta"):
                 made = build({})
-        except Exception as error:  # any error of the foreign class
+        except Exception as error:  # any error of the traced class
             raise ConfigError(f"{path}: diffusers cannot build {kind.__name__}: {sentence(error)}") from None
         if not start:
-            raise ConfigError(f"{path} has no positive whole number that {kind.__name__} reads, such as 'in_channels'")
+            raise ConfigError(f"{path} has no positive integer that {kind.__name__} reads, such as 'in_channels'")
         found, sizes = _formula(build, start, sum(each.numel() for each in made.parameters()), kind.__name__, path)
     fixed = {name: value for name, value in start.items() if name not in sizes}
     lists = [name for name, value in {**defaults, **fields}.items() if isinstance(value, list | tuple) and value]
@@ -94,7 +94,7 @@ def _formula(
             rounded = next((size for size in reversed(moves) if size in sizes), "")
             if not rounded:
                 break
-            del sizes[rounded]  # a class that rounds a multiple of it, such as 8 / 3 times, has no formula in it
+            del sizes[rounded]  # a class that rounds a multiple of it, such as 8/3 times, has no formula in it
     channels = {size: value for size, value in start.items() if size.endswith("channels")}
     if not channels:
         raise refusal
@@ -102,7 +102,7 @@ def _formula(
 
 
 def _traced(build: Build, sizes: Mapping[str, int], total: int, name: str, path: str, limit: float) -> Trace:
-    """Trace the class over some sizes and set the config's numbers. Raises WitnessError for another total."""
+    """Trace the class over some sizes and set the config's values. Raises WitnessError if the total differs."""
     samples = Samples(weights_at(build), dict(sizes), limit=max(round(limit, 1), 0))
     found = Tracer(samples, letters, stem=name).trace(path, f"{name} of diffusers, traced")
     numbers = {letter: sizes[field] for letter, field in found.symbols.items() if field in sizes}
@@ -112,12 +112,12 @@ def _traced(build: Build, sizes: Mapping[str, int], total: int, name: str, path:
     except SizeError as error:
         raise WitnessError(f"the formula found does not hold at the config: {error}") from None
     if value != total:
-        raise WitnessError(f"{name} stores {total:,} parameters at {dict(sizes)}, and the formula gives {value:,}")
+        raise WitnessError(f"{name} stores {total:,} parameters at {dict(sizes)}, but the formula gives {value:,}")
     return replace(found, model=model)
 
 
 def _listed(what: str, names: Sequence[str]) -> list[str]:
-    """Return a note that lists names; nothing if there are none."""
+    """Return a note that lists names, or [] if there are none."""
     return [f"{what}: {', '.join(names)}"] if names else []
 
 
@@ -128,7 +128,7 @@ def buffers(model: nn.Module) -> int:
 
 
 def model_class(config: Mapping[str, Any], path: str) -> Any:
-    """Return the class that a config names. Raises ConfigError, WitnessError where diffusers cannot be imported."""
+    """Return the class that a config names. Raises ConfigError, and WitnessError if diffusers cannot be imported."""
     name = class_name(config)
     try:
         with silence():
@@ -136,16 +136,16 @@ def model_class(config: Mapping[str, Any], path: str) -> Any:
     except (ImportError, OSError, RuntimeError) as error:
         if isinstance(error, ModuleNotFoundError) and error.name == "diffusers":
             raise WitnessError(
-                f"{path} is counted by building {name} of diffusers, which is not installed: pip install diffusers"
+                f"{path} needs {name} of diffusers to count it, but diffusers is not installed: pip install diffusers"
             ) from None
         raise WitnessError(
-            f"{path} is counted by building {name} of diffusers, which cannot be imported ({sentence(error, 120)}); "
-            "install it again: pip install --force-reinstall diffusers"
+            f"{path} needs {name} of diffusers to count it, but diffusers cannot be imported ({sentence(error, 120)}); "
+            "reinstall it: pip install --force-reinstall diffusers"
         ) from None
     library.logging.set_verbosity_error()
     try:
         found = getattr(library, name) if name.isidentifier() else None
-    except Exception:  # no such name, or a library of its own that is not installed
+    except Exception:  # no such name, or an optional library is not installed
         found = None
     model = isinstance(found, type) and issubclass(found, library.ModelMixin)
     if not model or not found.__module__.startswith("diffusers."):

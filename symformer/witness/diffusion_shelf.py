@@ -1,7 +1,7 @@
-"""The catalogue's models of diffusers, written by tracing their published configs.
+"""The catalogue of diffusers models, written by tracing published configs.
 
-``python -m symformer.witness.diffusion_shelf tests/diffusion_configs.json`` traces each config of that list, which says
-where each is published and where it was read, and writes a file for each class.
+``python -m symformer.witness.diffusion_shelf tests/diffusion_configs.json`` traces each config of that list, which
+states where each was published and where it was read, and writes a file for each class.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from ..language.errors import SymformerError, WitnessError
 from .diffusion import buffers, model_class, trace_diffusion
 from .session import silence
 
-OF_A_CONFIG = ("config", "assumed", "reading")  # of a record, what two configs with one formula may have different
+OF_A_CONFIG = ("config", "assumed", "reading")  # fields of a record that may differ for two configs with one formula
 
 
 def write(published: Sequence[Mapping[str, Any]], folder: Path = FOLDER) -> list[str]:
-    """Write a file for each class of the configs. Return why some have no formula."""
+    """Write a file for each class of the configs, and return the reasons why some have no formula."""
     files: dict[str, dict[str, Any]] = {}
     refused = []
     for each in published:
@@ -45,7 +45,7 @@ def write(published: Sequence[Mapping[str, Any]], folder: Path = FOLDER) -> list
 
 
 def add(files: dict[str, dict[str, Any]], config: Mapping[str, Any], source: str) -> None:
-    """Add the structure of a config and its formula, or its source to the one that it has. Raises WitnessError."""
+    """Add the structure and formula of a config, or only its source if they are known. Raises WitnessError."""
     kind = model_class(config, source)
     arguments = [*inspect.signature(kind.__init__).parameters.values()][1:]
     name = kind.__name__
@@ -67,7 +67,7 @@ def add(files: dict[str, dict[str, Any]], config: Mapping[str, Any], source: str
     if (found := structure_of(kept, given)) is not None:
         value = stored_model(source, record_of(kept, found, given)).params.value()
         if value != sum(each.numel() for each in built.parameters()):
-            raise WitnessError(f"the formula of {found.sources[0]} gives {value:,} parameters")
+            raise WitnessError(f"the formula of {found.sources[0]} gives {value:,} parameters, unlike its class")
         data["structures"][kept.structures.index(found)]["sources"].append(source)
         return
     traced, stored = trace_diffusion({CLASS: name, **given}, source), buffers(built)
@@ -93,7 +93,7 @@ def add(files: dict[str, dict[str, Any]], config: Mapping[str, Any], source: str
 
 
 def _number(data: dict[str, Any], record: Mapping[str, Any]) -> int:
-    """Return the number of a formula, which is added to those of its class if it is new."""
+    """Return the index of a formula in its class, adding it if it is new."""
     rows = []
     for row in map(line_of, record["traced"]["counts"]):
         if row not in data["rows"]:
@@ -109,7 +109,7 @@ def _number(data: dict[str, Any], record: Mapping[str, Any]) -> int:
 
 
 def _plain(fields: Mapping[str, Any]) -> Any:
-    """Return fields as JSON has them."""
+    """Return fields as JSON values."""
     return json.loads(json.dumps(fields))
 
 

@@ -1,4 +1,4 @@
-"""Other names of the fields of a class, and other places in a config where they may be.
+"""Alternative names of a class's config fields, and alternative places for them in a config.
 
 These are found from configs alone, without building a model.
 """
@@ -17,15 +17,15 @@ from .asking import looked_up, names, taken, written
 from .classes import Source, known
 from .trying import Trials
 
-SMALL = (1, 2, 3, 4, 5, 6, 7, 8)  # of a period, which is where such fields are found
+SMALL = (1, 2, 3, 4, 5, 6, 7, 8)  # values of a period, the usual kind of such a field
 FIRST, DEPTH = "first_k", "num_hidden_layers"
-STEPS = ((1, 4), (2, 5), (3, 4), (2, 3))  # how many layers are of the first kind, and of both
-FEW = 4  # other names that a type may have
-ODD = (7919, 6133)  # values that no config has by default, which identify another name of a field
+STEPS = ((1, 4), (2, 5), (3, 4), (2, 3))  # pairs of layers of the first kind and all layers
+FEW = 4  # most alternative names of a model type
+ODD = (7919, 6133)  # values that no config has by default, to identify another name of a field
 
 
 def named(source: Source, trials: Trials, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry as data, with the other names of its fields and the names that its code may read."""
+    """Return an entry as data, with the alternative names of its fields and the names that its code may read."""
     kept = read(data).entry
     found = FieldNames(source, trials, kept)
     asks = {*(kept.asks or ()), *written(source), *looked_up(source)} - trials.usual.keys() - shared()
@@ -46,13 +46,13 @@ def named(source: Source, trials: Trials, data: Mapping[str, Any]) -> dict[str, 
 
 
 class FieldNames:
-    """The names of the fields of one class."""
+    """The field names of one class."""
 
     def __init__(self, source: Source, trials: Trials, entry: Shelved) -> None:
         self.source, self.trials, self.entry = source, trials, entry
 
     def aliases(self) -> dict[str, str]:
-        """Return the other names of fields that a config may use, each with its field."""
+        """Return the alternative names of fields, each with its field."""
         found: dict[str, str] = {}
         for part, config in self._configs():
             into = f"{part}." if part else ""
@@ -62,7 +62,7 @@ class FieldNames:
                 if self._known(path):
                     continue
                 for alias in (self._alias, *([self._switch] if name in taken(type(config)) else [])):
-                    with suppress(Exception):  # whatever somebody's config raises of it
+                    with suppress(Exception):  # any error of the config class
                         if field := alias(path):
                             found[path] = field
         return found
@@ -79,9 +79,9 @@ class FieldNames:
         return found
 
     def steps(self) -> dict[str, tuple[str, str, str]]:
-        """Return the lists with one kind of layer up to a size, and another from there on, each with kinds and size.
+        """Return the lists with one layer kind up to a size and another kind after it, each with kinds and size.
 
-        Each is tried at several sizes and depths; null has to be the same as no list.
+        Each is tested with several sizes and depths; null must be equivalent to omitting the list.
         """
         found: dict[str, tuple[str, str, str]] = {}
         for name, usual in self.trials.usual.items():
@@ -101,38 +101,38 @@ class FieldNames:
         return found
 
     def _listed(self, name: str, part: str, point: Mapping[str, Any], depth: int) -> list[str]:
-        """Return a list of layers at a depth, [] where null makes another one or the config class refuses it."""
+        """Return a list of layers at a depth, or [] if null changes it or the config class rejects the depth."""
         kinds = counted_kinds(self.entry)
         deep = dict.fromkeys(sorted(kinds), 0) if kinds else {}
         fields = {**point, **(deep | {min(kinds): depth} if kinds else {f"{part}{DEPTH}": depth})}
-        with suppress(Exception):  # whatever somebody's config raises of it
+        with suppress(Exception):  # any error of the config class
             plain = self.trials.said(fields)[name]
             if self.trials.said({**fields, name: None})[name] == plain:
                 return [*map(str, plain)]
         return []
 
     def _kept(self, path: str) -> int:
-        """Return the only small number at which an unstored field leaves the config at its defaults, or 0."""
+        """Return the only small value at which an unstored field leaves the config at its defaults, or 0."""
         same: list[int] = []
         part = part_of(path)
         bare = self.trials.said({f"{part}.model_type": self.trials.usual[f"{part}.model_type"]} if part else {})
         for value in SMALL:
-            with suppress(Exception):  # whatever somebody's config raises of it
+            with suppress(Exception):  # any error of the config class
                 if (said := self.trials.said({path: value})) == bare:
                     same.append(value)
-                elif path in said:  # stored: its effect is seen where it is read
+                elif path in said:  # stored: its effect shows elsewhere
                     return 0
         return same[0] if len(same) == 1 else 0
 
     @cache  # noqa: B019  # an object exists only while the entry of one class is written
     def hoisted(self) -> str:
-        """Return the part whose fields a class reads from the top level of a config without that part, or ""."""
+        """Return the part whose fields a class also reads from the top level of a config, or ""."""
         for part in self.trials.parts():
             sizes = [name for name in self.entry.sizes if part_of(name) == part and last(name) not in self.trials.usual]
             for some in (sizes[:3], sizes[1:4]):
                 if len(some) < 2:
                     continue
-                with suppress(Exception):  # whatever somebody's config raises of these
+                with suppress(Exception):  # any error of the config class
                     given = {last(name): 2 * self.entry.sizes[name] for name in some}
                     at_the_top = self.trials.said_of(given)
                     inside = self.trials.said_of({part: given})
@@ -143,11 +143,11 @@ class FieldNames:
         return ""
 
     def untyped(self) -> list[str]:
-        """Return the type fields of the parts whose class does not depend on the type in the config."""
+        """Return the model_type fields of the parts whose class does not depend on them."""
         found = []
         for part in self.trials.parts():
             name = f"{part}.model_type"
-            with suppress(Exception):  # whatever somebody's config raises of it
+            with suppress(Exception):  # any error of the config class
                 whole = self.trials.filled({name: self.trials.usual[name]})
                 inside = {last(each): value for each, value in whole.items() if part_of(each) == part}
                 usual = type(getattr(self.trials.default, part))
@@ -158,9 +158,9 @@ class FieldNames:
         return found
 
     def retyped(self) -> dict[str, str]:
-        """Return the type fields of the parts that may have another name of the usual type, or none, with the names.
+        """Return the model_type fields of the parts that accept other names or none, with these names.
 
-        Such a name is one that no class of configs has, and that the class of the whole has in its code.
+        Such a name has no config class of its own and occurs in the code of the whole config's class.
         """
         found = {}
         for part in self.trials.parts():
@@ -170,21 +170,21 @@ class FieldNames:
             without = {each: value for each, value in inside.items() if each != "model_type"}
             same = []
             for word in sorted(names(self.source.config_class.__module__, whole=True)):
-                with suppress(Exception):  # whatever somebody's config raises of it
+                with suppress(Exception):  # any error of the config class
                     both = ({**inside, "model_type": word}, without)
                     if not known(word) and all(self._like({part: each}, part) for each in both):
                         same.append(word)
-            if 0 < len(same) <= FEW:  # where any name does, the class reads none
+            if 0 < len(same) <= FEW:  # if any name works, the class ignores the field
                 found[name] = f"{NAMED}:{','.join(same)}"
         return found
 
     def _like(self, fields: Mapping[str, Any], part: str) -> bool:
-        """Return whether a config with these fields has the usual part."""
+        """Return True if a config with these fields has the default part."""
         made, usual = getattr(self.source.config(fields), part), getattr(self.trials.default, part)
         return type(made) is type(usual) and made.to_dict() == usual.to_dict()
 
     def _known(self, path: str) -> bool:
-        """Return whether a class has a field of this name, or reads it for a part that a config may omit."""
+        """Return True if a class has this field, or reads it for a part that a config may omit."""
         hoisted = self.hoisted()
         return path in self.trials.usual or ("." not in path and f"{hoisted}.{path}" in self.trials.usual)
 

@@ -20,15 +20,15 @@ from .classes import Source
 from .placing import PLACES
 from .trying import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, Trials, unmoved
 
-# The kinds of layers that differ only in which tokens they attend to, and two names of one kind.
+# Layer kinds that differ only in which tokens they attend to, and two names of one kind.
 ATTENDING = ("full_attention", "sliding_attention")
 ALIKE = (ATTENDING, ("indexed_attention", "deepseek_sparse_attention"))
 PATTERN = "override_pattern"
-TIED = "tie_word_embeddings"  # a field of parts as well, which the whole model determines
+TIED = "tie_word_embeddings"  # also a field of parts, but only the whole model determines it
 PARTIAL = "partial_rotary_factor"
-MENTIONED = ("ignore_index", "size")  # fields of published configs, and words that the code has for something else
+MENTIONED = ("ignore_index", "size")  # fields of published configs that the code also uses as other words
 ODD = 7919  # a value that no config has by default
-EMPTY = "empty"  # a list of nothing, which a class may read as no list
+EMPTY = "empty"  # an empty list, which a class may treat like no list
 PART = "rotary part"  # the rotary part of a head, which changes no weight but may change a run
 THETA = "rope_theta"
 LINEAR = {"rope_type": "linear", "factor": 2.0, THETA: 5000.0}
@@ -37,14 +37,14 @@ YARN = {"rope_type": "yarn", "factor": 4.0, THETA: 5000.0, "original_max_positio
 
 @dataclass
 class Freed:
-    """The result by field: the sorts of values without any effect, or without effect on stored parameters."""
+    """The tested fields, with the sorts of values without any effect or without effect on stored parameters."""
 
     idle: dict[str, list[str]] = field(default_factory=dict)
     stored: dict[str, list[str]] = field(default_factory=dict)
 
 
 class FieldSorts:
-    """Tries the fields of one class other than its sizes and switches, one sort of value after another."""
+    """Tests of one class's fields other than sizes and switches, one sort of value after another."""
 
     def __init__(self, source: Source, trials: Trials, entry: Shelved, settings: Sequence[Mapping[str, Any]]) -> None:
         self.source, self.trials, self.entry, self.settings = source, trials, entry, settings
@@ -84,7 +84,7 @@ class FieldSorts:
         names = {*(shared() - {*dir(self.source.config_class)}), PARTIAL, THETA, *ROPE}
         names = (names | {*MENTIONED}) - {*INERT, *BESIDE, CHECKPOINTING}
         default = self.trials.default
-        words = {*map(last, self.trials.usual)} - {*INERT, *BESIDE, CHECKPOINTING}  # which another part may have
+        words = {*map(last, self.trials.usual)} - {*INERT, *BESIDE, CHECKPOINTING}  # another part may have them
         top = {word for word in words if self._unmoving(word)}
         for part, config in (("", default), *((part, getattr(default, part)) for part in self.trials.parts())):
             read = taken(type(config)) - {*INERT, *BESIDE, CHECKPOINTING}
@@ -96,13 +96,13 @@ class FieldSorts:
                     yield path
 
     def _unmoving(self, name: str) -> bool:
-        """Return whether a config that gives a field at its top level, and no part, has the usual fields all the same.
+        """Return True if a field at the top level of a config without parts does not change the defaults.
 
-        A class may read a field of a part there, but only where a config leaves the part out.
+        A class may read a field of a part there, but only if the config omits the part.
         """
         same = []
         for value in (ODD, True, FUNCTIONS[0]):
-            with suppress(Exception):  # whatever somebody's config raises of it
+            with suppress(Exception):  # any error of the config class
                 said = self.trials.said({name: value})
                 same.append({**said, name: None} == {**self.trials.usual, name: None})
         return bool(same) and all(same)
@@ -120,7 +120,7 @@ class FieldSorts:
                 ]
             return [(ROTARY, [LINEAR, YARN]), (PART, [LINEAR | {PARTIAL: 0.5}]), ("null", [None])]
         match usual:
-            case bool() | float():  # whose own sort was tried before
+            case bool() | float():  # its own sort is tested elsewhere
                 return [("null", [None])]
             case int():
                 return [("integer", [-1, 0, 3]), ("null", [None]), ("float", [0.375, 3.5, -1, 0])]
@@ -143,15 +143,15 @@ class FieldSorts:
         return self.usual_layers.get(part_of(name), 0)
 
     def _seen(self, name: str) -> bool:
-        """Return whether a run on shapes alone would show the effect of a field."""
+        """Return True if a run on shapes alone would show the effect of a field."""
         word = last(name)
         return not (UNSEEN.search(word) or "rotary" in word) or bool(SEEN.search(word) or SCALES.search(word))
 
     def _dropped(self, name: str, values: Sequence[Any]) -> bool:
-        """Return whether the config class accepts a field without storing it, or stores null without effect."""
+        """Return True if the config class accepts a field without storing it, or stores null without effect."""
         if values == [None] and name not in self.trials.usual:
             return True
-        with suppress(Exception):  # whatever somebody's config raises of it
+        with suppress(Exception):  # any error of the config class
             return all(self.trials.said(self.trials.filled({name: each})) == self.trials.usual for each in values)
         return False
 
@@ -159,7 +159,7 @@ class FieldSorts:
         return self.trials.told(self.trials.filled(setting))
 
     def _trained(self, values: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-        """Return the fields at whose last values a pass forward and backward multiplies as it usually does."""
+        """Return the fields whose last value does not change the products of a forward and backward pass."""
         usual = self.trials.trained(self.trials.filled(self.settings[0])) if values else None
         if usual is None:
             return dict(values)
@@ -200,7 +200,7 @@ def sorts(found: Mapping[str, Sequence[str]], known: Mapping[str, str]) -> dict[
 
 
 def _unsaid(word: str) -> list[tuple[str, list[Any]]]:
-    """Return the sorts of values to try for a field without a default: null first, which states nothing."""
+    """Return the sorts of values to try for a field without a default: null first, which sets nothing."""
     if word.endswith(PATTERN):
         return [("null", [None]), ("text", ["*E", "M*M"])]
     if word == "size":
@@ -215,7 +215,7 @@ def _unsaid(word: str) -> list[tuple[str, list[Any]]]:
 
 
 def _alike(usual: Sequence[Any]) -> tuple[str, ...]:
-    """Return the kinds of layers that may take the place of those that a list has; () where it has others too."""
+    """Return the layer kinds that may replace those in a list, or () if the list has other kinds too."""
     return next((kinds for kinds in ALIKE if usual and {*map(str, usual)} <= {*kinds}), ())
 
 
@@ -224,12 +224,12 @@ def _words(usual: Sequence[Any]) -> bool:
 
 
 def _turned(usual: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return rotary positions with other angles for each kind of layer."""
+    """Return rotary embeddings with other frequencies for each layer kind."""
     return [{kind: {**each, THETA: theta} for kind, each in usual.items()} for theta in (5e3, 7e5)]
 
 
 def _patterns(entry: Shelved) -> tuple[str, ...]:
-    """Return the pattern fields, written in symbols, that do not count layers."""
+    """Return the pattern fields, given as strings of characters, that do not count layers."""
     return tuple(name for name in entry.asks or () if name.endswith(PATTERN) and name not in entry.kinds)
 
 

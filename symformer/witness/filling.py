@@ -1,4 +1,4 @@
-"""The catalogue written: a file for every class, one after another, and what every model type is read as."""
+"""Writing of the catalogue: one file per class, and an index of model types."""
 
 from __future__ import annotations
 
@@ -24,20 +24,23 @@ from .raised import sentence
 from .results import UnbuiltError
 from .shelving import Shelving
 
-LIMIT = 1800  # seconds for a class
+LIMIT = 1800  # seconds per class
 
 
 @dataclass(frozen=True)
 class Written:
-    """What came of one class."""
+    """The result of writing one class."""
 
     filed: Filed
-    common: set[str] = field(default_factory=set)  # the names that the library's own code may ask its config for
-    left: dict[str, str] = field(default_factory=dict)  # what of it was left out, and why
+    common: set[str] = field(default_factory=set)  # names that the library's common code may read from its config
+    left: dict[str, str] = field(default_factory=dict)  # the omitted parts, and why
 
 
 def pairs(heads: Sequence[str], only: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Every model type with a head, its first where none is asked for; or those named. Raises UnknownNameError."""
+    """Return every model type with these heads, or with its preferred head if none are given; or those in ``only``.
+
+    Raises UnknownNameError.
+    """
     found = [(name, head) for head in heads for name in types(head)] if heads else first_heads()
     for name in only:
         if not any(name == model_type for model_type, _ in found):
@@ -54,11 +57,23 @@ def fill(
     tell: Callable[[int], None] = lambda done: None,
     again: bool = False,
 ) -> Iterator[tuple[str, Written]]:
-    """Write a file for every class, a model type with a head, into a folder; a class that is there stays.
+    """Write a file for every class into a folder, and yield each result once it is written.
 
-    With ``again`` what its fields change is tried again for a class that is there, and its formulas stay.
+    Parameters
+    ----------
+    jobs
+        Pairs of a model type and a head. Classes that already have a file are skipped.
+    folder
+        The folder of the catalogue.
+    workers
+        The number of processes.
+    limit
+        Seconds for each class.
+    tell
+        A function that receives the number of finished classes.
+    again
+        Test the fields of classes that already have a file again, and keep their formulas.
 
-    Gives what came of each as it comes, when all that is known of it is written.
     """
     first = first_heads()
     with closing(crew(partial(_shelve, folder=str(folder), again=again), jobs, workers, limit)) as answers:
@@ -70,21 +85,21 @@ def fill(
                 _write(folder / TYPES, dict(sorted(known.items())))
             heard = {*_read(folder / COMMON, [])}
             _write(folder / COMMON, sorted({*heard, *written.common}))
-            if more := written.common - heard:  # which nobody has tried
+            if more := written.common - heard:  # names that were never tested
                 _write(folder / LIVE, sorted({*_read(folder / LIVE, []), *more}))
             tell(done)
             yield model_type, written
 
 
 def check(folder: Path) -> None:
-    """Raise CatalogueError where files in a folder have the names of a catalogue's and are none of its."""
+    """Raise CatalogueError if a folder has files with the names of a catalogue's index that a census did not write."""
     try:
         ours = all(isinstance(each["head"], str) for each in _read(folder / TYPES, {}).values())
         ours = ours and all(isinstance(each, str) for each in _read(folder / COMMON, []))
     except (ValueError, KeyError, TypeError, AttributeError):
         ours = False
     if not ours:
-        raise CatalogueError(f"{folder} has a {TYPES} or a {COMMON} that no census wrote; name another folder")
+        raise CatalogueError(f"{folder} has a {TYPES} or a {COMMON} that no census wrote; choose another folder")
 
 
 def _read(place: Path, nothing: Any) -> Any:
@@ -92,14 +107,14 @@ def _read(place: Path, nothing: Any) -> Any:
 
 
 def _write(place: Path, data: Any) -> None:
-    """Whole or not at all."""
+    """Write a file atomically."""
     partial = place.with_suffix(".partial")
     partial.write_text(json.dumps(data, separators=(",", ":")) + "\n", "utf-8")
     os.replace(partial, place)
 
 
 def _shelve(model_type: str, head: str, folder: str, again: bool) -> Written:
-    """One class."""
+    """Write the file of one class."""
     torch.set_num_threads(1)
     name, left = "", {}
     try:
@@ -112,18 +127,18 @@ def _shelve(model_type: str, head: str, folder: str, again: bool) -> Written:
             left = shelving.left
             _write(place, shelving.kept())
         return Written(Filed(name=name, head=head), common(source), left)
-    except Exception as error:  # whatever somebody's code raises
+    except Exception as error:  # any error of the traced code
         why = str(error) if isinstance(error, SymformerError) else sentence(error)
         filed = Filed(name=name, head=head, why=why, builds=not isinstance(error, UnbuiltError))
         return Written(filed, left=left)
 
 
 def _here(place: Path) -> bool:
-    """Whether a class is on file as these versions of the libraries have it. Raises CatalogueError for another file."""
+    """Return True if a class has a file for the installed library versions. Raises CatalogueError for another file."""
     try:
         return bool(_read(place, _NONE)["entry"]["versions"] == versions())
     except (ValueError, KeyError, TypeError):
-        raise CatalogueError(f"{place} is there, and no census wrote it") from None
+        raise CatalogueError(f"{place} already exists, but no census wrote it; choose another folder") from None
 
 
 _NONE: Any = {"entry": {"versions": {}}}

@@ -1,4 +1,4 @@
-"""The shortest sum of products of sizes that agrees exactly with every number measured."""
+"""The shortest sum of products of sizes that agrees exactly with all measurements."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from sympy import Add, Expr, Integer, Min, Mul, Rational, Symbol, ceiling, floor
 
 from ..language.errors import WitnessError
 
-PLAIN = 64  # the largest denominator of a coefficient that is no fluke of the points
-MANY = 1000  # products are not tried
-POWERS = (64, 128, 256, 2, 4, 8, 16, 32)  # what a block's size is where no config names it
-LONGEST = 100  # terms
-PRIME = 2**61 - 1  # larger than any denominator of a coefficient, and than nearly any size
-SPARE = 3  # points a fit has to agree with beyond those that settle it
+PLAIN = 64  # the largest denominator of a coefficient; larger ones fit by chance
+MANY = 1000  # most candidate products
+POWERS = (64, 128, 256, 2, 4, 8, 16, 32)  # block sizes to try if no config field states one
+LONGEST = 100  # most terms
+PRIME = 2**61 - 1  # larger than any denominator of a coefficient, and than almost every size
+SPARE = 3  # points that a fit must match in addition to those that determine it
 
 Point = Mapping[str, int]
 Letters = Mapping[str, Symbol]
-Number = Callable[[Point], int | None]  # what was measured; None where the code does not get there
+Number = Callable[[Point], int | None]  # a measurement; None if the code does not reach it
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """How many blocks a length is read in, a short last one with them or without."""
+    """The number of blocks in a length, with or without a shorter last one."""
 
     length: str
     size: str | int  # of a block
     short: bool
 
     def at(self, point: Point) -> int:
-        """How many at a point."""
+        """Return the number of blocks at a point."""
         size = point[self.size] if isinstance(self.size, str) else self.size
         return (point[self.length] + (size - 1) * self.short) // size
 
     def expr(self, letters: Letters) -> Expr:
-        """How many in symbols."""
+        """Return the number of blocks in symbols."""
         size = letters[self.size] if isinstance(self.size, str) else Integer(self.size)
         return (ceiling if self.short else floor)(letters[self.length] / size)
 
@@ -49,7 +49,7 @@ Monomial = tuple[tuple[Factor, int], ...]
 
 
 class UnfitError(WitnessError):
-    """A number that is no short sum of products of the sizes that move it."""
+    """A measurement that is not a short sum of products of the sizes that change it."""
 
     def __init__(self, what: str, moves: Sequence[str]) -> None:
         super().__init__(f"{what} is not a short sum of products of {', '.join(moves) or 'any size'}")
@@ -57,7 +57,7 @@ class UnfitError(WitnessError):
 
 
 def monomial(each: Monomial, point: Point) -> Fraction:
-    """A product of powers of sizes at a point."""
+    """Return a product of powers of sizes at a point."""
     return prod((Fraction(_value(factor, point)) ** power for factor, power in each), start=Fraction(1))
 
 
@@ -72,15 +72,37 @@ def fit(
     lengths: Sequence[str] = (),
     blocks: Sequence[str] = (),
 ) -> Expr:
-    """The shortest sum of products of ``moves`` that agrees with every point of a sample, to which ``more`` adds.
+    """Return the shortest sum of products of ``moves`` that agrees with every point of a sample.
 
-    A length may enter as the smaller of itself and a window, or as the number of blocks that it is read in, whose
-    sizes are ``blocks`` or powers of two. Raises UnfitError where nothing agrees.
+    Parameters
+    ----------
+    what
+        The name of the measurement, for error messages.
+    moves
+        The sizes that change it.
+    sample
+        The points, to which ``more`` may add.
+    letters
+        The symbol of each size.
+    measure
+        The measurement at a point.
+    more
+        A function that extends the sample to a number of points at which some sizes differ.
+    lengths
+        Sizes that may enter as the minimum of themselves and a window, or as a number of blocks.
+    blocks
+        The sizes of such blocks, in addition to powers of two.
+
+    Raises
+    ------
+    UnfitError
+        If no sum agrees.
+
     """
     plain = _sum(moves, moves, sample, letters, measure, more)
     if plain is not None:
         return plain
-    for over in moves if len(moves) > 1 else ():  # a batch of so many patches and some more tokens
+    for over in moves if len(moves) > 1 else ():  # a batch of patches plus extra tokens
         if all((number := measure(point)) is None or number % point[over] == 0 for point in sample):
             rest = [each for each in moves if each != over]
             shared = _sum(rest, moves, sample, letters, partial(_share, measure, over), more)
@@ -118,7 +140,7 @@ def _sum(
     more: Callable[[int, Sequence[str]], None],
     most: int = LONGEST,
 ) -> Expr | None:
-    """The shortest sum of products of some factors, of so many terms at most; None where there is none."""
+    """Return the shortest sum of products of some factors with at most ``most`` terms, or None."""
     for basis in _bases(factors, sample, measure):
         if len(basis) > most:
             continue
@@ -146,7 +168,7 @@ def _sum(
 
 
 def _share(measure: Number, over: str, point: Point) -> int | None:
-    """What was measured for each of a size; a number that no sum gives where it is no whole share."""
+    """Return a measurement per unit of a size, or -1, which fits no sum, if it is not an integer."""
     number = measure(point)
     return number if number is None else number // point[over] if number % point[over] == 0 else -1
 
@@ -160,7 +182,7 @@ def _expr(factor: Factor, letters: Letters) -> Expr:
 
 
 def _bases(moves: Sequence[Factor], sample: Sequence[Point], measure: Number) -> Iterable[list[Monomial]]:
-    """Sets of products to try, the shortest first: one product, sums of sizes, products of two, quotients by heads."""
+    """Yield sets of products to try, shortest first: one product, sums of sizes, products of two, quotients."""
     ones: list[Monomial] = [((name, 1),) for name in moves]
     pairs: list[Monomial] = [((a, 1), (b, 1)) for a, b in combinations(moves, 2)]
     triples: list[Monomial] = [tuple((name, 1) for name in three) for three in combinations(moves, 3)]
@@ -177,7 +199,7 @@ def _bases(moves: Sequence[Factor], sample: Sequence[Point], measure: Number) ->
         yield [(), *ones]
         for powers in product((1, -1, 2, -2), repeat=len(moves) if len(moves) < 4 else 0):
             yield [(), tuple(zip(moves, powers, strict=False))]
-        for over in moves if len(moves) < 4 else ():  # a batch of one token and so many patches
+        for over in moves if len(moves) < 4 else ():  # a batch of one token plus patches
             rest = [each for each in moves if each != over]
             for powers in product((1, -1, 2, -2), repeat=len(rest)):
                 yield [((over, 1),), ((over, 1), *zip(rest, powers, strict=True))]
@@ -193,7 +215,7 @@ def _bases(moves: Sequence[Factor], sample: Sequence[Point], measure: Number) ->
 
 
 def _products(moves: Sequence[Factor], sample: Sequence[Point], measure: Number) -> Iterator[Monomial]:
-    """The products that changing one size at a time leaves possible, each power read off where that was done."""
+    """Yield the products that are consistent with changing one size at a time, which determines its power."""
     first, number = sample[0], measure(sample[0])
     choices: list[tuple[int, ...]] = []
     for factor in moves:
@@ -216,7 +238,7 @@ def _products(moves: Sequence[Factor], sample: Sequence[Point], measure: Number)
 
 
 def _solve(table: Sequence[Sequence[Fraction]], values: Sequence[int]) -> list[Fraction] | None:
-    """The one exact solution of more equations than unknowns; None where they disagree or do not settle it."""
+    """Return the only exact solution of an overdetermined system, or None if there is none or several."""
     width = len(table[0])
     if width == 1:
         share = next((value / row[0] for row, value in zip(table, values, strict=True) if row[0]), Fraction(0))
@@ -238,9 +260,9 @@ def _solve(table: Sequence[Sequence[Fraction]], values: Sequence[int]) -> list[F
 
 
 def _solvable(basis: Sequence[Monomial], values: Sequence[Mapping[Factor, int]], numbers: Sequence[int]) -> bool:
-    """Whether the equations have a solution modulo a prime: if not, none in coefficients that are no fluke.
+    """Return False if the system has no solution modulo a prime, and therefore none with small denominators.
 
-    It says so in a small part of the time that fractions take; where it cannot say, they have to.
+    This takes a fraction of the time of exact arithmetic; True means that exact arithmetic has to decide.
     """
     if any(value % PRIME == 0 for each in values for value in each.values() if value):
         return True

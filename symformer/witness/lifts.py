@@ -1,4 +1,4 @@
-"""The lift of a trace: its model is run, its rows are read as operations, and the ordinary rules are held to torch."""
+"""Lifts: the model of a trace is run, its rows are read as operations, and their formulas are checked against torch."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ from .results import Tie, Trace
 from .runs import RUNS, Runner
 from .tracing import whole_conditions
 
-# What is held to torch: each by a run, or by tensors, of its own.
+# The quantities to check against torch, each by its own run or its own tensors.
 CHECKED = (
     *("params", "active-params", "flops", "train-flops", "prefill-flops", "decode-flops", "kv-cache"),
     *("inference-memory", "generation-flops"),
 )
 CACHED = ("kv-cache", "decode-flops", "inference-memory", "generation-flops")
-CACHES = (23, 41, 62)  # tokens in a cache, on both sides of WINDOWS
+CACHES = (23, 41, 62)  # tokens in a cache, below and above WINDOWS
 WINDOWS = (17, 71, 29)
 FAR = 20_000  # tokens; a longer run takes too much time
 
 
 def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
-    """The model of a trace with its operations recognised, and what the ordinary rules then answer as torch counts.
+    """Return the model of a trace with its operations identified, and the quantities for which torch agrees.
 
-    Raises WitnessError where the model cannot be looked at.
+    Raises WitnessError if the model cannot be run.
     """
     try:
         with waiting(f"identifying the operations of {stored.model.target}"):
             return _lift(stored, products, runner)
     except (SymformerError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # whatever somebody's code raises
-        raise WitnessError(f"the operations of {stored.model.target} cannot be read: {sentence(error)}") from None
+    except BaseException as error:  # any error of the traced code
+        raise WitnessError(f"cannot identify the operations of {stored.model.target}: {sentence(error)}") from None
 
 
 def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
@@ -68,7 +68,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     real = real_sight(calls, point, letters)
 
     def whole() -> bool:
-        """Whether a cache of many layers keeps more than any window has."""
+        """Return True if every layer of a deep model caches every token, regardless of windows."""
         if calls.cached is None:
             return False
         far = {**deeper(point), "C": max(CACHES)}
@@ -110,13 +110,13 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
             **dict.fromkeys(windows, w),
         }
         for point, c, w in zip(products.checked, CACHES, WINDOWS, strict=True)
-    ][: None if runner.like is None else 1]  # the products were held to torch at all of them
+    ][: None if runner.like is None else 1]  # the other structure's products were checked at all points
 
     # Structures with equal products and caches share one comparison with torch at this config.
     own = _own(runner, products.checked[0], bool(calls.cached)) if runner.like is None else None
 
     def hold(lifted: Lifted) -> dict[str, str]:
-        """Of each quantity, why it is refused; "" where torch counts the same."""
+        """Return for each quantity why it is refused, or "" if torch agrees."""
         check = Check(replace(products.model, component=lifted), calls, points, letters)
         if own is not None and _fits(lifted, numbers_at(own, letters)):
             check.at_config(own, letters, _past(runner.start))
@@ -125,7 +125,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
         if check.said.get("kv-cache") == "":
             shallow = {name: size for name, size in products.checked[0].items() if DEEP.search(name)}
             whole = {name: runner.start[name] for name in shallow if name in runner.start}
-            # Few layers may all have a window that others, further up, have not.
+            # The first layers may all have a window that deeper layers do not have.
             for depths in (shallow, *([whole] if windows else [])):
                 if why := check.beyond({**runner.start, **_deep(depths, rounds, letters)}, letters):
                     check.said |= dict.fromkeys(CACHED, why)
@@ -140,7 +140,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
                 lifted, said = again, better
     if real is not None and any(each and each.chunk for seen in real.seen.patterns.values() for each in seen):
         said |= {name: CHUNKS for name in CACHED if said.get(name)}
-    for name in CHECKED:  # what nothing was asked of rests on what was refused
+    for name in CHECKED:  # quantities that were not checked depend on a refused one
         said.setdefault(name, said.get("kv-cache") or said.get("decode-flops") or "this model keeps no cache")
     confirmed = {name: len(points) for name, why in said.items() if not why}
     refusals = {name: why for name, why in said.items() if why}
@@ -180,25 +180,25 @@ def _past(start: Point) -> int:
 
 
 def _longest(rows: Sequence[Row], numbers: Numbers) -> int:
-    """The most places that a convolution reads again: a shorter prompt is padded before it is kept."""
+    """Return the largest kernel of a causal convolution: a shorter prompt is padded before it is cached."""
     kernels = [entry.weights[0].shape[2] for _, entry in rows if entry.causal]
     return max((number(each, numbers) or 0 for each in kernels), default=0)
 
 
 def _known(shape: Shape, same: Mapping[Symbol, Expr]) -> Shape:
-    """A shape, or numbers of copies, in the sizes that a run leaves free."""
+    """Return a shape, or numbers of copies, in the sizes that a run leaves free."""
     return tuple(dim.xreplace(same) for dim in shape)
 
 
 def _windows(runner: Runner, trace: Trace) -> dict[str, str]:
-    """The sizes of a config that may be windows, and their letters."""
+    """Return the sizes of a config that may be windows, with their letters."""
     names = [name for name in runner.start if is_window(name)]
     known = runner.letters([*trace.letters, *names])
     return {name: str(known[name]) for name in names}
 
 
 def _deep(point: Point, conditions: Sequence[Condition], letters: Mapping[str, Symbol]) -> Point:
-    """A point with as many layers as these conditions ask for."""
+    """Return a point with as many layers as these conditions require."""
     layers = [name for name in point if name in letters and DEEP.search(name)]
     for more in range(13):
         deeper = {**point, **{name: point[name] + more for name in layers}}
@@ -212,7 +212,7 @@ def _deep(point: Point, conditions: Sequence[Condition], letters: Mapping[str, S
 
 
 def _ties(trace: Trace, letters: Mapping[str, Symbol]) -> Iterator[tuple[str, Tie]]:
-    """The letters of sizes that a run asks to be others."""
+    """Yield the letters of sizes that a run requires to equal others."""
     for name, tie in trace.ties.items():
         if name in letters and tie.powers.keys() <= letters.keys():
             yield str(letters[name]), tie

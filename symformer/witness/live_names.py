@@ -1,10 +1,11 @@
-"""Which of the names in the library's common code may change a model: the names that ``_live.json`` lists.
+"""The names in the library's common code that may change a model, as listed in ``_live.json``.
 
-Code changes a model by a field only if it looks the field up in a config. So a name is listed if a class of ``CLASSES``
-looks it up while it is built and run, or if a config class declares it and a run on shapes alone may not show what it
-does, or if a rule of the catalogue is about it, or if every config has an attribute of that name, which a field would
-replace. Each name stands for itself: none is tried together with another.
-``python -m symformer.witness.live_names`` prints the names that the list lacks, and those that it has for no reason.
+A config field can change a model only if code looks it up. A name is therefore listed if a class of ``CLASSES`` looks
+it up while it is built and run, if a config class declares it and a run on shapes alone may not show its effect, if a
+rule of the catalogue is about it, or if every config has an attribute of that name, which the field would replace. Each
+name is tested on its own.
+
+``python -m symformer.witness.live_names`` prints the names missing in the list, and those listed without a reason.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .asking import looked_up
 from .classes import of_config
 from .trying import UNSEEN
 
-# Encoders, decoders and both, with recurrent states, experts, windows and pictures.
+# Encoders, decoders and encoder-decoders, with recurrent states, experts, windows and images.
 CLASSES = (
     ("gpt2", "GPT2LMHeadModel"),
     ("bert", "BertForMaskedLM"),
@@ -34,7 +35,7 @@ CLASSES = (
     ("llava", "LlavaForConditionalGeneration"),
 )
 RULED = (*WINDOWS, THETA, SCALING, PARTLY, CHECKPOINTING)
-METHODS = ("num_mtp_layers", "self")  # read by a method of every config, and an argument of each
+METHODS = ("num_mtp_layers", "self")  # read by a method of every config, or an argument of each
 
 
 def live(common: Collection[str], classes: Sequence[tuple[str, str]] = CLASSES) -> set[str]:
@@ -53,7 +54,7 @@ def declared() -> set[str]:
 
     found: set[str] = set()
     for model_type in CONFIG_MAPPING:
-        with suppress(Exception):  # a library of its own that is not installed
+        with suppress(Exception):  # an optional library is not installed
             for each in CONFIG_MAPPING[model_type].__mro__:
                 found |= {*vars(each).get("__annotations__", ()), *vars(each).get("attribute_map", ())}
     return found

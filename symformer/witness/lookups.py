@@ -1,7 +1,7 @@
-"""Indices that leave their table: on the meta device nothing looks, and a real run would end with an IndexError.
+"""Indices beyond the end of a table: the meta device does not check them, but a real run raises an IndexError.
 
-Of every tensor that is made of counted places, of ones and of numbers alone, the largest number in it is known without
-its data. Where such a tensor chooses rows of a table that has fewer, the run is refused, as a real one would be.
+For tensors made only of positions, ones and constants, the largest element is known without data. If such a tensor
+indexes a table with fewer rows, the run is rejected, as a real one would be.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .points import Call
 
 aten = torch.ops.aten
 
-# Operations whose output holds numbers of their first input and no others.
+# Operations whose output contains only elements of their first input.
 VIEWS = frozenset(
     (
         *(aten.view, aten._unsafe_view, aten.reshape, aten.unsqueeze, aten.squeeze, aten.expand, aten.repeat),
@@ -29,11 +29,11 @@ VIEWS = frozenset(
 
 
 class InTable(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Refuses an index above the last row of a table, wherever it is known."""
+    """A mode that rejects an index beyond the last row of a table, if the index is known."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.tops: dict[int, tuple[Tensor, float]] = {}  # the tensors too, so that no id is used again
+        self.tops: dict[int, tuple[Tensor, float]] = {}  # keeps the tensors, so that no id is reused
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         packet = func.overloadpacket
@@ -43,7 +43,7 @@ class InTable(TorchDispatchMode):  # type: ignore[no-untyped-call]
             for axis, each in () if masked else indices:
                 top = self._top(each) if isinstance(each, Tensor) else None
                 if top is not None and top >= table.shape[axis]:
-                    raise IndexError(f"row {top:g} of a table of {table.shape[axis]} rows: it has no row for it")
+                    raise IndexError(f"index {top:g} is out of range for a table of {table.shape[axis]} rows")
         out = func(*args, **(kwargs or {}))
         if isinstance(out, Tensor):
             top = None if kwargs and kwargs.get("alpha", 1) != 1 else self._made(packet, args, out)
@@ -53,15 +53,15 @@ class InTable(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return out
 
     def _top(self, value: Any) -> float | None:
-        """The largest number in a tensor, or a number itself; None where nobody knows."""
+        """Return the largest element of a tensor, or a number itself, or None if unknown."""
         if isinstance(value, Tensor):
             return self.tops[id(value)][1] if id(value) in self.tops else None
         return value if isinstance(value, int | float) else None
 
     def _made(self, packet: Any, args: Any, out: Tensor) -> float | None:
-        """The largest number in what an operation gives; None where nobody knows."""
+        """Return the largest element of an operation's output, or None if unknown."""
         if packet in VIEWS:
-            fewer = out.numel() < args[0].numel()  # and which of them, nobody knows
+            fewer = out.numel() < args[0].numel()  # it is unknown which elements remain
             return None if fewer else self._top(args[0])
         if packet is aten.arange:
             numbers: list[float] = [each for each in args if isinstance(each, int | float)]
@@ -73,7 +73,7 @@ class InTable(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if packet is aten.cumsum and first is not None:
             return float(first * out.shape[args[1]])
         if packet in (aten.sub, aten.sub_) and isinstance(args[1], Tensor):
-            return None  # the largest of a difference is not the difference of the largest
+            return None  # the largest difference is not the difference of the largest elements
         if packet not in SUMS or first is None or second is None:
             return None
         return SUMS[packet](first, second)
@@ -86,7 +86,7 @@ def _filled(place: int) -> Callable[[Any], float | None]:
     return filled
 
 
-# The table of an operation, and what chooses along which axis of it.
+# The table of an operation, and the index for each axis.
 LOOKUPS: Mapping[Any, Callable[[Any], tuple[Tensor, Sequence[tuple[int, Any]]]]] = {
     aten.embedding: lambda args: (args[0], [(0, args[1])]),
     aten.index: lambda args: (args[0], list(enumerate(args[1]))),
@@ -99,7 +99,7 @@ FILLED: Mapping[Any, Callable[[Any], float | None]] = {
     **dict.fromkeys((aten.full, aten.full_like), _filled(1)),
     aten.new_full: _filled(2),
 }
-# Of numbers that are not negative, for which alone a largest is known.
+# For nonnegative numbers; only for these is the largest known.
 SUMS: Mapping[Any, Callable[[float, float], float]] = {
     **dict.fromkeys((aten.add, aten.add_), lambda a, b: a + b),
     **dict.fromkeys((aten.sub, aten.sub_), lambda a, b: a - b),
@@ -109,7 +109,7 @@ SUMS: Mapping[Any, Callable[[float, float], float]] = {
 
 
 def in_tables(call: Call) -> Call:
-    """A call that is refused where a real one would read beyond a table."""
+    """Return a call that fails if a real one would read beyond the end of a table."""
 
     def run(model: nn.Module, point: Point) -> Any:
         with InTable():

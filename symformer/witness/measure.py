@@ -1,4 +1,4 @@
-"""Building the torch witness of an architecture, and reading what it stores."""
+"""Construction of the torch witness of an architecture, and the parameters it stores."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from .session import Session
 
 @dataclass(frozen=True)
 class Stored:
-    """One parameter of a torch model, by our name for it."""
+    """One parameter of a torch model, under our name for it."""
 
     path: str
     shape: tuple[int, ...]
 
 
 def witness_class(component: Architecture) -> type[nn.Module]:
-    """The torch class that stands for a component. Raises WitnessError where the library is not installed."""
+    """Return the torch class of a component. Raises WitnessError if its library is not installed."""
     module, name = class_path(component)
     try:
         found: type[nn.Module] = getattr(import_module(module), name)
     except ImportError as error:
         missing = (error.name or module).partition(".")[0]
         how = INSTALL if missing in INSTALL else f"pip install {missing}"
-        raise WitnessError(f"{missing} is not installed, and {component.title} needs it ({error}); {how}") from None
+        raise WitnessError(f"{component.title} needs {missing}, which is not installed ({error}); {how}") from None
     return found
 
 
 def class_path(component: Architecture) -> tuple[str, str]:
-    """The module and the name of the witness, without importing it."""
+    """Return the module and the name of the witness, without importing it."""
     named = component.fields.class_for(component)
     module, colon, name = named.rpartition(":")
     return (module, name) if colon else (component.witness.library, named)
 
 
 def recipe(component: Architecture, numbers: Mapping[Symbol, int]) -> Callable[[], nn.Module]:
-    """What makes the witness at these sizes, on whatever device a session asks for."""
+    """Return a function that builds the witness at these sizes, on the session's device."""
     made_by = witness_class(component)
     config: dict[str, Any] = component.fields.write(component, numbers)
     for name, value in component.witness.arguments.items():
@@ -63,12 +63,12 @@ def recipe(component: Architecture, numbers: Mapping[Symbol, int]) -> Callable[[
 
 
 def build(component: Architecture, numbers: Mapping[Symbol, int], device: str = "meta") -> nn.Module:
-    """The witness at these sizes; on the meta device it takes no memory, whatever the sizes."""
+    """Return the witness at these sizes; on the meta device it takes no memory, whatever the sizes."""
     return Session(recipe(component, numbers)).model(device)
 
 
 def stored_rows(component: Architecture, model: nn.Module, numbers: Mapping[Symbol, int] | None = None) -> list[Stored]:
-    """Every unique parameter, once, under the name our ledger gives it; ``numbers`` tell stacks of layers apart."""
+    """Return every unique parameter once, under our ledger's name; ``numbers`` distinguish stacks of layers."""
     return [
         Stored(our_path(component, name, numbers or {}), tuple(parameter.shape))
         for name, parameter in model.named_parameters(remove_duplicate=True)
@@ -77,12 +77,12 @@ def stored_rows(component: Architecture, model: nn.Module, numbers: Mapping[Symb
 
 @cache
 def starred(path: str) -> str:
-    """A path of ours, * for the number of a layer."""
+    """Return a path of ours with * for layer numbers."""
     return ".".join("*" if word.isdigit() else word for word in path.split("."))
 
 
 def our_path(component: Architecture, name: str, numbers: Mapping[Symbol, int]) -> str:
-    """Our name for what torch calls so, a parameter or a module."""
+    """Return our name for a parameter or module of torch."""
     path = f"{name}.".removeprefix(component.witness.prefix).rstrip(".")
     for theirs, ours in component.witness.rename.items():
         path = path.replace(theirs, ours)
@@ -90,7 +90,7 @@ def our_path(component: Architecture, name: str, numbers: Mapping[Symbol, int]) 
 
 
 def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, int]) -> str:
-    """Torch keeps all layers in one list; what a kind has of its own stands in a stack of ours, in that order."""
+    """Return a path with the stack of a layer: torch keeps all layers in one list, we keep one stack per kind."""
     place, _, inside = path.partition(".")[2].partition(".")
     if not component.witness.stacks or not place.isdigit():
         return path
@@ -106,14 +106,14 @@ def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, i
 
 @cache
 def _named(component: Architecture) -> frozenset[str]:
-    """Every path of its ledger: of an operation or a weight, or of what stands around one."""
+    """Return every path in a component's ledger: operations, weights, and their enclosing modules."""
     paths = [path for _, entry in component.ledger for path in (entry.path, *(each.path for each in entry.weights))]
     words = [path.split(".") for path in paths]
     return frozenset(".".join(some[:length]) for some in words for length in range(1, len(some) + 1))
 
 
 def versions(component: Architecture) -> dict[str, str]:
-    """The versions of the libraries a witness comes from."""
+    """Return the versions of the libraries that a witness comes from."""
     libraries = ["torch"]
     if component.witness.library not in ("torch.nn",) and not component.witness.library.startswith("symformer"):
         libraries.insert(0, component.witness.library)
@@ -121,7 +121,7 @@ def versions(component: Architecture) -> dict[str, str]:
 
 
 def releases(*libraries: str) -> dict[str, str]:
-    """The versions of libraries that are installed."""
+    """Return the versions of installed libraries."""
     return {library: _release(library) for library in libraries}
 
 

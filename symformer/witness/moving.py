@@ -1,4 +1,4 @@
-"""Which of a model's sizes change its rows: how wide they are, or how many; and which have to follow others."""
+"""The effect of a model's sizes on its rows: on their shapes or their number; and sizes that must follow others."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from .fitting import Point, monomial
 from .results import Tie, UnbuiltError
 from .samples import Samples, suspects
 
-# How a size is changed alone: doubled first, as most code takes that; by one, by half and thrice for what it refuses.
+# Changes of one size: doubled first, which most code accepts; otherwise plus one, halved and tripled.
 OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
 
 
 def far_from(size: int) -> int:
-    """A size at which a width that is padded, or has a least value, is another than where it starts."""
+    """Return a value that changes a width even if it is padded or has a lower bound."""
     return 96 * size + 1
 
 
 @dataclass
 class Sizes:
-    """What a model's sizes do to its rows."""
+    """The effect of a model's sizes on its rows."""
 
-    base: Point  # where they are changed from
-    widths: list[str]  # they change what the rows are
-    counts: list[str]  # they change how many rows there are
-    pinned: list[Pinned]  # they stay at a number
+    base: Point  # the sizes to start from
+    widths: list[str]  # sizes that change the shapes of rows
+    counts: list[str]  # sizes that change the number of rows
+    pinned: list[Pinned]  # sizes fixed at a number
 
 
 class Moving:
-    """The sizes of a model, changed one by one and together."""
+    """Changes of a model's sizes, one by one and together."""
 
     def __init__(self, samples: Samples, held: Mapping[str, Pinned], idle: Sequence[str]) -> None:
         self.samples = samples
-        self.held = held  # those that stay at a number already
-        self.idle = idle  # those that may well change nothing
+        self.held = held  # sizes that are already fixed
+        self.idle = idle  # sizes that may have no effect
 
     def find(self, depth: int, repeated: Mapping[str, int]) -> Sizes:
-        """What the sizes do, around a base of so many layers at most, where some start with more copies than given."""
+        """Return the effect of the sizes, with at most ``depth`` layers, or ``repeated`` copies where given."""
         base = {**self.samples.start, **repeated}
         for name in base:
             if DEEP.search(name) and base[name] > depth and self.samples.rows({**base, name: depth}):
@@ -50,11 +50,11 @@ class Moving:
         rows = self.samples.rows(base)
         if not rows:
             if not self.samples.wanted.needs_run:
-                raise WitnessError(f"the model cannot be built: {self.samples.last or 'it stores no parameter'}")
-            # What cannot be told without data is no fault of the model's.
+                raise WitnessError(f"cannot build the model: {self.samples.last or 'it stores no parameters'}")
+            # A run that fails because meta tensors have no values is not an error of the model.
             said, row = self.samples.last, self.samples.wanted.row
             refused = WitnessError if re.search("meta|data.dependent", said) else UnbuiltError
-            raise refused(f"the model cannot be run: {said}" if said else f"a run of it has no {row}")
+            raise refused(f"cannot run the model: {said}" if said else f"a run of the model has no {row}")
         widths: list[str] = []
         counts: list[str] = []
         pinned = list(self.held.values())
@@ -93,7 +93,7 @@ class Moving:
         return Sizes(base, widths, counts, pinned)
 
     def _still(self, base: Point, names: Sequence[str], changes: Sequence[Callable[[int], int]]) -> set[str]:
-        """The sizes among ``names`` that change no row, tried all at once, and by halves where some row changes."""
+        """Return the sizes that change no row, tested all at once and then by bisection."""
         rows, still = self.samples.seen_rows(base), set(names)
         for change in changes:
 
@@ -104,7 +104,7 @@ class Moving:
         return still
 
     def _tie(self, name: str, base: Point) -> bool:
-        """Whether a size changes shapes alone once another of the same value moves with it: it is that other, then."""
+        """Tie a size to another of equal value if the code accepts changing only both together; return True if so."""
         rows = self.samples.seen_rows(base)
         for other, value in base.items():
             together = {**base, other: 2 * value, name: 2 * value}
@@ -120,9 +120,9 @@ class Moving:
         return False
 
     def _tie_product(self, fixed: Sequence[str], base: Point) -> None:
-        """Of sizes that cannot change alone, one may follow the others: it is what a head's width usually does.
+        """Tie one of the sizes that cannot change alone to the others, as is usual for the head dimension.
 
-        It may follow one other alone, where code says how wide a head is.
+        It may also follow a single other size, if the config states the head dimension.
         """
         single: dict[str, Tie] = {}
         for name in sorted(fixed, key=lambda each: (usual(each), not re.search("dim|d_head", each))):

@@ -1,7 +1,7 @@
-"""Copies that are told apart by a number inside a name, as in encoder_layer_3 or weight_ih_l3: which names these are.
+"""Names with a copy number inside, such as encoder_layer_3 or weight_ih_l3.
 
-A number inside a name counts copies where a size that grows brings the same name with another number; such a name is
-then written as the members of a list are, encoder_layer.3. A number that no size moves is a name like any other.
+A number inside a name counts copies if a larger size adds the same name with another number. Such a name is then
+written like a list member, encoder_layer.3. Other numbers are part of the name.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from ..language.errors import WitnessError
 from .watching import Rows
 
 NUMBER = re.compile(r"\d+")
-Template = tuple[str, str]  # what stands before a number in a word, and what after it
+Template = tuple[str, str]  # the text before and after a number in a word
 
 
 class Numbering:
-    """The names whose numbers count copies, and rows by the paths that say so."""
+    """The names whose numbers count copies, and rows with paths written accordingly."""
 
     def __init__(self, last: bool) -> None:
-        self.last = last  # whether the last word of a path is a name too, and not the operation that ran
+        self.last = last  # True if the last word of a path is a name, False if it is the operation that ran
         self.templates: set[Template] = set()
-        self.known: dict[int, tuple[Rows, Rows]] = {}  # rows as they were given, and as they are named
+        self.known: dict[int, tuple[Rows, Rows]] = {}  # rows as given, and as renamed
 
     def learn(self, rows: Rows, others: Iterable[Rows]) -> bool:
-        """Whether larger models bring new numbers of names that were there; from now on these count copies."""
+        """Record the names that larger models add with new numbers; return True if there are new ones."""
         here: dict[Template, set[str]] = {}
         for template, number in self._numbers(rows):
             here.setdefault(template, set()).add(number)
@@ -42,19 +42,19 @@ class Numbering:
         return bool(new)
 
     def rows(self, rows: Rows) -> Rows:
-        """The same rows, each copy a member of a list. Raises WitnessError where two would have one name."""
+        """Return the rows with each copy as a list member. Raises WitnessError if two get the same name."""
         if not self.templates:
             return rows
-        if id(rows) in self.known:  # which are kept here, so that no others are at their place
+        if id(rows) in self.known:  # the rows are kept here, so their ids are not reused
             return self.known[id(rows)][1]
         named = {self.path(path): shape for path, shape in rows.items()}
         if len(named) != len(rows):
-            raise WitnessError("two names that differ in more than the number of a copy would be the same without it")
+            raise WitnessError("two parameter names that differ in more than a copy number become equal without it")
         self.known[id(rows)] = rows, named
         return named
 
     def path(self, path: str) -> str:
-        """A path whose numbers that count stand by themselves."""
+        """Return a path with its copy numbers as separate words."""
         words = path.split(".")
         last = len(words) - (not self.last)
         return ".".join([*(self._word(word) for word in words[:last]), *words[last:]])
@@ -72,12 +72,12 @@ class Numbering:
                 yield from _split(word)
 
     def _clash(self, template: Template, paths: Set[str]) -> bool:
-        """Whether the name without its number is one already, so that nobody could tell the two apart."""
+        """Return True if the name without its number already exists."""
         return any(_name(template) in path.split(".") for path in paths)
 
 
 def _split(word: str) -> Iterator[tuple[Template, str]]:
-    """A word that is more than a number, around each number in it."""
+    """Yield the text around each number in a word, and the number; nothing if the word is a number."""
     if not word.isdigit():
         for each in NUMBER.finditer(word):
             yield (word[: each.start()], word[each.end() :]), each[0]

@@ -1,7 +1,7 @@
-"""What torch itself says of an architecture's class at one point: FLOPs by its own counter, bytes of its own tensors.
+"""Torch's own counts for an architecture's class at one point: FLOPs by its counter, bytes of its tensors.
 
-One session of the class at a point answers every quantity, and what it ran once it does not run again. Each oracle
-asserts that it counted what it is asked about.
+One session of the class at a point answers every quantity and runs nothing twice. Each oracle asserts that it counted
+what it was asked for.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from .watching import Keeper, Products
 Numbers = Mapping[Symbol, int]
 Parts = Mapping[
     tuple[str, str], Mapping[int, int]
-]  # a module of ours and a pass -> what each part of it came to: how often
-TAKEN = {"tokens": "input_ids", "pixels": "pixel_values"}  # what transformers calls the inputs of our shape lines
-UNMASKED = {"linear_attention", "mlp", "moe"}  # kinds of layers that take no mask [B,1,S,C]
+]  # a module of ours and a pass -> the value of each part -> its number of occurrences
+TAKEN = {"tokens": "input_ids", "pixels": "pixel_values"}  # transformers' names for the inputs in our shape lines
+UNMASKED = {"linear_attention", "mlp", "moe"}  # layer kinds that take no mask [B,1,S,C]
 FORWARD, BACKWARD = "forward", "backward"
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass(frozen=True)
 class Found:
-    """What torch said of one quantity: the whole, and the parts it is the sum of, where these have names."""
+    """Torch's count of one quantity: the total, and its parts if they have names."""
 
     total: int
     parts: Parts | None = None
-    ran: frozenset[str] = frozenset()  # our name of every module that may have parts
+    ran: frozenset[str] = frozenset()  # our names of all modules that may have parts
 
     def __add__(self, other: Found) -> Found:
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
@@ -60,31 +60,31 @@ class Found:
 
 @dataclass(frozen=True)
 class Oracle:
-    """What settles one quantity: the conventions under which torch counts, and the count."""
+    """The check of one quantity: torch's conventions and its count."""
 
-    count: Callable[..., Found]  # of a witness and of what a further way says
-    by: str  # what counts, in words
+    count: Callable[..., Found]  # takes a witness and further conventions
+    by: str  # the counter, in words
     conventions: Mapping[str, str]
-    ways: tuple[Mapping[str, str], ...] = ()  # further conventions, settled for the first variant of an architecture
-    once: bool = False  # whether it is slow, and settled for the first variant of an architecture only
-    cached: bool = False  # whether it needs a class that keeps a cache
-    needs: Kind | None = None  # an operation without which there is nothing to settle
-    library: str = ""  # whether it counts what this library's code does, and no other's
-    last: bool = False  # whether it needs a class that can be asked for the logits of the last position alone
-    added: bool = False  # whether a module's parts are compared by their sum
-    rows: str = ""  # what is compared row by row, in words; nothing where only the whole can be
-    length: Symbol = S  # the tokens it is told of: those that are read, or those in a cache
+    ways: tuple[Mapping[str, str], ...] = ()  # further conventions, checked for the first variant of an architecture
+    once: bool = False  # slow, so checked for the first variant of an architecture only
+    cached: bool = False  # needs a class with a cache
+    needs: Kind | None = None  # an operation without which there is nothing to check
+    library: str = ""  # the only library whose code it counts; "" for any
+    last: bool = False  # needs a class that can return the logits of the last position alone
+    added: bool = False  # compares the sum of a module's parts
+    rows: str = ""  # what is compared row by row, in words; "" if only the total can be compared
+    length: Symbol = S  # the length it depends on: tokens read (S) or tokens in the cache (C)
 
 
 @dataclass
 class Prompted:
-    """A cache that a prompt filled, what it held then, and the passes of one token made since."""
+    """A cache filled by a prompt, its size at that time, and the passes of one token made since."""
 
     cache: Any
     read: Found
     held: Mapping[str, int]  # bytes
     passes: list[Found] = field(default_factory=list)
-    logits: int = 0  # bytes of those of one pass
+    logits: int = 0  # bytes of one pass's logits
 
 
 class Witness(Session):
@@ -93,14 +93,14 @@ class Witness(Session):
     def __init__(self, component: Architecture, numbers: Numbers, twice: bool = False) -> None:
         super().__init__(recipe(component, numbers))
         self.component, self.numbers = component, numbers
-        self.twice = twice  # whether FLOPs are counted by torch's FlopCounterMode too
+        self.twice = twice  # count FLOPs also with torch's FlopCounterMode
         self._prompts: dict[int, Prompted] = {}
         self._kept: dict[tuple[str, ...], Found] = {}
-        self._memory: Tensor | None = None  # what the encoder gave
-        self._chances: dict[tuple[int, str], float] = {}  # of dropout, in each module of a model that is held here
+        self._memory: Tensor | None = None  # the encoder's output
+        self._chances: dict[tuple[int, str], float] = {}  # dropout of each module of a model kept here
         self._states: dict[tuple[str, str, bool], tuple[int, int, int, int]] = {}
 
-    # -- how it is called ----------------------------------------------------------------------------------------
+    # -- calls --------------------------------------------------------------------------------------------------
 
     def call(
         self,
@@ -111,7 +111,7 @@ class Witness(Session):
         masked: bool = True,
         last: bool = False,
     ) -> Run:
-        """What runs the class on as many new tokens, or S, its attention and its experts written out."""
+        """Return a function that runs the class on ``new`` tokens, or S, with eager attention and batched experts."""
         component, numbers = self.component, {**self.numbers, S: new or self.numbers.get(S, 0)}
 
         def run(model: nn.Module) -> Any:
@@ -125,24 +125,24 @@ class Witness(Session):
                 return model(*inputs.values())
             config: Any = model.config
             for each in [config, *(module.config for module in model.modules() if hasattr(module, "config"))]:
-                each._attn_implementation = implementation  # a part of a model may have a config of its own
+                each._attn_implementation = implementation  # a submodule may have its own config
             if config.is_encoder_decoder:
                 return self._both(model, *inputs.values(), cache=cache, masked=masked)
-            config._experts_implementation = "batched_mm"  # the default, grouped_mm, counts nothing in silence
-            if S not in self.numbers:  # an image, of which the tokens follow
+            config._experts_implementation = "batched_mm"  # torch silently counts nothing for the default, grouped_mm
+            if S not in self.numbers:  # an image, which determines the number of tokens
                 with unpadded():
                     return model(*inputs.values())
             new = numbers[S]
             facts: dict[str, Any] = {}
             attends = any(entry.kind is Kind.SCORES for _, entry in component.ledger)
-            if masked and attends and component.witness.masked:  # on meta no mask can be made
+            if masked and attends and component.witness.masked:  # the model cannot create a mask on meta
                 kinds: list[str] = getattr(config, "layer_types", None) or [""]
                 masks = {}
-                for kind in {*kinds} - UNMASKED:  # a window keeps fewer tokens than came before
+                for kind in {*kinds} - UNMASKED:  # a window keeps fewer tokens than were read
                     seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
                     masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
                 facts["attention_mask"] = masks if len({*kinds}) > 1 else masks[kinds[0]]
-            # Else a causal model makes its own, one row for all sequences where they turn its heads.
+            # Otherwise a causal model creates the positions itself: one row for all sequences with rotary positions.
             if attends and (masked or not keeps_cache(component) or P in component.fields.sizes):
                 facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
             if V_type in component.fields.sizes:
@@ -160,9 +160,9 @@ class Witness(Session):
         return run
 
     def _both(self, model: nn.Module, source: Tensor, target: Tensor, *, cache: Any, masked: bool) -> Any:
-        """An encoder-decoder on what its encoder reads, unless a cache is filled already, and on what its decoder does.
+        """Run an encoder-decoder; with a filled cache, only its decoder.
 
-        On meta the decoder is given its mask; the encoder makes none.
+        On meta the decoder receives its mask, and the encoder creates none.
         """
         batch, new = target.shape
         facts: dict[str, Any] = {"decoder_input_ids": target, "use_cache": cache is not None, "past_key_values": cache}
@@ -179,13 +179,15 @@ class Witness(Session):
         return output
 
     def empty(self) -> Any:
-        """A cache of the class's own."""
+        """Return an empty cache of the class's own kind."""
         if not keeps_cache(self.component):
-            raise WitnessError(f"the torch class of {self.component.name} keeps no cache, so none can be measured")
+            raise WitnessError(
+                f"the torch class of {self.component.name} has no cache, so its cache cannot be measured"
+            )
         from transformers import DynamicCache, EncoderDecoderCache
 
         config: Any = self.model().config
-        if config.is_encoder_decoder:  # each is as deep as the decoder, which the config's own depth is not
+        if config.is_encoder_decoder:  # each cache is as deep as the decoder; the config's depth is the encoder's
             return EncoderDecoderCache(DynamicCache(), DynamicCache())
         return DynamicCache(config=config)
 
@@ -202,7 +204,7 @@ class Witness(Session):
         return self.counted(self.call(), backward=True)
 
     def prompted(self, length: Symbol) -> Prompted:
-        """A prompt, its keys and values kept."""
+        """Return a prompt whose keys and values are cached."""
         tokens = self.numbers[length]
         if tokens not in self._prompts:
             cache = self.empty()
@@ -214,7 +216,7 @@ class Witness(Session):
         return self._prompts[tokens]
 
     def decoded(self, length: Symbol, passes: int = 1) -> Prompted:
-        """A prompt, and at least as many passes of one token after it."""
+        """Return a prompt and at least this many passes of one token after it."""
         prompted = self.prompted(length)
         while len(prompted.passes) < passes:
             prompted.passes.append(self.counted(partial(_one_more, self.call(1, cache=prompted.cache), prompted)))
@@ -222,13 +224,13 @@ class Witness(Session):
 
     @cached_property
     def prompt_for_one(self) -> Found:
-        """A prompt of which the logits at the last position are wanted."""
+        """A prompt that returns the logits of the last position only."""
         return self.counted(self.call(cache=self.empty(), last=True))
 
     def counted(self, run: Run, *, backward: bool = False) -> Found:
-        """The products of a run, each in the module that ran it, and their FLOPs by the formulas of torch's counter."""
+        """Count the products of a run, each in the module that ran it, and their FLOPs by torch's formulas."""
         seen, how = Products(self.model()), {"backward": backward, "train": backward}
-        # A weight that could be trained is multiplied as it stands; else a linear layer may copy it for each sequence.
+        # A trainable weight is multiplied unchanged; a linear layer may copy a frozen one for each sequence.
         if self.twice:
             total = self.flops(run, seen, prepare=trainable, **how).get_total_flops()
         else:
@@ -244,26 +246,26 @@ class Witness(Session):
         named = sum(value * times for each in parts.values() for value, times in each.items())
         if not named == seen.flops == total:
             name = self.component.name
-            raise WitnessError(f"torch counts {total:,} FLOPs of {name}, and its products come to {named:,}")
+            raise WitnessError(f"torch counts {total:,} FLOPs of {name}, but its products sum to {named:,}")
         _something(self.component, seen)
         return Found(seen.flops, parts, self.named(seen.where.ran))
 
     # -- names ---------------------------------------------------------------------------------------------------
 
     def ours(self, path: str) -> str:
-        """Our name for a module."""
+        """Return our name for a module."""
         return our_path(self.component, path, self.numbers)
 
     def named(self, paths: Iterable[str]) -> frozenset[str]:
-        """Our names of modules, * for the number of a layer."""
+        """Return our names of modules, with * for layer numbers."""
         return frozenset(starred(self.ours(path)) for path in paths)
 
     # -- bytes ---------------------------------------------------------------------------------------------------
 
     def held(self) -> Found:
-        """The tensors of the cache after C tokens, each by the attention that it belongs to."""
+        """Return the tensors of the cache after C tokens, each by its attention module."""
         held = self.prompted(C).held
-        # A cache of an encoder-decoder is two: what its layers attend to of themselves, and of the encoder.
+        # An encoder-decoder has two caches: for self-attention and for cross-attention to the encoder.
         attends = {
             starred(entry.path.rpartition(".")[0]): "cross.layers" if entry.inputs[1].encoded else "self.layers"
             for _, entry in self.component.ledger
@@ -279,7 +281,7 @@ class Witness(Session):
         for row, size in held.items():
             path = layers.get(row.rpartition(".")[0])
             if path is None:
-                raise WitnessError(f"no attention of {self.component.name} says that {row} of the cache is its own")
+                raise WitnessError(f"no attention of {self.component.name} owns {row} of the cache")
             parts[starred(self.ours(path)), FORWARD][size] += 1
         return Found(sum(held.values()), parts, self.named(layers.values()) | {""})
 
@@ -291,10 +293,10 @@ class Witness(Session):
         dtype: str = "fp32",
         device: str = "fake",
     ) -> Found:
-        """The bytes of every storage that a forward pass keeps for the backward pass, weights left out.
+        """Return the bytes of every storage that a forward pass saves for the backward pass, excluding weights.
 
-        On the CPU, and fake unless real memory is asked for: the meta device will not do, as a model cannot make its
-        own mask there.
+        Tensors are fake CPU tensors unless real memory is requested. The meta device does not work, because a model
+        cannot create its own mask there.
         """
         key = (implementation, dropout, recompute, dtype, device)
         if key not in self._kept:
@@ -318,20 +320,20 @@ class Witness(Session):
                         values[prod(factors)] += times
             total = sum(value * times for value, times in values.items())
             if not total:
-                raise WitnessError(f"{self.component.name} keeps nothing for the backward pass: nothing was counted")
+                raise WitnessError(f"{self.component.name} saves nothing for the backward pass: nothing was counted")
             self._kept[key] = Found(total, {("", FORWARD): values}, frozenset([""]))
         return self._kept[key]
 
     def states(self, optimizer: str, single: bool, device: str = "meta") -> tuple[int, int, int, int]:
-        """The bytes of the parameters, of their gradients, master copies and of an optimizer's state after a real step.
+        """Return the bytes of the parameters, gradients, master copies and optimizer state after a real step.
 
-        In half precision the step is made on a master copy of the parameters, in single precision.
+        In half precision, the optimizer updates a single-precision master copy of the parameters.
         """
         key = (optimizer, device, single)
         if key not in self._states:
             model = Session(self._build).model(device)
             trainable(model)
-            with silence():  # diffusers says that it is cast
+            with silence():  # diffusers logs the cast
                 parameters = list(model.to(torch.float32 if single else torch.bfloat16).parameters())
             trained = [parameter for parameter in parameters if parameter.requires_grad]
             masters = trained if single else [parameter.detach().to(torch.float32) for parameter in trained]
@@ -367,9 +369,9 @@ def train_flops(
     early_stop: bool = False,
     prepare: Callable[[nn.Module], object] = lambda model: None,
 ) -> int:
-    """One forward and one backward pass, a part of the forward computed again by torch's checkpoint if asked for.
+    """Return the FLOPs of one forward and one backward pass, with part of the forward pass recomputed if requested.
 
-    Torch stops computing again, unless told otherwise, once it has every tensor that the backward pass reads: early.
+    By default, torch stops recomputing early, when it has every tensor that the backward pass reads.
     """
     witness = Witness(component, numbers)
 
@@ -378,7 +380,7 @@ def train_flops(
         if recompute == "full":
             enable: Any = getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)
             enable({"use_reentrant": False})
-            # Transformers then asks for a gradient of the embeddings' output, which only the reentrant way needs.
+            # Transformers also enables a gradient of the embeddings' output, which only reentrant checkpointing needs.
             model.disable_input_require_grads()
 
     core = _checkpointed_attention(witness.model()) if recompute == "selective" else nullcontext()
@@ -389,7 +391,7 @@ def train_flops(
 
 @contextmanager
 def _of_ones() -> Iterator[None]:
-    """The mask of ones that a decoder makes for itself is found to be that, as on a CPU: a fake one has no numbers."""
+    """Treat a decoder's own mask of ones as one, as on a CPU: a fake mask has no values to look at."""
     from transformers import masking_utils
 
     module: Any = masking_utils
@@ -403,7 +405,7 @@ def _of_ones() -> Iterator[None]:
 
 @contextmanager
 def _checkpointed_attention(model: nn.Module) -> Iterator[None]:
-    """The attention that transformers writes out, behind a checkpoint of its own."""
+    """Wrap the eager attention function of transformers in a checkpoint."""
     module: Any = import_module(type(model).__module__)
     plain, calls = module.eager_attention_forward, []
 
@@ -417,19 +419,19 @@ def _checkpointed_attention(model: nn.Module) -> Iterator[None]:
     finally:
         module.eager_attention_forward = plain
     if not calls:
-        raise WitnessError(f"{type(model).__name__} ran no attention of its module: nothing was checkpointed")
+        raise WitnessError(f"{type(model).__name__} did not call its module's attention: nothing was checkpointed")
 
 
 def activation_bytes(component: Architecture, numbers: Numbers, fake: bool = True, **way: str) -> int:
-    """The bytes that a forward pass keeps for the backward pass, with fake tensors or real ones."""
+    """Return the bytes that a forward pass saves for the backward pass, with fake or real tensors."""
     return Witness(component, numbers).activations(**way, device="fake" if fake else "cpu").total
 
 
 @contextmanager
 def _recomputing(model: Any, recompute: str, keep: Callable[[Tensor], Tensor]) -> Iterator[None]:
-    """Torch's checkpoint around every layer, as transformers puts it, or around every attention function.
+    """Checkpoint every layer, as transformers does, or every attention function.
 
-    What a checkpoint is given it holds, positional or by keyword; the hooks see only the first of these.
+    A checkpoint holds all its arguments, positional or by keyword; saved_tensors_hooks see only the positional ones.
     """
     from transformers import modeling_utils
 
@@ -463,7 +465,7 @@ def _recomputing(model: Any, recompute: str, keep: Callable[[Tensor], Tensor]) -
 
 
 def train_bytes(component: Architecture, numbers: Numbers, device: str = "meta", **way: str) -> int:
-    """Parameters, gradients and the optimizer's own state after a real step; and the activations, if asked for."""
+    """Return the bytes of parameters, gradients and optimizer state after a step, plus activations if requested."""
     return train_memory(Witness(component, numbers), device=device, **way).total
 
 
@@ -487,30 +489,30 @@ def train_memory(
 
 
 def generation_flops(witness: Witness, new: int) -> Found:
-    """A prompt of S tokens, then a pass for each new token but the first, which the prompt's logits give."""
+    """Count a prompt of S tokens and one pass per new token except the first, which the prompt's logits give."""
     prompted = witness.decoded(S, new - 1)
     found = tensors_of(prompted.cache)
     grows = [row for row in found if row.endswith(("keys", "values")) and not row.startswith("cross.")]
-    held = {found[row].shape[2] for row in grows}  # and a state is as large after any number
+    held = {found[row].shape[2] for row in grows}  # states have the same size after any number of tokens
     if held - {witness.numbers[S] + len(prompted.passes)} or not found:
         raise WitnessError(
-            f"the cache of {witness.component.name} holds {held} tokens after generating: it is not used"
+            f"the cache of {witness.component.name} holds {held} tokens after generation: the model does not use it"
         )
     return sum(prompted.passes[: new - 1], start=witness.prompt_for_one)
 
 
 def inference_memory(witness: Witness) -> Found:
-    """Parameters, the cache after C tokens, and the logits of one more."""
+    """Return the bytes of the parameters, of the cache after C tokens, and of the logits of one more token."""
     parameters = _bytes(list(witness.model().parameters()))
     return Found(parameters + witness.held().total + witness.decoded(C).logits)
 
 
 def active_elements(witness: Witness) -> Found:
-    """Every unique parameter, but of the experts' tables only what the experts of one token hold."""
+    """Count every unique parameter, but of the experts' tables only the experts of one token."""
     model: Any = witness.model()
     total, experts = sum(int(parameter.numel()) for parameter in model.parameters()), 0
     for module in model.modules():
-        tables = list(module.parameters(recurse=False))  # of the experts, and of their biases
+        tables = list(module.parameters(recurse=False))  # weights and biases of the experts
         if hasattr(module, "num_experts") and any(weight.dim() == 3 for weight in tables):
             experts += 1
             idle = module.num_experts - model.config.num_experts_per_tok
@@ -521,7 +523,7 @@ def active_elements(witness: Witness) -> Found:
 
 
 def keeps_cache(component: Architecture) -> bool:
-    """Whether the witness has a cache of its own, and only what can use one: attention that looks back, or a scan."""
+    """Return True if the witness has a cache that all its layers can use: causal attention or a scan."""
     if component.witness.library != "transformers" or not component.witness.cached:
         return False
     attention = [entry for _, entry in component.ledger if entry.kind in (Kind.SCORES, Kind.MIX)]
@@ -531,9 +533,9 @@ def keeps_cache(component: Architecture) -> bool:
 
 
 def gives_last(component: Architecture) -> bool:
-    """Whether the witness can be asked for the logits of the last position alone; one without logits gives all it has.
+    """Return True if the witness can return the logits of the last position alone, or has no logits.
 
-    The classes of encoder-decoders cannot: what they are given to go on from is one token.
+    The classes of encoder-decoders cannot: they continue from a single token.
     """
     if not any(entry.logits for _, entry in component.ledger):
         return True
@@ -541,15 +543,19 @@ def gives_last(component: Architecture) -> bool:
 
 
 def _something(component: Architecture, seen: Products) -> None:
-    """Raise WitnessError where a part of a model counted nothing in silence."""
+    """Raise WitnessError if part of a model was silently not counted."""
     kinds = {entry.kind for _, entry in component.ledger}
     ran = {path.rpartition(".")[2] for path in seen.forward.times}
     if Kind.SCORES in kinds and "bmm" not in ran:
-        raise WitnessError(f"the attention of {component.name} counted no FLOPs: {', '.join(ran)}")
+        raise WitnessError(f"no FLOPs were counted for the attention of {component.name}; counted: {', '.join(ran)}")
     if Kind.EXPERTS in kinds and not any(".experts." in path for path in seen.forward.times):
-        raise WitnessError(f"the experts of {component.name} counted no FLOPs: {', '.join(seen.forward.times)}")
+        raise WitnessError(
+            f"no FLOPs were counted for the experts of {component.name}; counted: {', '.join(seen.forward.times)}"
+        )
     if not ran & {"mm", "addmm"}:
-        raise WitnessError(f"the linear layers of {component.name} counted no FLOPs: {', '.join(ran)}")
+        raise WitnessError(
+            f"no FLOPs were counted for the linear layers of {component.name}; counted: {', '.join(ran)}"
+        )
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:

@@ -1,4 +1,4 @@
-"""Layers of a kind that come in a pattern: how many there are at any depth, from those at depths in a row."""
+"""Layers in a repeating pattern: their number at any depth, from the numbers at consecutive depths."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from itertools import pairwise
 
 from sympy import Expr, Integer, Symbol, floor
 
-LONGEST = 12  # layers of a pattern that is looked for; seen twice, so that it is one
-ROW = range(2 * LONGEST + 1)  # how many layers more
+LONGEST = 12  # layers in the longest pattern to find; it must occur twice
+ROW = range(2 * LONGEST + 1)  # additional layers to build
 
 
 def in_pattern(counts: Sequence[int], first: int, depth: Symbol) -> Expr | None:
-    """How many there are at any depth, from those at ``first`` layers, one more and so on; None without a pattern.
+    """Return the number of layers at any depth, from the numbers at consecutive depths starting at ``first``.
+
+    Returns None if there is no pattern.
 
     >>> from symformer.language.symbols import L
     >>> in_pattern([1, 2, 2, 3, 3, 4, 4], 3, L)  # every other one, from the second on
@@ -27,7 +29,7 @@ def in_pattern(counts: Sequence[int], first: int, depth: Symbol) -> Expr | None:
     usual = max(often, key=lambda step: (often[step], -step))
     found = Integer(counts[0]) + usual * (depth - first)
     for place, step in enumerate(steps[:period]):
-        # of the layers from ``first`` on, those at this place of the pattern, each as many more than the usual
+        # of the layers after ``first``, those at this position of the pattern, relative to the usual step
         above = first + place - period + 1
         more = -above % period
         found += (step - usual) * (floor((depth + more) / period) - (above + more) // period)

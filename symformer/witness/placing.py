@@ -1,6 +1,6 @@
-"""Where the whole numbers of a config stand: found by name, in parts of it and in lists, and put back there.
+"""The integers of a config by name, including those in its parts and lists, and changes to them.
 
-A field of a part is written text_config.hidden_size, and one of a list depths[0].
+A field of a part is written text_config.hidden_size, and an entry of a list depths[0].
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Any
 from ..language.errors import WitnessError
 from .drawing import DEEP, ENTRY
 
-STAGES = 6  # a list of more numbers is one of layers
-PLACES = re.compile("ind(ex|ices)|_ids?$|layers$")  # lists that say where and not how many
-# Whole numbers of a config that are no sizes, whatever they are set to: passing them on would only cost builds.
+STAGES = 6  # a longer list is one of layers
+PLACES = re.compile("ind(ex|ices)|_ids?$|layers$")  # lists of positions, not of sizes
+# Integers of a config that are never sizes; testing them would only cost builds.
 _NEVER = ("_token_id", "_index", "seed", "_token")
-_NAMED = ("id2label", "label2id")  # the labels by their names, which say again how many there are
+_NAMED = ("id2label", "label2id")  # the label names, which also determine the number of labels
 
 
 class Placing:
-    """A config of a class as it is by default, at other sizes."""
+    """The default config of a class, at other sizes."""
 
     def __init__(self, default: Any) -> None:
         self.default = default
         self.start = whole_numbers(default)
 
     def placed(self, fields: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields that a config class is given: some as they are, and those of a point where they belong."""
+        """Return the arguments of a config class: some fields, with the values of a point set where they belong."""
         arguments: dict[str, Any] = dict(fields)
         if "num_labels" in point:
             arguments = {name: value for name, value in arguments.items() if name not in _NAMED}
@@ -44,7 +44,7 @@ class Placing:
                 scope[field] = [value if each == place else old for each, old in enumerate(before)]
             else:
                 scope[last] = value
-        for name, value in point.items():  # a list with an entry for each layer is as long as there are layers
+        for name, value in point.items():  # a list with an entry per layer is as long as the number of layers
             into, _, last = name.rpartition(".")
             scope = arguments[into] if into else arguments
             for field, entries in scope.items() if DEEP.search(last) and not ENTRY.search(last) else ():
@@ -54,9 +54,9 @@ class Placing:
 
     @cached_property
     def _parts(self) -> dict[str, dict[str, Any]]:
-        """What each part says that a config of its class does not by itself, beside all that is or lists a size.
+        """Return the fields of each part that differ from its class's defaults, except sizes and lists of sizes.
 
-        A class may fill a part that it is not given in its own way, and takes one that it is given as it is.
+        A class may give a part its own defaults if a config omits it, but uses a given part unchanged.
         """
         found = {}
         for name in self.default.sub_configs:
@@ -74,12 +74,12 @@ class Placing:
 
 
 def _few(value: Any) -> bool:
-    """Whether a field lists a few names or places, as those of the stages that are given back."""
+    """Return True if a field lists a few names or positions, such as the stages to return."""
     return isinstance(value, (list, tuple)) and len(value) <= STAGES and all(type(each) in (str, int) for each in value)
 
 
 def whole_numbers(config: Any) -> dict[str, int]:
-    """Every whole number of a config and of the configs inside it, by name, and those in lists by their places."""
+    """Return every positive integer of a config and its parts by name, and those in lists with their index."""
     found = {}
     for name, value in vars(config).items():
         if name.startswith("_") or name.endswith(_NEVER):
@@ -95,13 +95,13 @@ def whole_numbers(config: Any) -> dict[str, int]:
 
 
 def _repeated(field: str, entries: list[Any], length: int) -> list[Any]:
-    """The entries of a list for another number of layers, by its period. Raises WitnessError where it has none.
+    """Return the entries of a list for another number of layers, by its period. Raises WitnessError without a period.
 
-    A few numbers of no pattern are as many as there are layers by chance, or are a size of each of so many stages.
+    A short list of integers without a period is kept: it has a size for each stage, or its length is a coincidence.
     """
     period = next((n for n in range(1, len(entries)) if entries[n:] == entries[:-n]), len(entries))
     if 2 * period > len(entries) and len(entries) <= STAGES and all(type(each) is int for each in entries):
         return entries
     if length != len(entries) and 2 * period > len(entries):
-        raise WitnessError(f"{field} lists {len(entries)} layers that repeat no pattern")
+        raise WitnessError(f"{field} lists {len(entries)} layers without a repeating pattern")
     return [entries[layer % period] for layer in range(length)]

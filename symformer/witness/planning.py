@@ -1,6 +1,6 @@
-"""Where a formula and a class are compared: points that settle a polynomial, with the bound that they leave.
+"""The points at which a formula and a class are compared: enough to determine a polynomial, with a bound on the error.
 
-All formulas of a model whose sizes are drawn alike share their points, so that one session at a point answers all.
+All formulas of a model whose sizes are sampled alike share their points, so that one session at a point serves all.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from ..ledger.facts import Entry, Kind
 from ..models.model import Model
 
 TARGET = Fraction(1, 10**12)
-_ELEMENTS = 2**58  # of one tensor: its bytes still fit a signed 64-bit integer
-_MOST = 2**61  # where what is drawn has factors beside it, so that degrees alone do not tell
+_ELEMENTS = 2**58  # elements of one tensor: its bytes still fit a signed 64-bit integer
+_MOST = 2**61  # the limit for products with further factors, for which degrees alone are not enough
 _LARGEST = 2**20
-# What code loops over takes a few small values too, so many that they settle a count, all different from every depth.
-KERNELS = (7, 8, 9)  # places of a convolution that looks back: a count is quadratic in them
-READ = (11, 13)  # tokens of a scan that takes one at a time: a count is affine in them; no fewer than those places
-NEW = (1, 2, 3)  # new tokens: their cache grows as they come, so a count is quadratic in them, and three settle it
+# Sizes that code loops over get a few small values, enough to determine a count, and different from every depth.
+KERNELS = (7, 8, 9)  # kernel sizes of a causal convolution: a count is quadratic in them
+READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine in them; at least the kernel sizes
+NEW = (1, 2, 3)  # new tokens: their cache grows, so a count is quadratic in them, and three values determine it
 
 Factors = tuple[Expr, ...]
-Side = AtMost | Divides  # which side of a min, or that a ceiling rounds nothing
+Side = AtMost | Divides  # the branch of a min, or the condition that a ceiling rounds nothing
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where points are drawn: at one depth, and on one side of every min, where a formula is a polynomial."""
+    """A region to sample points in: one depth and one branch of every min, where a formula is a polynomial."""
 
     depth: Numbers
     sides: tuple[Side, ...]
     sizes: Mapping[Symbol, Expr]  # widths, heads and lengths, in fresh variables
 
     def spell(self, formula: Formula) -> list[str]:
-        """How a certificate names it: once, or once for each number of new tokens."""
+        """Return the descriptions of the place in a certificate: one, or one for each number of new tokens."""
         new = new_tokens(formula) or (0,)
         depth = [f"{name}={number}" for name, number in self.depth.items()]
         sides = [
@@ -54,74 +54,74 @@ class Place:
 
 @dataclass(frozen=True)
 class Plan:
-    """How sizes are drawn: each size is a product of fresh variables, so that what must divide does."""
+    """A sampling plan: each size is a product of fresh variables, so that divisibility conditions hold."""
 
     places: tuple[Place, ...]
     fresh: tuple[Symbol, ...]
     largest: int
-    distinct: Fraction  # the probability that all sizes differ is no less: a draw in which two coincide is thrown away
+    distinct: Fraction  # a lower bound on the probability that all sizes differ; samples with equal sizes are dropped
     degrees: Mapping[str, int]  # of each formula, by its digest
-    passes: bool  # whether new tokens are among the sizes
-    totals: Relations  # of layers of several kinds
-    fewest: int = 1  # tokens that are read: a shorter prompt would be padded, and its draw is thrown away as well
+    passes: bool  # True if new tokens are among the sizes
+    totals: Relations  # of the depths of models with several kinds of layers
+    fewest: int = 1  # least number of tokens to read: a shorter prompt would be padded, and its sample is dropped
 
     def once(self, formula: Formula) -> Fraction:
-        """The probability that a formula which differs passes one point by luck."""
+        """Return the probability that a wrong formula passes at one point by chance."""
         return Fraction(self.degrees[formula.digest], self.largest) / self.distinct
 
     def points(self, formula: Formula) -> int:
-        """At each place: so many that the bound is TARGET or less."""
+        """Return the number of points at each place for which the bound is at most TARGET."""
         points = 1
         while self.once(formula) ** points > TARGET:
             points += 1
         return points
 
     def bound(self, formula: Formula, points: int) -> float:
-        """The probability that a formula which differs passes so many points by luck."""
+        """Return the probability that a wrong formula passes at this many points by chance."""
         return float(f"{float(self.once(formula) ** points):.2e}")
 
     def draw(self, source: random.Random, place: Place) -> Numbers:
-        """Sizes that are all different, and none a number of new tokens, uniformly among those that are.
+        """Return sizes that all differ, also from the numbers of new tokens, sampled uniformly.
 
-        But S and C: a cache is filled by the prompt of S tokens that is read anyway, and no formula has both.
+        S and C are equal: the prompt of S tokens fills the cache, and no formula has both.
         """
         while True:
             values = {name: Integer(source.randint(1, self.largest)) for name in self.fresh}
             numbers = {size: int(expr.xreplace(values)) for size, expr in place.sizes.items()} | place.depth
             new = NEW if self.passes else ()
-            if P in numbers:  # a position for every token; no formula of a run has P in it
+            if P in numbers:  # a position for every token; no formula of a run contains P
                 numbers[P] += sum(numbers.get(length, 0) for length in (S, C)) + max(new, default=0)
             short = numbers.get(C, numbers.get(S, self.fewest)) < self.fewest
             if not short and len({*numbers.values()} - {*new} | {*place.depth.values()}) == len(numbers):
                 if C in numbers:
                     numbers[S] = numbers[C]
-                elif S in numbers:  # a state is as large after any number of tokens, and some have to be read
+                elif S in numbers:  # a state has the same size after any number of tokens, and some must be read
                     numbers[C] = numbers[S]
                 numbers |= {size: at(size, value, numbers) for size, value in self.totals.items()}
                 return {size: numbers[size] for size in sorted(numbers, key=RANK.__getitem__)}
 
 
 def new_tokens(formula: Formula) -> tuple[int, ...]:
-    """How many new tokens a formula is tried with, at every depth: none where it has none."""
+    """Return the numbers of new tokens at which a formula is tested, at every depth; () if it has none."""
     return NEW if N_new in formula.expanded.free_symbols else ()
 
 
 def sides_of(formula: Formula) -> tuple[tuple[Side, ...], ...]:
-    """Every choice of one side of each min, no ceiling rounding; formulas that have the same share their points."""
+    """Return every choice of one branch of each min, without rounding; formulas with equal choices share points."""
     return tuple(_sides(_products(formula)))
 
 
 def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | AtMost, ...]) -> Plan:
-    """One plan for formulas that are on the same sides. The model runs: its batch, lengths and activations count."""
+    """Return one plan for formulas with the same branches. The model runs, so its activations count too."""
     totals = model.component.totals
     entries = [(count.xreplace(totals), entry) for count, entry in model.ledger]
-    # What costs time to run, layers and passes, takes a few small values that settle it; the rest is drawn.
+    # Sizes that cost time to run (layers, passes) get a few small values that suffice; the others are sampled.
     counts = [count.xreplace(totals) for count, _ in (*entries, *model.ledger.weights)]
     depths = sorted({name for count in counts for name in count.free_symbols}, key=RANK.__getitem__)
     products = [factors for formula in formulas for factors in _products(formula)]
     weights = [weight.shape for _, weight in model.ledger.weights]
     shapes = [tensor.shape for _, entry in entries for tensor in (*entry.inputs, entry.output)]
-    tensors = [*weights, *shapes]  # and a matrix for each expert that a token goes to, gathered
+    tensors = [*weights, *shapes]  # and a gathered matrix for each expert that a token is routed to
     tensors += [(*entry.output.shape, entry.inputs[0].width) for _, entry in entries if entry.kind is Kind.EXPERTS]
     tensors += [shape for _, entry in entries if entry.kind is Kind.SCAN for shape in _states(entry)]
     needed = {name for dims in (*products, *weights, *shapes) for dim in dims for name in dim.free_symbols}
@@ -130,7 +130,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     for formula in formulas:
         _settled(formula, depths, looped)
     if C in needed:
-        needed -= {S}  # they are the same tokens
+        needed -= {S}  # S and C are the same tokens
         tensors = [tuple(dim.xreplace({S: C}) for dim in shape) for shape in tensors]
         products = [tuple(dim.xreplace({S: C}) for dim in factors) for factors in products]
     widths = sorted(needed - {*depths, *totals, *looped, N_new}, key=RANK.__getitem__)
@@ -149,7 +149,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     read = [degree((length,)) for degree in degrees_in for length in (S, C) if length in degree.sizes]
     apart += Fraction((fewest - 1) * max(read, default=0), largest)
     if apart >= 1:
-        raise WitnessError(f"{model.target} has so many sizes that no {largest} numbers keep them apart")
+        raise WitnessError(f"{model.target} has too many sizes: samples of up to {largest} cannot keep them different")
     degrees = {
         formula.digest: max(
             degree(tuple(factor.xreplace({**side, S: C} if C in needed else side) for factor in factors))
@@ -168,7 +168,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
 
 
 def _apart(degrees: Sequence[int], constants: int, largest: int) -> Fraction:
-    """At most the probability that two of these sizes, or one and a constant, are the same: polynomials like any."""
+    """Return an upper bound on the probability that two of these sizes, or one and a constant, are equal."""
     pairs = sum(max(pair) for pair in combinations(degrees, 2)) + constants * sum(degrees)
     return Fraction(pairs, largest)
 
@@ -178,7 +178,7 @@ def _products(formula: Formula) -> list[Factors]:
 
 
 def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbol, tuple[int, ...]]:
-    """The sizes that code loops over, or that bound those, with the values that they take."""
+    """Return the sizes that code loops over, or that bound such sizes, with the values to test."""
     found: dict[Symbol, tuple[int, ...]] = {}
     for _, entry in entries:
         if entry.kind is Kind.CONVOLUTION and entry.causal:
@@ -189,7 +189,7 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
 
 
 def _states(entry: Entry) -> list[tuple[Expr, ...]]:
-    """What a scan makes on the way, written out: a state for each token, and by chunks the pairs that meet."""
+    """Return the shapes of a scan's intermediate tensors: a state per token, and in chunks the pairs of tokens."""
     x, _, write, _ = entry.inputs
     states = [(*x.shape, write.width)]
     if entry.chunk is not None:
@@ -200,28 +200,28 @@ def _states(entry: Entry) -> list[tuple[Expr, ...]]:
 
 
 def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol, tuple[int, ...]]) -> None:
-    """Raise WitnessError where a few depths, and three numbers of new tokens, do not settle a formula."""
+    """Raise WitnessError if the values of depths, looped sizes and new tokens do not determine a formula."""
     for name, values in looped.items():
         if Poly(formula.expanded, name).degree() >= len(values):
-            raise WitnessError(f"{formula.id}: {len(values)} values of {name} do not settle its degree in it")
+            raise WitnessError(f"{formula.id}: its degree in {name} is too high for {len(values)} values of it")
     if depths and Poly(formula.expanded, *depths).total_degree() > 1:
-        raise WitnessError(f"{formula.id} is not affine in its depths, so two of each do not settle it")
+        raise WitnessError(f"{formula.id} is not affine in its depths, so two values of each do not determine it")
     if new_tokens(formula) and Poly(formula.expanded, N_new).degree() > 2:
-        raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three of them do not settle it")
+        raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three values of it do not determine it")
 
 
 def _grid(depths: Sequence[Symbol]) -> tuple[Numbers, ...]:
-    """Values of the depths that settle a count: two of each that it is affine in, one depth changed at a time.
+    """Return depths that determine a count: two values of each, one depth changed at a time.
 
-    All values of a place differ, to keep them apart; they are small, as each layer is run, and two at least, so that
-    a first layer and a last are not the same.
+    All values in a place differ. They are small, since every layer is run, and at least two, so that the first and the
+    last layer are different.
     """
     first = {name: 2 + place for place, name in enumerate(depths)}
     return (first, *({**first, name: 2 + len(depths)} for name in depths))
 
 
 def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr, Expr]]:
-    """Every choice of one side of each min: the condition it holds under, and what the min is there."""
+    """Return every choice of one branch of each min: its conditions, and the value of the min."""
     inside = {one for each in {each for factors in products for each in factors} for one in each.atoms(Min, ceiling)}
     found = sorted((one for one in inside if isinstance(one, Min)), key=str)
     rounded = sorted((one for one in inside if isinstance(one, ceiling)), key=str)
@@ -233,9 +233,9 @@ def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr
         x, y = sorted(least.args, key=lambda arg: not isinstance(arg, Symbol))
         ahead = [name for name in y.free_symbols if y - name in (0, -1)]
         if not (isinstance(x, Symbol) and ahead):
-            raise WitnessError(f"{text(least)} has sides that sizes cannot be drawn on")
+            raise WitnessError(f"{text(least)} has branches that cannot be sampled")
         (size,) = ahead
-        # y is the size, or one less; on the second side x is no less than the size, and what is left is on the first.
+        # y is the size or one less. On the second branch x >= size; the rest is on the first.
         choices.append([(AtMost(x + size - y, size), {least: x}), (AtMost(size, x), {least: y})])
     sides = {}
     for choice in product(*choices):
@@ -244,11 +244,11 @@ def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr
 
 
 def _parametrise(fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtMost, ...]) -> dict[Symbol, Expr]:
-    """Each size as a fresh variable times everything that must divide it, and above everything it must not be under."""
+    """Return each size as a fresh variable, multiplied by its required divisors and raised by its lower bounds."""
 
     def expr(size: Symbol) -> Expr:
         result: Expr = fresh[size]
-        for condition in conditions:  # on what is left of it when it is divided: the width of one head
+        for condition in conditions:  # bounds on a quotient of the size, such as the head dimension
             if isinstance(condition, AtMost) and condition.high != size and fraction(condition.high)[0] == size:
                 result = result + _put(condition.low) - 1
         for condition in conditions:
@@ -271,7 +271,7 @@ def _elements(shape: Sequence[Expr], sizes: Mapping[Symbol, Expr], largest: int)
 
 
 class _Degrees:
-    """The degree of a product in what sizes are drawn by; a share of a layer's copies has the depth below the line."""
+    """The degree of a product in the sampled variables; a share of a layer's copies has the depth as denominator."""
 
     def __init__(self, sizes: Mapping[Symbol, Expr]) -> None:
         self.sizes = dict(sizes)

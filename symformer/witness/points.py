@@ -1,6 +1,6 @@
-"""One model at many points, and what torch says of it at each: asked once, for every quantity that wants to know.
+"""One model at many points. Each measurement is made once and shared by all quantities that need it.
 
-A session is made for each run and dropped after it, as code may change its own model while it runs.
+Every run has its own session, because code may change its model while it runs.
 """
 
 from __future__ import annotations
@@ -18,61 +18,61 @@ from .session import Session
 from .watching import Products, Remembering, Rows, keeping
 
 Build = Callable[[Point], nn.Module]
-Call = Callable[[nn.Module, Point], Any]  # runs a model on inputs of a point's sizes, and gives its output
+Call = Callable[[nn.Module, Point], Any]  # runs a model on inputs of a point's sizes and returns its output
 Frozen = tuple[tuple[str, int], ...]
 
 
-AGAIN = 2  # points at which a run that stood for another is held to it again: one may be alike by chance
+AGAIN = 2  # points at which to recheck a run that replaced another: one may agree by chance
 
 
 class Told(Enum):
-    """What a run tells."""
+    """The kinds of results of a run."""
 
-    FORWARD = auto()  # the products of a forward pass that nobody trains
+    FORWARD = auto()  # the products of a forward pass without training
     TRAINED = auto()  # the products of a forward and a backward pass
     WHILE_TRAINED = auto()  # the products of the forward pass among these
-    KEPT = auto()  # what autograd keeps, on the meta device
-    REALLY_KEPT = auto()  # what it keeps where there is a CPU, whose kernels may keep other things
-    CACHED = auto()  # the cache that a model fills by itself
+    KEPT = auto()  # what autograd saves on the meta device
+    REALLY_KEPT = auto()  # what autograd saves on a CPU, whose kernels may save other tensors
+    CACHED = auto()  # the cache that a model fills
 
 
 def session(build: Build, point: Point) -> Session:
-    """The session of a build at a point."""
+    """Return the session of a build at a point."""
     return Session(lambda: build(point))
 
 
 def weights_at(build: Build) -> Callable[[Point], Rows]:
-    """What a build stores at a point: the shape of every unique parameter, by its path."""
+    """Return a function for the stored parameters at a point: the shape of each unique one, by its path."""
     return lambda point: session(build, point).stored()
 
 
 class Points:
-    """One model, called in one way, at many points. A run is watched for all that it can tell."""
+    """One model, called in one way, at many points. Each run records every result it can."""
 
     def __init__(self, build: Build, call: Call) -> None:
         self.build, self.call = build, call
         self.told: dict[tuple[Told, Frozen], Rows] = {}
-        # Whether what a run tells beside what it was made for is what a run made for that tells, in the same order:
-        # found at the first point where there are both.
+        # Whether a by-product of a run equals the result of a dedicated run, in the same order: determined at the first
+        # point that has both.
         self.stands: dict[Told, bool] = {}
 
     def forward(self, point: Point) -> Rows:
-        """Every matrix product of a forward pass, by the path of the module it ran in."""
+        """Return every matrix product of a forward pass, by the path of the module it ran in."""
         return self._instead(Told.WHILE_TRAINED, point)
 
     def trained(self, point: Point) -> Rows:
-        """Every matrix product of a forward and a backward pass."""
+        """Return every matrix product of a forward and a backward pass."""
         return self._once(Told.TRAINED, point, lambda: self._run(point, backward=True))
 
     def kept(self, point: Point) -> Rows:
-        """What autograd keeps of a forward pass, weights left out: each storage where it is first kept."""
+        """Return what autograd saves in a forward pass, excluding weights: each storage where it is first saved."""
         if (stands := self.stands.get(Told.KEPT)) is not False:
-            with nullcontext() if stands else suppress(Exception):  # the real one says why
+            with nullcontext() if stands else suppress(Exception):  # the CPU run reports the error
                 self._once(Told.KEPT, point, lambda: self._kept(point))
         return self._instead(Told.KEPT, point)
 
     def really_kept(self, point: Point) -> Rows:
-        """The same with fake tensors, which go where a CPU's would."""
+        """Return the same for fake CPU tensors."""
 
         def rows() -> Rows:
             return session(self.build, point).kept(lambda model: self.call(model, point)).tally.rows
@@ -80,26 +80,26 @@ class Points:
         return self._once(Told.REALLY_KEPT, point, rows)
 
     def cached(self, point: Point) -> Rows:
-        """The shape of every tensor of the cache that a model fills by itself."""
+        """Return the shape of every tensor of the cache that a model fills."""
         return self._once(
             Told.CACHED, point, lambda: session(self.build, point).cached(lambda model: self.call(model, point))
         )
 
     def counted(self, point: Point, backward: bool = False) -> tuple[Rows, int]:
-        """The products of a run of its own, and what torch's own counter, which watches the same one, says of them."""
+        """Return the products of a dedicated run, and its FLOPs by torch's own counter."""
         at = session(self.build, point)
         seen = Products(at.model())
         counter = at.flops(lambda model: self.call(model, point), seen, backward=backward)
         return seen.rows, int(counter.get_total_flops())
 
     def dispatched(self, point: Point) -> int:
-        """How many operations of any kind a run has."""
+        """Return the number of operations of any kind in a run."""
         return session(self.build, point).operations(lambda model: self.call(model, point))
 
     def apart(self, unfit: bool) -> bool:
-        """After a trace that failed: let no run stand for another from here on; whether one did that may be to blame.
+        """Stop substituting by-products for dedicated runs after a failed trace; return True if one may be to blame.
 
-        Rows that are ``unfit`` are made again where they were told last, and are not to blame if they come out alike.
+        If the rows were ``unfit``, the latest points are rechecked, and by-products that agree are not to blame.
         """
         blamed = [told for told, stands in self.stands.items() if stands and not (unfit and self._again(told))]
         self.stands |= dict.fromkeys(blamed, False)
@@ -137,7 +137,7 @@ class Points:
         return self.told[key]
 
     def _instead(self, beside: Told, point: Point) -> Rows:
-        """What was told beside something else, where that is known to be the same; else what it would stand for."""
+        """Return a by-product of a run if it is known to equal the dedicated run's result, or else that result."""
         told, make = INSTEAD[beside]
         instead = self.told.get((beside, frozen(point)))
         if instead is not None and self.stands.get(beside) and (told, frozen(point)) not in self.told:
@@ -149,11 +149,11 @@ class Points:
 
 
 def frozen(point: Point) -> Frozen:
-    """A point as a key."""
+    """Return a point as a key."""
     return tuple(sorted(point.items()))
 
 
-# What each may stand for, and how that is made.
+# The result that each by-product replaces, and how to compute it.
 INSTEAD: Mapping[Told, tuple[Told, Callable[[Points, Point], Rows]]] = {
     Told.WHILE_TRAINED: (Told.FORWARD, Points._run),
     Told.KEPT: (Told.REALLY_KEPT, Points.really_kept),

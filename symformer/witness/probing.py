@@ -1,7 +1,7 @@
-"""Where a formula stops to hold: off the multiples that were drawn, where two sizes are the same, where one is small.
+"""The limits of a formula: sizes off the sampled multiples, equal sizes, and small sizes.
 
-Each size that the formula has, and each that it has not, is tried at values that no draw takes. What comes of it is a
-condition, which the formula then asks for wherever it is used.
+Each size, in the formula or not, is tested at values that are never sampled. If the formula fails there, it gets a
+condition, which is checked on every use.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from .results import FROM, UP_TO, StartError
 from .samples import suspects
 from .staircase import places
 
-# How much more than a multiple: the least that is none, and such as pairs and blocks of four or eight still divide.
+# Offsets from a multiple: the smallest non-multiple, and some that pairs and blocks of four or eight still divide.
 OFF = (1, 2, 3, 4, 8, 12)
-FEW = (1, 3, 7)  # at which all sizes are tried together
-SMALL = 8  # up to here a size is tried one by one, where the formula does not hold at 1
-FAR = 64  # and up to here, where it does not hold there either
-STEPS_TRIED = 64  # remainders, and small sizes, at which a size that is rounded is tried
-DEEPER = 3  # times the layers that there usually are: so far a pattern of them is followed
-DRAWN_ONLY = "the trace was checked at those only"
-OTHERWISE = "at others the code stores or multiplies something else"
+FEW = (1, 3, 7)  # values at which all sizes are tested together
+SMALL = 8  # a size is tested one by one up to this value if the formula does not hold at 1
+FAR = 64  # and up to this value if it does not hold at SMALL either
+STEPS_TRIED = 64  # number of remainders and small values at which a rounded size is tested
+DEEPER = 3  # a layer pattern is tested up to this multiple of the usual depth
+DRAWN_ONLY = "the trace was checked only for such sizes"
+OTHERWISE = "for other values the code stores or multiplies something else"
 Named = Callable[[Sequence[str]], Mapping[str, Symbol]]
 
 
 class Probing:
-    """A formula that held at random points, at points that are none."""
+    """Tests of a formula, which held at random points, at special points."""
 
     def __init__(self, checking: Checking, component: Traced, named: Named) -> None:
         self.checking, self.component, self.named = checking, component, named
         self.samples, self.first, self.letters = checking.samples, checking.first, checking.letters
         self.widths = checking.sizes.widths
         self.found: list[Condition] = []
-        self.beside: list[str] = []  # sizes that the formula has not, and a condition has
+        self.beside: list[str] = []  # sizes in a condition but not in the formula
 
     def conditions(self) -> list[Condition]:
-        """What has to hold beside what is known."""
-        held = self.samples.wanted.held  # what it comes to at the edges is told apart by what a real run holds
+        """Return the conditions to add to the known ones."""
+        held = self.samples.wanted.held  # the edges of held tensors are tested against real runs instead
         self._multiples()
         if not held:
             self._unseen()
         if not held or self.samples.wanted.cached:
             self._deep()
-        # found for what is stored; shapes of a run meet by chance, and its sum is the same
+        # only for stored parameters: in a run, shapes coincide by chance without changing the total
         if not self.samples.lengths:
             self._apart()
         if not held:
@@ -63,9 +63,9 @@ class Probing:
         return self.found
 
     def unlike(self) -> str:
-        """A size at whose own start the formula does not hold, where it does not hold where all sizes start.
+        """Return a size at whose initial value the formula fails, if it fails with all sizes at their initial values.
 
-        It held where another was too large or too small for the code to do what it usually does.
+        The formula held when another size was too large or too small for the code's usual behavior.
         """
         start = {name: self.samples.start[name] for name in self.first if name in self.samples.start}
         if self.samples.wanted.needs_run or self._like(start) is not False:
@@ -73,25 +73,25 @@ class Probing:
         return next((name for name in start if not usual(name) and self._like({name: start[name]}) is False), "")
 
     def _like(self, changed: Mapping[str, int]) -> bool | None:
-        """None where the point breaks a condition already known, or the code refuses it."""
+        """Return True if the formula holds; None if the point violates a known condition or the code rejects it."""
         point = {**self.first, **changed}
         held = replace(self.component, conditions=(*self.component.conditions, *self.found))
         beside = {name: self._letter(name) for name in self.beside}
         if not self.checking.holds(held, point, beside) or (rows := self.samples.rows(point)) is None:
             return None
-        if self.samples.wanted.needs_run and not self.samples.wanted.held:  # a run may do the same in other shapes
+        if self.samples.wanted.needs_run and not self.samples.wanted.held:  # a run may use other shapes
             return bool(self.checking.predicted(self.component, point) == sum(map(prod, rows.values())))
         return self.checking.agrees(self.component, point)
 
     def _unlike(self, name: str, size: int) -> bool:
-        """Whether the formula is not known to hold where one size is another."""
+        """Return True unless the formula is known to hold with one size changed."""
         return self._like({name: size}) is not True
 
     def _multiples(self) -> None:
-        """Each size a little off the multiples drawn so far; where that differs, what it must be a multiple of."""
+        """Test each size slightly off the sampled multiples; if the formula fails, find the required divisor."""
 
         def off(names: Sequence[str]) -> bool:
-            """Whether all these may be off what was drawn: each by an odd number of its own."""
+            """Return True if all these may be off the sampled multiples, each by a different odd number."""
             return self._like({name: self.first[name] + 2 * place + 1 for place, name in enumerate(names)}) is True
 
         for name in suspects(self.widths, off):
@@ -106,20 +106,20 @@ class Probing:
                 self.found.append(Divides(self.letters[name], self.letters[whole], DRAWN_ONLY))
                 continue
             divisor = next((self._letter(n) for n in self._others(name) if self._divides(n, name)), None)
-            if divisor is None and not rounded:  # it refuses something else
+            if divisor is None and not rounded:  # the code rejects it for another reason
                 continue
             self.found.append(Divides(divisor or Integer(self._block(name)), self.letters[name], DRAWN_ONLY))
 
     def _asked(self, name: str) -> list[int]:
-        """The numbers that have to divide what a size stands in: the code may ask for twice as many, and round down."""
+        """Return the integers that must divide an expression with this size; the code may use multiples of them."""
         letter = self.letters[name]
         asked = (each for each in self.component.conditions if isinstance(each, Divides) and each.divisor.is_Integer)
         return sorted({int(each.divisor) for each in asked if letter in each.dividend.free_symbols})
 
     def _between(self, name: str) -> list[dict[str, int]]:
-        """Sizes at which one is no multiple of a divisor, and its product with others still is.
+        """Return points at which a size is not a multiple of a divisor but its product with other sizes is.
 
-        There G*E/A is whole, and code that takes G times the whole part of E/A has less.
+        There G*E/A is an integer, but code that computes G times E/A rounded down stores less.
         """
         letter = self.letters[name]
         numbers = {symbol: Integer(self.first[each]) for each, symbol in self.letters.items() if each in self.first}
@@ -134,51 +134,51 @@ class Probing:
                 continue
             if (common := gcd(int(below), int(rest))) > 1:
                 points.append({name: self.first[name] + int(below) // common})
-            else:  # then with another of them larger, by the least that divides
+            else:  # enlarge another factor by the smallest prime of the divisor
                 prime = next(each for each in range(2, int(below) + 1) if below % each == 0)
                 more = {name: self.first[name] + int(below) // prime}
                 points += [more | {names[o]: self.first[names[o]] * prime} for o in others.free_symbols if o in names]
         return points
 
     def _refused(self, changed: Mapping[str, int]) -> bool:
-        """Whether the code refuses sizes though every condition known holds there."""
+        """Return True if the code rejects sizes that satisfy every known condition."""
         point = {**self.first, **changed}
         held = replace(self.component, conditions=(*self.component.conditions, *self.found))
         beside = {name: self._letter(name) for name in self.beside}
         return self.checking.holds(held, point, beside) and self.samples.rows(point) is None
 
     def _letter(self, name: str) -> Symbol:
-        """The letter of a size, which is then one that a condition has."""
+        """Return the letter of a size, and note that a condition uses it."""
         if name in self.letters:
             return self.letters[name]
         self.beside += [name] * (name not in self.beside)
         return self.named([*self.letters, *self.beside])[name]
 
     def _named(self, name: str) -> bool:
-        """Whether a size can have a letter."""
+        """Return True if a size can have a letter."""
         return name in self.letters or name in self.named([*self.letters, *self.beside, name])
 
     def _others(self, name: str) -> list[str]:
-        """The sizes that may have to divide another, those that are called heads first."""
+        """Return the sizes that may have to divide another one, those named as heads first."""
         drawn = {*self.samples.ties, *self.samples.lengths, *self.samples.draws, BATCH, name}
         others = [n for n in self.first if n not in drawn and 1 < self.first[n] < self.first[name]]
         return sorted(filter(self._named, others), key=lambda n: ("head" not in n, n not in self.widths))
 
     def _divides(self, divisor: str, name: str) -> bool:
-        """Whether it is enough that one size divides another: at odd numbers that it was never drawn at."""
+        """Return True if it suffices that one size divides another, tested at odd numbers that were never sampled."""
         other = self._foreign()
         times = self.first[name] // other + 1
         return bool(
-            all(self._like({divisor: other, name: other * (times + more)}) for more in range(4))  # even, odd, fours
+            all(self._like({divisor: other, name: other * (times + more)}) for more in range(4))  # odd, even, fours
             and self._like({divisor: other, name: other * times + 1}) is not True
         )
 
     def _foreign(self) -> int:
-        """The least odd number that divides no size drawn."""
+        """Return the smallest odd number >= 5 that divides no sampled size."""
         return next(n for n in count(5, 2) if all(value % n for value in self.first.values()))
 
     def _block(self, name: str) -> int:
-        """The least number of which a size has to be a multiple: it divides the one that all draws are multiples of."""
+        """Return the smallest number that must divide a size; it divides the base of all samples."""
         base = self.checking.sizes.base[name]
         return (
             next(
@@ -192,7 +192,7 @@ class Probing:
         )
 
     def _apart(self) -> None:
-        """Each pair of sizes the same, where they are not."""
+        """Test each pair of sizes with equal values."""
         counts = self.component.counts.values()
         repeats = {size for often in counts for count in often for size in count.free_symbols}
 
@@ -202,14 +202,14 @@ class Probing:
         for pairs in matches([name for name in self.widths if self.letters[name] not in repeats]):
             for left, right in suspects([pair for pair in pairs if self.first[pair[0]] != self.first[pair[1]]], same):
                 if self._like({right: self.first[left]}) is False:
-                    because = "where they are the same the code does something else"
+                    because = "for equal values the code behaves differently"
                     self.found.append(Differs(self.letters[left], self.letters[right], because))
 
     def _small(self) -> None:
-        """Each size at 1, where code often leaves something out; where that differs, the least that it can be.
+        """Test each size at 1, where code often omits something; if the formula fails, find the smallest valid size.
 
-        All of them at one of a few more tell whether to ask each of it alone: the quarter of a width may come to one.
-        Numbers of layers are tried among wide ones: where all widths are 1, layers of two kinds are alike.
+        All sizes are tested together at a few other values first, because a quarter of a width may become one. Depths
+        are tested with large widths: at width 1, two kinds of layers would look alike.
         """
         drawn = {*self.samples.draws, BATCH}
 
@@ -225,9 +225,9 @@ class Probing:
             for name in (name for name in names if name in told):
                 wrong = [n for n in range(1, SMALL + 1) if self._like({name: n}) is False]
                 far = range(SMALL + 1, min(self.first[name], FAR) if wrong[-1:] == [SMALL] else 0)
-                wrong += takewhile(partial(self._unlike, name), far)  # on to where it holds
+                wrong += takewhile(partial(self._unlike, name), far)  # up to the first value where it holds
                 if wrong[-1:] == [FAR - 1] and (low := FAR - 1) < (high := self.first[name]):
-                    while high - low > 1:  # by halves from there
+                    while high - low > 1:  # bisection
                         middle = (low + high) // 2
                         low, high = (middle, high) if self._unlike(name, middle) else (low, middle)
                     wrong.append(low)
@@ -235,10 +235,10 @@ class Probing:
                     self.found.append(AtMost(Integer(wrong[-1] + 1), self.letters[name], FROM))
 
     def _steps(self) -> None:
-        """Each size that code rounds to whole blocks: at every remainder, and at the small sizes it may round further.
+        """Test each size that the code rounds to blocks, at every remainder and at small values.
 
-        Where only small sizes differ, the formula asks for larger ones, or for multiples of a number that its start is
-        a multiple of. Raises WitnessError where a large one differs.
+        If the formula fails only at small values, require larger ones, or multiples of a divisor of the initial value.
+        Raise WitnessError if it fails at a large value.
         """
         for name in self.widths:
             letter = self.letters[name]
@@ -247,14 +247,16 @@ class Probing:
             if not steps or name in self.samples.lengths:
                 continue
             start, first, wide = self.samples.start[name], self.first[name], max(wide for wide, _ in steps)
-            # a run takes as long as many builds, and its widths are those that builds were tried at
+            # a run takes as long as many builds, and the builds have tested these widths already
             turns, tried = (
                 ((1, 2, 5), STEPS_TRIED // 8) if self.samples.wanted.needs_run else (range(1, 17), STEPS_TRIED)
             )
             edges = {at + turn * each - short for each, at in steps for turn in turns for short in range(-1, 4)}
             rest = range(0, wide, max(wide // tried, 1))
             if any(self._like({name: first + more}) is False for more in {*rest, *(edge % wide for edge in edges)}):
-                raise WitnessError(f"{name} is rounded between {first:,} and {first + wide:,}, and no formula says how")
+                raise WitnessError(
+                    f"{name} is rounded between {first:,} and {first + wide:,} in a way that no formula describes"
+                )
             small = sorted(
                 size for size in {*range(1, STEPS_TRIED + 1), *range(1, 2 * wide), *edges} if 0 < size < first
             )
@@ -268,10 +270,10 @@ class Probing:
                 self.found.append(AtMost(Integer(wrong[-1] + 1), letter, FROM))
 
     def _deep(self) -> None:
-        """Many more layers, or other copies: where a pattern of layers begins or ends, and how many layers it covers.
+        """Test many layers or copies: find where a pattern of layers starts or ends, and how many layers it covers.
 
-        A config that lists where they stand says so of no layer beyond its list. Copies that are used in turn are no
-        more than what uses them, however many there are said to be: such a number stays where it starts.
+        A list of layer positions in a config does not cover layers beyond its end. A number of copies that are used in
+        turn, such as shared blocks, has no effect beyond the number of their uses; it keeps its initial value.
         """
         floors = {each for often in self.component.counts.values() for n in often for each in n.atoms(floor)}
         for name in self.checking.sizes.counts:
@@ -291,9 +293,9 @@ class Probing:
             self.found.append(AtMost(letter, Integer(low), UP_TO))
 
     def _unseen(self) -> None:
-        """Each size that the formula has not, at a number that divides no other, and at its half with more layers.
+        """Test each size outside the formula, at a number that divides no other size and at half its value.
 
-        Where that differs it has to divide a width, or else to stay as it is.
+        The second test uses more layers. If the formula fails, the size must divide a width or keep its value.
         """
         pinned = self.checking.sizes.pinned
         known = {*self.letters, *self.samples.ties, *self.samples.draws, *(each.name for each in pinned), BATCH}
@@ -319,13 +321,13 @@ class Probing:
             if multiple:
                 self.found.append(Divides(self._letter(name), self.letters[multiple], OTHERWISE))
             else:
-                start = self.samples.start[name]  # it may be smaller where it was tried
+                start = self.samples.start[name]  # the tested value may be smaller
                 kept = start if self._like({name: start}) else self.first[name]
                 pinned.append(Pinned(name, kept, OTHERWISE))
 
 
 def matches(names: Sequence[str]) -> list[list[tuple[str, str]]]:
-    """Every pair of names once, in rounds in which each name stands once at most, the earlier one first."""
+    """Return every pair of names once, in rounds that use each name at most once, each pair in the given order."""
     ring: list[str | None] = [*names, *([None] if len(names) % 2 else [])]
     found = []
     for _ in range(len(ring) - 1):

@@ -1,7 +1,7 @@
-"""An entry of the catalogue held to torch, at random configs that it takes for its own.
+"""Comparison of a catalogue entry with torch, at random configs that the entry covers.
 
-Where it is wrong, the config is made as usual field by field until no other is left to blame; what is left then may say
-nothing but its usual value.
+If an entry is wrong, fields of the failing config are reset one by one to find the cause. The entry then covers only
+the usual value of that field.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from .classes import Source
 from .drawing import DEEP, usual
 from .trying import TOKENS, Trials, others
 
-DRAWS, HELD = 240, 20  # random configs that an entry is held to torch at, and how many may be drawn for that
-DEEPER = 0.8  # how often of another depth, which a class may refuse whatever it is
-ENOUGH = 8  # of a class that refuses most of them
-SMALL = (1, 2, 3)  # where code often leaves something out
-WHY = "at another the class was seen to store or do something else"
-BLAMED = 6  # fields that may be kept as they usually are for an entry to hold
+DRAWS, HELD = 240, 20  # most random configs to sample, and comparisons with torch that suffice
+DEEPER = 0.8  # share of samples with another depth, which a class may reject in any case
+ENOUGH = 8  # comparisons that suffice for a class that rejects most configs
+SMALL = (1, 2, 3)  # values at which code often omits something
+WHY = "at another value the class stores or does something else"
+BLAMED = 6  # most fields to fix at their usual value
 
 
 class Proving:
-    """What torch says of the entries of one class."""
+    """Comparisons of the entries of one class with torch."""
 
     def __init__(self, source: Source, trials: Trials, given: Mapping[str, int]) -> None:
         self.source, self.trials, self.given = source, trials, given
         self.usual: Mapping[str, Any] = {**trials.usual, **given}
 
     def proved(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """An entry as data, which holds with the fields kept as they usually are that it was wrong at.
+        """Return the entry as data, with fields fixed at their usual value if it is wrong at others.
 
-        Raises WitnessError where it is wrong all the same, or too few configs could be built.
+        Raises WitnessError if it is still wrong, or too few configs could be built.
         """
         found = dict(data)
         for _ in range(BLAMED):
@@ -60,10 +60,10 @@ class Proving:
         raise WitnessError(f"the entry of {self.source.name} is wrong at {wrong}")
 
     def agrees(self, kept: Kept, point: Mapping[str, Any]) -> bool | None:
-        """Whether torch says the same of a config; None where there is no such model, or no answer."""
+        """Return True if torch agrees at a config; None if there is no such model or no answer."""
         try:
             fields = self.trials.fields(point)
-        except WitnessError:  # layers of no pattern, at another depth
+        except WitnessError:  # layers without a pattern, at another depth
             return None
         beside = {"model_type": self.source.model_type, "architectures": [self.source.name]}
         try:
@@ -82,12 +82,12 @@ class Proving:
         return True
 
     def asked(self, kept: Kept) -> dict[str, Any]:
-        """Return the fields that every config of an entry has to give, as they usually are."""
+        """Return the fields that every config of an entry must state, with their usual values."""
         asked = (name for name in kept.entry.asked if "." not in name or part_of(name) in kept.entry.needed)
         return {name: self.usual[name] for name in (*asked, *counted_kinds(kept.entry))}
 
     def least(self, kept: Kept, few: Mapping[str, int]) -> dict[str, int]:
-        """The sizes that an entry is wrong at where they are small, and from where on it is not."""
+        """Return the smallest correct value of each size at which the entry is wrong for smaller ones."""
         given = self.asked(kept)
         found = {}
         for name in kept.entry.sizes:
@@ -97,9 +97,9 @@ class Proving:
         return found
 
     def _wrong(self, kept: Kept) -> dict[str, Any] | None:
-        """A random config that an entry takes for its own and is wrong at: sizes, switches and idle fields.
+        """Return a random config that an entry covers but is wrong at, or None if it is right at all.
 
-        Raises WitnessError where too few could be built.
+        Raises WitnessError if too few configs could be built.
         """
         draw, held = random.Random(self.source.name), 0
         for _ in range(DRAWS):
@@ -113,12 +113,14 @@ class Proving:
                 return None
         if held >= ENOUGH:
             return None
-        raise WitnessError(f"the entry of {self.source.name} could be held to torch at {held} random configs only")
+        raise WitnessError(
+            f"the entry of {self.source.name} could be compared with torch at only {held} random configs"
+        )
 
     def _blamed(self, kept: Kept, wrong: Mapping[str, Any]) -> str:
-        """The field that has to be as usual for an entry not to be wrong there; "" where that is a switch's doing.
+        """Return the field that must keep its usual value for an entry to be right, or "" if a switch is the cause.
 
-        Of several that have to meet: one that is known to change nothing, then a size that is not a usual one.
+        Of several such fields, fields without effect come first, then sizes other than usual ones.
         """
         point = dict(wrong)
         for name in wrong:
@@ -133,7 +135,7 @@ class Proving:
         return next(iter((*idle, *sizes)), "")
 
     def _still(self, data: Mapping[str, Any], name: str) -> dict[str, Any]:
-        """An entry for configs in which a field is as it usually is."""
+        """Return the entry for configs in which a field has its usual value."""
         entry = {
             each: {field: said for field, said in value.items() if field != name} if each in _FIELDS else value
             for each, value in data["entry"].items()
@@ -149,9 +151,9 @@ class Proving:
         }
 
     def _drawn(self, draw: random.Random, kept: Kept) -> dict[str, Any]:
-        """Some of the sizes, mostly as multiples of quotients of the usual, some switches turned, some idle fields."""
+        """Return a random config: some sizes, mostly simple multiples of their defaults, switches and idle fields."""
         found: dict[str, Any] = {}
-        often = draw.choice((0.2, 0.4, 0.7))  # sizes that have to divide one another seldom do where all are drawn
+        often = draw.choice((0.2, 0.4, 0.7))  # if all sizes change, they rarely divide each other as required
         fixed = {each["name"] for each in kept.records[STORED].get("reading", {}).get("pinned", ())}
         for name, size in kept.entry.sizes.items():
             if name in kept.switches or (name in fixed and draw.random() < DEEPER):
@@ -195,12 +197,12 @@ _EXAMPLES: Mapping[str, tuple[Any, ...]] = {
 
 
 def _examples(kept: Kept, name: str) -> list[Any]:
-    """What a field without a usual value may say."""
+    """Return values to test for a field without a default."""
     known = "|".join((kept.entry.idle.get(name, ""), kept.entry.stored.get(name, "")))
     return [value for sort in known.split("|") for value in _EXAMPLES.get(sort, ())]
 
 
-_FIELDS = ("idle", "stored")  # of an entry, by what they hold
+_FIELDS = ("idle", "stored")  # parts of an entry that are keyed by field
 
 
 def _all_held(records: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
@@ -208,7 +210,7 @@ def _all_held(records: Mapping[str, Any], name: str, value: Any) -> dict[str, An
 
 
 def _held(record: Mapping[str, Any], name: str, value: Any) -> Mapping[str, Any]:
-    """A record that holds where a size of its is this number alone."""
+    """Return a record with the condition that a size has this value."""
     if name not in record["letters"]:
         return record
     kind = "traced" if "traced" in record else "lifted"
@@ -225,5 +227,5 @@ def _held(record: Mapping[str, Any], name: str, value: Any) -> Mapping[str, Any]
 
 
 def _run(model: Model) -> list[str]:
-    """The sizes of a run that its forward FLOPs have."""
+    """Return the sizes of a run in its forward FLOPs."""
     return [str(size) for size in model.formula("flops").symbols if str(size) in TOKENS]

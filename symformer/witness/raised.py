@@ -1,4 +1,4 @@
-"""What somebody else's code raised, and where, in words that name nothing of this machine."""
+"""Error messages of traced code, and where they were raised, without the paths of this machine."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 
 def sentence(error: BaseException, longest: int = 160) -> str:
-    """What an error says, on one line, and without the folder that this machine keeps its packages in."""
+    """Return an error's type and message on one line, without this machine's package folder."""
     said = re.sub(r"/\S*/site-packages/", "", " ".join(str(error).split()))
     return f"{type(error).__name__}: {said if len(said) <= longest else said[: longest - 1] + '…'}"
 
 
 def line_of(error: BaseException) -> str:
-    """Where an error was first raised: the file from its package's root, the line, its text; the model's own if any."""
+    """Return where an error was first raised, preferably in the model's code: file in its package, line and text."""
     while cause := error.__cause__ or error.__context__:
         error = cause
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_file()]
@@ -26,7 +26,7 @@ def line_of(error: BaseException) -> str:
 
 
 def _from_root(filename: str) -> Path:
-    """A file's path from the folder that its outermost package lies in."""
+    """Return a file's path relative to the folder of its outermost package."""
     root = Path(filename).parent
     while (root / "__init__.py").exists():
         root = root.parent

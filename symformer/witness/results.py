@@ -1,4 +1,4 @@
-"""What a trace finds: the model, what its letters stand for, and what its sizes are held to."""
+"""The result of a trace: the model, the meaning of its letters, and the conditions on its sizes."""
 
 from __future__ import annotations
 
@@ -17,54 +17,81 @@ from ..models.model import Model
 from ..models.provenance import Pinned
 from .fitting import Point, UnfitError, monomial
 
-OTHERWISE = "the code does otherwise there than at the sizes that were drawn"
+OTHERWISE = "the code behaves differently there than at the sampled sizes"
 FROM, UP_TO = "the trace holds from there on", "the trace holds up to there"
 
 
 class UnbuiltError(WitnessError):
-    """A model that its own sizes do not build or run: there is nothing to trace."""
+    """A model that cannot be built or run at its own sizes, so that there is nothing to trace."""
 
 
 class OutOfTimeError(WitnessError):
-    """A trace that took too long: another way to begin would not be faster."""
+    """A trace that exceeded its time limit; another start would not be faster."""
 
 
 class MeetingError(WitnessError):
-    """Two formulas that give the same at the sizes drawn: at others they may not."""
+    """Two formulas that agree at the sampled sizes but may differ at others."""
 
 
 class StartError(WitnessError):
-    """A formula that holds where one of its sizes stays where it starts, and not where it does not."""
+    """A formula that holds only if one of its sizes keeps its initial value."""
 
     def __init__(
-        self, size: str, start: int, why: str = "the code does otherwise there than at the sizes drawn"
+        self, size: str, start: int, why: str = "the code behaves differently there than at the sampled sizes"
     ) -> None:
-        super().__init__(f"{why}, and {start} is its own")
+        super().__init__(f"{why}; its own value is {start}")
         self.size = size
 
 
 class UncountedError(UnfitError):
-    """A number of layers that fewer layers may be the reason for."""
+    """A number of layers without a formula, possibly because too few layers were built."""
 
 
 @dataclass(frozen=True)
 class Trace(Immutable):
-    """What a trace found: the model, what its letters stand for, what stayed a number, and what was checked."""
+    """The result of a trace.
+
+    Attributes
+    ----------
+    model
+        The model with the traced formula.
+    symbols
+        The config field or argument of each letter.
+    pinned
+        The sizes that stay at a number.
+    checked
+        The fresh random points at which the formula was checked.
+    ties
+        The sizes that must equal another size or a product of others for the code to run.
+    depth
+        The most layers of the models that it was found with.
+    builds
+        The number of builds.
+    seconds
+        The duration of the trace.
+    run
+        A function that traces another quantity by running the model.
+    letters
+        The letters of all fields met, in the order of assignment.
+    source
+        The class of transformers that was traced, if any.
+
+    """
 
     model: Model
-    symbols: Mapping[str, str]  # letter -> the config field or argument
+    symbols: Mapping[str, str]
     pinned: tuple[Pinned, ...]
     checked: tuple[Point, ...]
-    ties: Mapping[str, Tie]  # a size that the code runs with only where it is another, or a product of others
-    depth: int  # of the models it was found with
+    ties: Mapping[str, Tie]
+    depth: int
     builds: int
     seconds: float
-    run: Callable[[str], Trace] | None = None  # traces what torch does, once for each quantity
-    letters: Mapping[str, str] = field(default_factory=dict)  # every field met -> its letter, in the order of choosing
-    source: Any = None  # what of transformers it is the trace of
+    run: Callable[[str], Trace] | None = None
+    letters: Mapping[str, str] = field(default_factory=dict)
+    source: Any = None
 
     def of(self, quantity: str) -> Trace:
-        """The trace of a quantity, found by running the model. Raises RuleError where that does not give it."""
+        """Return the trace of a quantity, found by running the model. Raises RuleError if a run cannot measure it."""
         if quantity == self.quantity:
             return self
         if self.run is None:
@@ -74,43 +101,43 @@ class Trace(Immutable):
 
     @property
     def conditions(self) -> list[str]:
-        """Under which the formula holds, beside what the sizes pinned and tied have to be."""
+        """The conditions of the formula, except the values of pinned and tied sizes."""
         return [str(each) for each in self.model.constraints if not isinstance(each, Equals)]
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Switches of the config that change nothing that the class stores, with their values."""
+        """Switches of the config that do not affect the stored parameters, with their values."""
         reading = self.model.provenance.reading
         return reading.ignored if reading else ()
 
     @property
     def quantity(self) -> str:
-        """What it is a trace of; "" for one whose operations were recognised."""
+        """The quantity of the trace; "" for a trace with identified operations."""
         return getattr(self.model.component, "quantity", "")
 
     @property
     def report(self) -> list[str]:
-        """Which operations were recognised, where some were, and what torch counts as these do."""
+        """The operations that were identified, if any, and the quantities in which they agree with torch."""
         said: Callable[[], list[str]] = getattr(self.model.component, "report", list)
         return said()
 
 
 @dataclass(frozen=True)
 class Tie(Immutable):
-    """What a size has to be for the code to run: a number times powers of other sizes."""
+    """The value that the code requires for a size: a number times powers of other sizes."""
 
     factor: Fraction
     powers: Mapping[str, int]
 
     def at(self, point: Point) -> int:
-        """The size at a point; 0, which no code takes, where it would not be whole."""
+        """Return the size at a point, or 0, which no code accepts, if it is not an integer."""
         if any(power < 0 and point[name] == 0 for name, power in self.powers.items()):
             return 0
         value = self.factor * monomial(tuple(self.powers.items()), point)
         return int(value) if value.denominator == 1 else 0
 
     def expr(self, letters: Mapping[str, Symbol]) -> Expr:
-        """The size in symbols."""
+        """Return the size in symbols."""
         powers = (letters[name] ** power for name, power in self.powers.items())
         return Rational(*self.factor.as_integer_ratio()) * Mul(*powers)
 
@@ -120,15 +147,15 @@ class Tie(Immutable):
 
 @dataclass(frozen=True)
 class Bound:
-    """What a length of a run can be at most, or at least: so many times another size and some more."""
+    """A bound on a length of a run: a multiple of another size plus a number."""
 
     size: str
     limit: str  # the other size; "" for a number alone
     times: int
     more: int
-    why: str  # FROM for a length that is too short, all others for one that is too long
+    why: str  # FROM for a lower bound; any other text for an upper bound
 
     def condition(self, letters: Mapping[str, Symbol]) -> AtMost:
-        """The condition in symbols."""
+        """Return the condition in symbols."""
         end = self.times * letters[self.limit] + self.more if self.limit in letters else Integer(self.more)
         return AtMost(end, letters[self.size], FROM) if self.why == FROM else AtMost(letters[self.size], end, self.why)

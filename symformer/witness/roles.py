@@ -1,8 +1,8 @@
-"""What each product and each weight of a run is there for, told by the tensors that go into it, never by a name.
+"""The role of each product and each weight of a run, determined from the tensors it reads and never from names.
 
-A product with a stored matrix is a linear layer; one of what products and a softmax made is attention. The tensors are
-followed from operation to operation: which of them look into a weight, which are made of scores, and how many elements
-there were before they were repeated.
+A product with a stored matrix is a linear layer; two products with a softmax in between are attention. Tensors are
+tracked through the operations: which are views of a weight, which derive from scores, and how many elements they had
+before they were repeated.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ..ledger.facts import Mask
 from .watching import Factors, Products, Site
 
 aten = torch.ops.aten
-Key = tuple[str, Site, Factors]  # of a product, as a tally has it
+Key = tuple[str, Site, Factors]  # identifies a product, as in a tally
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A product with a stored matrix, [out, in] or else [in, out], and the bias that is added in the same breath."""
+    """A product with a stored matrix, [out, in] or [in, out], and the bias added in the same operation."""
 
     weight: str
     out_first: bool
@@ -35,14 +35,14 @@ class Linear:
 
 @dataclass(frozen=True)
 class Stacked:
-    """A product of every token with all the matrices of a stored table, [X, in, out]."""
+    """A product of every token with every matrix of a stored table, [X, in, out]."""
 
     weight: str
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A product with the matrices that were chosen from a stored table, [X, out, in] or else [X, in, out]."""
+    """A product with matrices selected from a stored table, [X, out, in] or [X, in, out]."""
 
     weight: str
     out_first: bool
@@ -50,29 +50,29 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Scores:
-    """Queries with keys: by what a softmax is taken of it. Keys are repeated for the heads that share them."""
+    """Queries times keys, recognized by the softmax that follows. Keys are repeated for the heads that share them."""
 
-    keys: int  # elements that are not repeated
+    keys: int  # number of elements before repetition
 
 
 @dataclass(frozen=True)
 class Mix:
-    """Attention weights with values."""
+    """Attention weights times values."""
 
     scores: Key
-    values: int  # elements that are not repeated
-    last: bool  # whether the weights stand on the right
+    values: int  # number of elements before repetition
+    last: bool  # True if the weights are the right factor
 
 
 @dataclass(frozen=True)
 class Slid:
-    """A stored matrix at every place of a window that slides."""
+    """A convolution with a stored matrix."""
 
     weight: str
     bias: str
-    alone: bool  # whether every channel has a window of its own
-    before: bool  # whether it is padded as one that looks back only: the places after the last token are left out
-    stride: tuple[int, ...]  # 0 where it slides by the whole of its window
+    alone: bool  # depthwise: every channel has its own window
+    before: bool  # padded like a causal one: the outputs after the last token are dropped
+    stride: tuple[int, ...]  # 0 if it equals the window
 
 
 Role = Linear | Stacked | Chosen | Scores | Mix | Slid
@@ -80,36 +80,36 @@ Role = Linear | Stacked | Chosen | Scores | Mix | Slid
 
 @dataclass(frozen=True)
 class Pattern:
-    """Which pairs of a query and a key have a weight: as a mask and a window, where it is one."""
+    """The pairs of queries and keys with a weight, as a mask with or without a window or chunks."""
 
     mask: Mask
-    window: int = 0  # keys that the last query sees, with no mask as many on its other side; 0 for all
-    chunk: int = 0  # tokens in a chunk, in which each query sees the keys up to its own; 0 without chunks
+    window: int = 0  # keys that the last query sees, without a mask as many on its other side; 0 for all
+    chunk: int = 0  # tokens per chunk, in which each query sees the keys up to its own; 0 without chunks
 
 
 @dataclass(frozen=True)
 class Looked:
-    """Rows of a table that were looked up."""
+    """A lookup of rows in a table."""
 
-    module: str  # that ran
-    shape: tuple[int, ...]  # of what they were looked up by
-    by: str  # what that was; "" where no numbers told
-    first: int  # of these rows
+    module: str  # the module that ran it
+    shape: tuple[int, ...]  # shape of the index
+    by: str  # what the index is; "" if the run has no values
+    first: int  # the smallest index
 
 
 @dataclass
 class Origin:
-    """What is known of a tensor."""
+    """The known facts about a tensor."""
 
-    tensor: Tensor  # held, so that no other gets its place
-    elements: int  # that are not repeated
-    weight: str = ""  # it holds the numbers of this weight, and no others
-    chosen: str = ""  # rows of this weight, as tokens chose them
-    scores: frozenset[Key] = frozenset()  # the products of activations it is made of
+    tensor: Tensor  # kept, so that its id is not reused
+    elements: int  # number of elements before repetition
+    weight: str = ""  # the weight whose elements it contains, and no others
+    chosen: str = ""  # the weight whose rows tokens selected
+    scores: frozenset[Key] = frozenset()  # the products of activations it derives from
     softmax: bool = False
 
 
-# Operations whose output holds numbers of their first input and no others, some of them several times.
+# Operations whose output contains only elements of their first input, possibly repeated.
 SAME = frozenset(
     (
         *(aten.view, aten._unsafe_view, aten.reshape, aten.unsqueeze, aten.squeeze, aten.expand, aten.repeat),
@@ -123,7 +123,7 @@ PRODUCTS = frozenset((aten.mm, aten.addmm, aten.bmm, aten.baddbmm))
 
 
 class Roles(Products):  # type: ignore[no-untyped-call]
-    """Every product of a run with its role, and what becomes of the weights that no product reads."""
+    """Every product of a run with its role, and the use of the weights that no product reads."""
 
     def __init__(self, model: nn.Module, inputs: Mapping[str, Tensor]) -> None:
         super().__init__(model)
@@ -131,19 +131,19 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         self.weights = {each.untyped_storage()._cdata: (name, each) for name, each in self.stored.items()}
         head = getattr(model, "get_output_embeddings", lambda: None)()
         self.heads = {name for name, module in model.named_modules() if module is head and head is not None}
-        self.inputs = inputs  # what the model was called with, by what its rows are
+        self.inputs = inputs  # the model's inputs, by what they index
         self.origins: dict[int, Origin] = {}
         self.roles: dict[Key, set[Role | None]] = defaultdict(set)
-        self.lookups: dict[str, list[Looked]] = defaultdict(list)  # of each weight, in order
-        self.norms: dict[str, set[str]] = defaultdict(set)  # what each module with vectors alone was seen to compute
-        self.normed: dict[str, Counter[tuple[int, ...]]] = defaultdict(Counter)  # and the shapes of what it read
-        self.order: dict[str, int] = {}  # when each weight was first read, and each product ran
+        self.lookups: dict[str, list[Looked]] = defaultdict(list)  # by weight, in order
+        self.norms: dict[str, set[str]] = defaultdict(set)  # by module with only vectors, the norm it computes
+        self.normed: dict[str, Counter[tuple[int, ...]]] = defaultdict(Counter)  # and the shapes of its inputs
+        self.order: dict[str, int] = {}  # the order in which weights were first read and products ran
         self.patterns: dict[Key, set[Pattern | None]] = defaultdict(set)
-        self.distinct: dict[Key, set[int]] = defaultdict(set)  # rows of what chosen matrices are multiplied with
-        self.read: dict[Key, set[tuple[int, ...]]] = defaultdict(set)  # what a convolution slides over
-        self.picked: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # rows of each weight that tokens chose
-        self.met: set[str] = set()  # weights that some operation read as they are, element by element
-        self.keys_of: dict[Key, int] = {}  # of each product of activations, the elements on its right
+        self.distinct: dict[Key, set[int]] = defaultdict(set)  # distinct rows multiplied with selected matrices
+        self.read: dict[Key, set[tuple[int, ...]]] = defaultdict(set)  # input shapes of a convolution
+        self.picked: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # rows of each weight that tokens selected
+        self.met: set[str] = set()  # weights that an elementwise operation read directly
+        self.keys_of: dict[Key, int] = {}  # for each product of activations, the elements of its right factor
 
     def __enter__(self) -> Any:
         self.hook = register_module_forward_hook(self._ran)
@@ -174,7 +174,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         return self.origins[id(tensor)]
 
     def _follow(self, packet: Any, args: Any, out: Tensor) -> None:
-        """What an operation that is no product makes of what is known."""
+        """Record the origin of the output of an operation other than a product."""
         inputs = [self._origin(each) for each in _tensors(args)]
         found = Origin(out, out.numel())
         if packet in SAME and inputs:
@@ -197,7 +197,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
     # -- products ------------------------------------------------------------------------------------------------
 
     def saw(self, module: str, name: str, factors: Factors, site: Site, args: Any, out: Any) -> None:
-        """Also its role, where that is known."""
+        """Record a product and its role, if known."""
         super().saw(module, name, factors, site, args, out)
         key = (f"{module}.{name}" if module else name, site, factors)
         if not isinstance(out, Tensor):
@@ -215,7 +215,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         role: Role | None = None
         if left.weight or left.chosen or right.weight or right.chosen:
             stored = left if left.weight or left.chosen else right
-            plain = stored.tensor.stride(-1) == 1  # from the right it is given as [in, out]
+            plain = stored.tensor.stride(-1) == 1  # as the right factor it is [in, out]
             role = self._with(stored, bias, plain if stored is left else not plain)
             read = (right if stored is left else left).tensor
             if isinstance(role, Chosen) and not read.is_meta:
@@ -236,7 +236,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         self.origins[id(out)] = made
 
     def _slid(self, args: Any) -> Role | None:
-        """A convolution with a stored matrix, which is not transposed."""
+        """Return the role of a convolution with a stored matrix, or None if it is transposed."""
         x, weight, bias, stride, padding, dilation, transposed, _, groups = args
         held = self._origin(weight).weight
         added = self._origin(bias).weight if bias is not None else ""
@@ -248,7 +248,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         return Slid(held, added, alone, back, tuple(0 if step == window > 1 else step for step, window in steps))
 
     def _with(self, stored: Origin, bias: Origin | None, out_first: bool) -> Role | None:
-        """The product with a stored matrix, or with those that were chosen from a stored table."""
+        """Return the role of a product with a stored matrix or with matrices selected from a stored table."""
         if stored.chosen:
             return Chosen(stored.chosen, out_first) if bias is None else None
         if self.stored[stored.weight].dim() == 3:
@@ -257,12 +257,10 @@ class Roles(Products):  # type: ignore[no-untyped-call]
             return None
         return Linear(stored.weight, out_first, bias.weight if bias else "")
 
-    # -- what only numbers tell ----------------------------------------------------------------------------------
+    # -- facts that need values -----------------------------------------------------------------------------------
 
     def _index(self, index: Tensor) -> tuple[str, int]:
-        """What rows are looked up by, and the first of these rows: what the model was called with, places one after
-        another, or how far two places are apart.
-        """
+        """Return what an index is (a model input, consecutive positions or distances of positions) and its minimum."""
         if index.is_meta or not index.numel():
             return "", 0
         with _disable_current_modes():
@@ -278,7 +276,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
             return "distances" if along and bool((index != first).any()) else "others", first
 
     def _ran(self, module: nn.Module, inputs: Any, output: Any) -> None:
-        """Of a module with vectors alone, the norm that gives just these numbers."""
+        """Record the norm that a module with only vectors computes."""
         given = next(iter(inputs), None)
         own = list(module.parameters())
         if not own or any(each.dim() != 1 for each in own) or not isinstance(given, Tensor):
@@ -292,7 +290,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
 
 
 def _norm(module: nn.Module, x: Tensor, y: Tensor, own: Sequence[Tensor]) -> str:
-    """The norm after which these weights give y; "" for none."""
+    """Return the norm that computes y from x with these weights, or "" if there is none."""
     said = [value for value in vars(module).values() if isinstance(value, float) and 0 < value < 1e-2]
     x, y = x.float(), y.float()
     centred = x - x.mean(-1, keepdim=True)
@@ -311,7 +309,7 @@ EPSILONS = (1e-5, 1e-6, 1e-8, 1e-12)
 
 
 def _pattern(weights: Tensor, turned: bool) -> Pattern | None:
-    """Which queries weigh which keys, as torch computed it: None where it is no mask with or without a window."""
+    """Return the mask and window of computed attention weights, or None if they have another form."""
     if weights.is_meta:
         return None
     with _disable_current_modes():
@@ -321,12 +319,12 @@ def _pattern(weights: Tensor, turned: bool) -> Pattern | None:
             return Pattern("none")
         if queries % keys:
             return None
-        heads = queries // keys  # heads that share their keys may stand among the queries
+        heads = queries // keys  # heads that share their keys may be folded into the queries
         folded = seen.reshape(-1, heads, keys, keys), seen.reshape(-1, keys, heads, keys).transpose(1, 2)
         whole = torch.ones(keys, keys, dtype=torch.bool)
         for each in folded:
             last = int(each[0, 0, -1].sum())
-            band = whole.triu(1 - last)  # no further back than so many keys
+            band = whole.triu(1 - last)  # at most this many keys back
             if bool((each == band.tril()).all()):
                 return Pattern("causal", last if last < keys else 0)
             if bool((each == band.tril(last - 1)).all()):
@@ -340,7 +338,7 @@ def _pattern(weights: Tensor, turned: bool) -> Pattern | None:
 
 
 def _tensors(args: Any) -> list[Tensor]:
-    """Every tensor among the arguments of an operation, in order."""
+    """Return every tensor among the arguments of an operation, in order."""
     found: list[Tensor] = []
     for each in args:
         if isinstance(each, Tensor):

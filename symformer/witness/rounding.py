@@ -1,4 +1,4 @@
-"""Quotients of sizes that the code rounds down: an image is cut into as many whole patches as it has."""
+"""Quotients of sizes that the code rounds down, such as the number of whole patches in an image."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .checking import Checking
 from .fitting import Point
 from .samples import SEED
 
-ENOUGH = 3  # points at which one size is no multiple of the other
+ENOUGH = 3  # least number of points at which one size is not a multiple of the other
 
 Quotient = tuple[Symbol, Symbol]  # above, below
 
 
 def rounded_down(checking: Checking, found: Traced, checked: Iterable[Point]) -> Traced:
-    """A formula with the whole part of each quotient that the code takes that of, so that nothing has to divide it."""
+    """Return a formula with floors around the quotients that the code rounds down, so that no divisor is required."""
     exprs = {each for (_, shape), often in found.counts.items() for each in (*shape, *often)}
     for quotient in sorted({pair for each in exprs for pair in _quotients(each)}, key=str):
         counts = {
@@ -33,7 +33,7 @@ def rounded_down(checking: Checking, found: Traced, checked: Iterable[Point]) ->
 
 
 def _holds(checking: Checking, tried: Traced, quotient: Quotient, checked: Iterable[Point]) -> bool:
-    """Whether every row is as predicted wherever one size is no multiple of the other, and the code takes that."""
+    """Return True if every row matches at points where one size is not a multiple of the other."""
     names = {letter: name for name, letter in checking.letters.items()}
     above, below = (names[letter] for letter in quotient)
     draw, held = Random(SEED), 0
@@ -51,7 +51,7 @@ def _holds(checking: Checking, tried: Traced, quotient: Quotient, checked: Itera
 
 
 def _quotients(expr: Expr) -> Iterable[Quotient]:
-    """The sizes of which one stands above the line as often as the other below it, in some product of a sum."""
+    """Yield the pairs of sizes that occur with opposite powers in a product of a sum."""
     for term in Add.make_args(expand(expr)):
         powers = term.as_powers_dict()
         below = [each for each, power in powers.items() if isinstance(each, Symbol) and power.is_negative]
@@ -60,7 +60,7 @@ def _quotients(expr: Expr) -> Iterable[Quotient]:
 
 
 def _whole_part(expr: Expr, quotient: Quotient) -> Expr:
-    """The same with the whole part of a quotient wherever a product has the quotient."""
+    """Return an expression with a floor around each occurrence of a quotient in its products."""
     above, below = quotient
     terms = []
     for term in Add.make_args(expand(expr)):

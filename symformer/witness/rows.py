@@ -1,4 +1,4 @@
-"""Row by row: what a ledger stores or runs against what torch does, and which row differs."""
+"""Row-by-row comparison of a ledger with torch: what it stores or runs, and which rows differ."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ..models.model import Model
 from .measure import Stored, starred
 from .oracles import BACKWARD, FORWARD, Found
 
-Key = tuple[str, str]  # a module and a pass
+Key = tuple[str, str]  # module, pass
 TABLES = Integer(2)
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A row in which the formula and the model differ, and at which sizes."""
+    """A row in which the formula and the model differ, and the sizes."""
 
     path: str
     ours: str
@@ -39,7 +39,7 @@ class Mismatch:
 
 
 def compare_rows(model: Model, formula: Formula, numbers: Numbers, rows: list[Stored]) -> list[Mismatch]:
-    """The rows that differ: missing on either side, another shape, or another number of copies; then the total."""
+    """Return the rows that differ in presence, shape or number of copies; if there are none, compare the total."""
     if not rows:
         raise WitnessError(f"the torch model of {model.id} has no parameters: nothing was checked")
     differences: list[Mismatch] = []
@@ -69,30 +69,30 @@ def compare_rows(model: Model, formula: Formula, numbers: Numbers, rows: list[St
 
 @dataclass(frozen=True)
 class Part:
-    """One product or tensor that a formula counts: what one comes to, and how many there are in the whole."""
+    """One product or tensor that a formula counts: its value and its number of occurrences."""
 
-    path: str  # of its entry
+    path: str  # path of its entry
     label: str
-    phase: str  # the pass that it is of
-    joins: tuple[int, str]  # what torch may run as one: terms of the same name, of entries that read the same tensor
+    phase: str  # the pass it belongs to
+    joins: tuple[int, str]  # key of parts that torch may run as one: same term, entries that read the same tensor
     value: int
     times: Fraction
-    loops: bool = False  # whether torch may run it in pieces, token by token
+    loops: bool = False  # True if torch may run it token by token
 
 
 def compare_parts(formula: Formula, numbers: Numbers, found: Found, added: bool = False) -> list[Mismatch]:
-    """The parts that differ, each named by its entry; then the total.
+    """Return the parts that differ, each named by its entry; if there are none, compare the total.
 
-    Torch's parts are told apart by the module they ran in; an entry that is no module, or one that torch never calls,
-    ran in the one around it. Where several entries ran in one, their parts are compared as a collection; where they
-    are ``added``, or one of them is a scan, by their sum.
+    Torch's parts are identified by their module; an entry that is not a module, or one that torch never calls, ran in
+    the enclosing module. If several entries ran in one module, their parts are compared as a multiset, or by their sum
+    if ``added`` is set or one of them is a scan.
     """
     ours: dict[Key, list[Part]] = defaultdict(list)
     for part in _parts(formula, numbers):
         ours[_home(part.path, found.ran), part.phase].append(part)
     theirs: dict[Key, Counter[int]] = defaultdict(Counter)
     homes = {home for home, _ in ours}
-    for (module, phase), values in (found.parts or {}).items():  # an attention may keep its core in a module of its own
+    for (module, phase), values in (found.parts or {}).items():  # the core of an attention may be a module of its own
         theirs[next((home for home in _around(module) if home in homes), module), phase].update(values)
     differences: list[Mismatch] = []
     for key in dict.fromkeys((*ours, *theirs)):
@@ -105,15 +105,15 @@ def compare_parts(formula: Formula, numbers: Numbers, found: Found, added: bool 
 
 
 def _parts(formula: Formula, numbers: Numbers) -> list[Part]:
-    """Every term of a formula with its number of copies; a factor that is no whole number is a share of the copies."""
+    """Return every term of a formula with its number of copies; a fractional factor is a share of the copies."""
     given: dict[Symbol, Expr] = {name: Integer(number) for name, number in numbers.items()}
-    known: dict[Expr, Fraction] = {}  # most factors stand in many terms
+    known: dict[Expr, Fraction] = {}  # most factors occur in many terms
 
     def number(expr: Expr, what: str) -> Fraction:
         if expr not in known:
             value = expr.xreplace(given)
             if not isinstance(value, Rational):
-                raise WitnessError(f"{what}: {text(value)} is no number, so this row cannot be compared")
+                raise WitnessError(f"cannot compare row {what}: {text(value)} is not a number")
             known[expr] = Fraction(int(value.p), int(value.q))
         return known[expr]
 
@@ -124,7 +124,7 @@ def _parts(formula: Formula, numbers: Numbers) -> list[Part]:
             share = prod((factor for factor in factors if factor.denominator != 1), start=number(count, line.path))
             value = prod(int(factor) for factor in factors if factor.denominator == 1)
             if line.entry is not None and line.entry.function in ROTARY and term.factors[0] == TABLES:
-                value, share = value // 2, 2 * share  # cosines and sines, each a tensor
+                value, share = value // 2, 2 * share  # cosines and sines are separate tensors
             if value and share:
                 label, phase = term.label.removeprefix(line.path), BACKWARD if term.gradient else FORWARD
                 loops = line.entry is not None and line.entry.kind is Kind.SCAN
@@ -133,7 +133,7 @@ def _parts(formula: Formula, numbers: Numbers) -> list[Part]:
 
 
 def _source(entry: Entry | None) -> int:
-    """What the entry reads; one that reads several tensors shares them with no other."""
+    """Return a key for the entry's input; an entry with several inputs shares them with no other entry."""
     return id(entry.inputs[0]) if entry is not None and len(entry.inputs) == 1 else id(entry)
 
 
@@ -142,7 +142,7 @@ def _home(path: str, modules: frozenset[str]) -> str:
 
 
 def _around(path: str) -> Iterator[str]:
-    """A path and those of the modules around it, from the innermost out to the model itself."""
+    """Yield a path and the paths of its enclosing modules, from the innermost to the model itself."""
     words = path.split(".")
     return (".".join(words[:length]) for length in range(len(words), -1, -1))
 
@@ -157,7 +157,7 @@ def _sums(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers: Number
 
 
 def _collections(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers: Numbers) -> list[Mismatch]:
-    """Nothing where the same numbers stand on both sides as often, torch's apart or in one as it may run them."""
+    """Compare values and their numbers of occurrences, with joint products separate or merged, as torch may do."""
     joined: dict[tuple[int, str], list[Part]] = defaultdict(list)
     for part in ours:
         joined[part.joins].append(part)

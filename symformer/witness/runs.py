@@ -1,4 +1,4 @@
-"""The quantities that torch answers by running a model, and the trace of each, made when it is first asked for."""
+"""The quantities that need a run of the model, and their traces, each made on first use."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from .session import is_state
 from .tracing import DEPTHS, Letters, Tracer
 from .watching import Rows
 
-LIMIT = 240  # seconds of this process, for each set of lengths
-SHALLOW = 2  # layers to begin with, where they are all the same
+LIMIT = 240  # CPU seconds for each set of lengths
+SHALLOW = 2  # layers to start with, if all layers are equal
 BATCHES = (2, 3, 5, 7, 11, 13)
-PICTURED = (4, 6, 9, 10, 14, 15)  # pictures beside texts, never as many as these
-BATCHED = ("B", "B_vis")  # the letters of how many of both there are
-WINDOWS = (601, 701, 1009, 1201, 1801)  # where lengths stand on both sides
-SHORT = (26, 35, 38, 47, 58, 61, 74, 83, 94, 87, 128)  # the longest is whole blocks of most sizes, and no other is
-CHUNKED = (16, 8, 24, 32, 48, 12, 40, 20)  # tokens in a chunk, fewer than there are
-FEW = (5, 6, 7, 8, 9, 10, 11, 12, 14, 13, 16)  # for code that runs once for each
-BLOCKS = (512, 1024, 1536, 2560, 3584, 5632)  # for code that reads tokens by the block, and only so
+PICTURED = (4, 6, 9, 10, 14, 15)  # numbers of images with texts, different from all batch sizes
+BATCHED = ("B", "B_vis")  # the letters of the batch sizes of texts and images
+WINDOWS = (601, 701, 1009, 1201, 1801)  # with lengths on both sides
+SHORT = (26, 35, 38, 47, 58, 61, 74, 83, 94, 87, 128)  # only the longest is a multiple of most block sizes
+CHUNKED = (16, 8, 24, 32, 48, 12, 40, 20)  # tokens in a chunk, fewer than in the sequence
+FEW = (5, 6, 7, 8, 9, 10, 11, 12, 14, 13, 16)  # for code that loops over tokens
+BLOCKS = (512, 1024, 1536, 2560, 3584, 5632)  # for code that reads only whole blocks of tokens
 PAST = (400_009, 34, 94, 400_009, 1009, 62, 20_011)  # on both sides of every window
 LOOPED = (251, 34, 94, 409, 145, 62, 199)  # the same for code with a loop over tokens, and without windows
 CHUNK_LOOPED = (1_201, 34, 94, 20_011, 409, 62, 821)  # and with a loop over chunks of tokens
@@ -44,23 +44,23 @@ CHUNK_LOOPED = (1_201, 34, 94, 20_011, 409, 62, 821)  # and with a loop over chu
 
 @dataclass(frozen=True)
 class Run:
-    """How a quantity is read off a run, and how the model is called for it."""
+    """A quantity that is measured in a run, and how the model is called for it."""
 
     wanted: Wanted
-    each: int  # what one unit of a row's product comes to
+    each: int  # the value of one unit of a row's product
     rows: Callable[[Points, Point], Rows]
     decided: Callable[[Points, Point], Decided]
-    length: str = "S"  # the letter of how many tokens there are
-    lengths: tuple[tuple[int, ...], ...] = (SHORT, BLOCKS)  # where it starts and what is drawn, in turn
+    length: str = "S"  # the letter of the number of tokens
+    lengths: tuple[tuple[int, ...], ...] = (SHORT, BLOCKS)  # sets to try in turn: the first length, and those to sample
     cache: bool = False
 
     def count(self, points: Points, point: Point) -> int:
-        """What torch says of the whole at one point."""
+        """Return torch's total at one point."""
         return self.each * sum(map(prod, self.decided(points, point)[0].values()))
 
 
 def _as_they_are(rows: Callable[[Points, Point], Rows]) -> Callable[[Points, Point], Decided]:
-    """Rows of which torch itself gives no sum."""
+    """Return a function for the rows without a total from torch."""
     return lambda points, point: (rows(points, point), None)
 
 
@@ -80,7 +80,7 @@ _RUNS = (
     ),
     Run(
         Wanted("kv-cache", "tensor in a cache", held=True, cached=True, state=is_state),
-        2,  # bytes, in bf16
+        2,  # bytes per element in bf16
         Points.cached,
         _as_they_are(Points.cached),
         length="C",
@@ -88,13 +88,13 @@ _RUNS = (
         cache=True,
     ),
 )
-LIKE = ("flops", "kv-cache")  # what a structure that is like another takes from that
+LIKE = ("flops", "kv-cache")  # quantities that a structure takes from a similar one
 RUNS: Mapping[str, Run] = {run.wanted.quantity: run for run in _RUNS}
 
 
 @dataclass(frozen=True)
 class Runner:
-    """What runs one model: its build, how it is called, and which lengths beside B it takes."""
+    """The means to run one model: its build, its call, and the lengths it takes in addition to B."""
 
     build: Build
     start: Point
@@ -102,17 +102,17 @@ class Runner:
     takes: Callable[[Run], tuple[str, ...]]
     letters: Letters
     library: str = ""
-    unaided: Callable[[Run], Call] | None = None  # calls it with tokens alone, where ``calls`` says more than it needs
+    unaided: Callable[[Run], Call] | None = None  # calls it with tokens only, if ``calls`` passes optional inputs
     refusal: str = ""  # why it cannot be run
-    hint: str = ""  # what to add to a refusal
-    lift: Callable[[Trace, Trace, Runner], Trace] | None = None  # of what is stored and what is multiplied
-    ignored: tuple[str, ...] = ()  # switches of its config that change nothing that it stores
-    unread: tuple[str, ...] = ()  # what the class reads too, and is not given
-    images: str = ""  # what there is to say of pictures, where it is given some with its tokens
-    like: Trace | None = None  # the products of another structure, where this one has the same, and the same cache
+    hint: str = ""  # added to an error
+    lift: Callable[[Trace, Trace, Runner], Trace] | None = None  # takes the traces of stored parameters and products
+    ignored: tuple[str, ...] = ()  # switches of its config that do not affect the stored parameters
+    unread: tuple[str, ...] = ()  # inputs of the class that a run does not provide
+    images: str = ""  # the note on images, if the run has images with its tokens
+    like: Trace | None = None  # the products of another structure with the same products and the same cache
 
     def trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points, least: int = 0) -> Trace:
-        """The trace of a run at some lengths, with no fewer layers than some to begin with. Raises WitnessError."""
+        """Return the trace of a run at some lengths, starting with at least ``least`` layers. Raises WitnessError."""
         try:
             return self._trace(found, quantity, lengths, points, least)
         except OutOfTimeError:
@@ -126,11 +126,11 @@ class Runner:
         run = RUNS[quantity]
         stacks = {counts for counts in cast(Traced, found.model.component).counts.values() if counts}
         takes = self.takes(run)
-        # Lengths of different tokens differ, so that no shape is mistaken for another.
+        # Lengths of different kinds of tokens differ, so that no shape is mistaken for another.
         tokens = [name for name in takes if name not in BATCHED]
         drawn = {name: [each + place for each in lengths] for place, name in enumerate(tokens)}
         draws = {name: each[1:] for name, each in drawn.items()}
-        batches = BATCHES if drawn else BATCHES[1:]  # pictures are of two classes, where no config says otherwise
+        batches = BATCHES if drawn else BATCHES[1:]  # image classifiers have two classes by default
         few = {name: each for name, each in (("B", batches), ("B_vis", PICTURED)) if name in takes}
         draws |= {name: list(each) for name, each in few.items()}
         draws |= {name: list(CHUNKED) for name in self.start if BLOCK.search(name)}
@@ -150,7 +150,7 @@ class Runner:
                 lengths=tuple(drawn),
                 decides=partial(run.decided, points),
                 takes=goes,
-                ties=found.ties,  # what has to be what for weights has to be that for a run
+                ties=found.ties,  # the run must satisfy the ties of the weights
                 limit=LIMIT,
                 near=not self.library,
             )
@@ -172,7 +172,7 @@ class Runner:
         return with_facts(traced, maker=self.library, conditions=without_implied((*component.conditions, *told)))
 
     def room(self, takes: Callable[[Point], object], begin: Point, drawn: Mapping[str, list[int]]) -> Point:
-        """A larger start of the sizes without which the longest lengths are refused, such as rows of positions."""
+        """Return larger initial sizes that the longest lengths require, such as more positions; {} if none."""
         shallow = {name: SHALLOW for name, size in begin.items() if DEEP.search(name) and size > SHALLOW}
         if not accepts(takes, {**begin, **shallow}):
             if not accepts(takes, begin):
@@ -213,27 +213,27 @@ class Runner:
                 ]
             except KeyboardInterrupt:
                 raise
-            except BaseException:  # noqa: S112 - whatever somebody's code raises: the trace will say what
+            except BaseException:  # noqa: S112 - any error of the traced code: the trace will report it
                 continue
         return [0] * len(lengths)
 
     def attached(self, found: Trace) -> Trace:
-        """A trace of what is stored, that can also run the model; what it finds then can be asked everything too."""
+        """Return a trace of the stored parameters that can also run the model for any other quantity."""
 
         @cache
         def points(cached: bool) -> Points:
-            """What is known of the model, called with a cache to fill or without; all quantities share it."""
+            """The model called with or without a cache, shared by all quantities."""
             return Points(self.build, self.calls(next(run for run in RUNS.values() if run.cache == cached)))
 
         @cache
         def lengths_of(cached: bool) -> tuple[tuple[int, ...], ...]:
             return self.lengths(next(run for run in RUNS.values() if run.cache == cached), points(cached))
 
-        held: list[int] = []  # layers that what a run holds was settled with: windows may come in patterns
+        held: list[int] = []  # depths at which held tensors were settled: windows may come in patterns
 
         @cache
         def run(quantity: str) -> Trace:
-            """The first lengths that do not bound the formula, or else the last that gave one."""
+            """Return the trace at the first lengths that do not bound the formula, or else at the last that worked."""
             if quantity == OPERATIONS:
                 return lifted()
             seen = find_quantity(quantity).seen
@@ -264,14 +264,14 @@ class Runner:
                     return whole(traced)
                 bounded = traced
             if bounded is None:
-                assert refusal is not None  # some lengths were tried
+                assert refusal is not None  # at least one set of lengths was tried
                 refusal.args = (f"{refusal}{self.hint}",)
                 raise refusal
             return whole(bounded)
 
         @cache
         def lifted() -> Trace:
-            assert self.lift is not None  # nobody asks without one
+            assert self.lift is not None  # only called with one
             return whole(self.lift(found, run("flops"), self))
 
         def operations() -> Component:
@@ -288,7 +288,7 @@ class Runner:
             read = replace(attached.model.provenance, measured=lambda quantity, _: run(quantity).model.provenance)
             if read.reading:
                 reading = replace(read.reading, ignored=self.ignored)
-                if trace.quantity != STORED:  # which asks for a run
+                if trace.quantity != STORED:  # the quantity requires a run
                     reading = replace(reading, unread=self.unread, images=self.images)
                 read = replace(read, reading=reading)
             return replace(attached, model=replace(attached.model, provenance=read))
@@ -296,34 +296,34 @@ class Runner:
         return whole(found)
 
     def admit(self, quantity: str, target: str) -> None:
-        """Raise RuleError for a quantity that no run of this model tells, UnbuiltError for a model that is not run."""
+        """Raise RuleError if no run measures the quantity, UnbuiltError if the model cannot be run."""
         if self.refusal:
             raise UnbuiltError(self.refusal)
         if quantity == "activations" and not self.library:
             raise RuleError(
-                f"activations are what an implementation that has a name keeps, and {target} is code of its own; "
-                "flops and train-flops of it can be traced"
+                f"activations depend on a named implementation, but {target} is custom code; trace flops or "
+                "train-flops instead"
             )
 
 
 def _depths(found: int, kinds: int) -> tuple[int, ...]:
-    """Return the depths at which a run is tried, the shallowest first; several kinds of layers need ``found``."""
+    """Return the depths to try for a run, the shallowest first; several kinds of layers need at least ``found``."""
     return (found, *(each for each in DEPTHS if each > found)) if kinds > 1 else (SHALLOW, *DEPTHS)
 
 
 def accepts(takes: Callable[[Point], object], point: Point) -> bool:
-    """Whether a model's code takes these sizes."""
+    """Return True if a model's code accepts these sizes."""
     try:
         takes(point)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # whatever somebody's code raises, it does not
+    except BaseException:  # any error of the traced code means no
         return False
     return True
 
 
 def for_quantity(lifted: Trace, quantity: str) -> Trace:
-    """The trace of recognised operations, for one quantity: with the sizes that this has. Raises RuleError."""
+    """Return the trace of identified operations with the sizes of one quantity. Raises RuleError."""
     model = lifted.model
     component: Any = replace(cast(Any, model.component), asked=quantity)
     sizes = {str(size) for size in model.formula(quantity).asks}
@@ -334,7 +334,7 @@ def for_quantity(lifted: Trace, quantity: str) -> Trace:
 
 
 def with_facts(found: Trace, **facts: Any) -> Trace:
-    """A trace whose component has these facts too, and whose provenance names the library that made it."""
+    """Return a trace with these facts in its component and with its library in the provenance."""
     component: Any = replace(cast(Any, found.model.component), **facts)
     provenance, library = found.model.provenance, facts.get("maker")
     if library and provenance.reading:

@@ -1,4 +1,4 @@
-"""One model's code at the points that a trace asks it at: its rows there, or why it takes no such sizes."""
+"""A model's code at the points of a trace: its rows there, or why it rejects the sizes."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from .raised import line_of, sentence
 from .results import OutOfTimeError, Tie
 from .watching import Rows
 
-SEED = 0  # of the points drawn
-LIMIT = 40  # seconds of this process, however busy the machine is
+SEED = 0  # of the random points
+LIMIT = 40  # CPU seconds, independent of the load of the machine
 NOWHERE: Mapping[str, Sequence[int]] = {}
 
 Said = TypeVar("Said")
 Thing = TypeVar("Thing")
 CountRows = Callable[[Point], Rows]
-Decided = tuple[Rows, int | None]  # the rows of a run made for nothing else, and what torch says of their sum
+Decided = tuple[Rows, int | None]  # the rows of a dedicated run, and torch's total for them
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a trace is of, and what its rows are."""
+    """The quantity of a trace and the meaning of its rows."""
 
     quantity: str = STORED
     row: str = "parameter"
-    tallied: bool = False  # the first number of a row is how often it was seen
-    state: Callable[[str], bool] = lambda path: False  # whether a row is of a cache, and neither keys nor values
+    tallied: bool = False  # the first number of a row is its number of occurrences
+    state: Callable[[str], bool] = lambda path: False  # True for a row of a cache that is neither keys nor values
     cached: bool = False  # rows are tensors of a cache
-    held: bool = False  # rows are tensors of a run: whether one is a copy or a view may hang on a size of 1
+    held: bool = False  # rows are tensors of a run: whether one is a copy or a view may depend on a size of 1
 
     @property
     def needs_run(self) -> bool:
-        """Whether the model has to run for it."""
+        """Whether the model has to run for the quantity."""
         return self.quantity != STORED
 
 
@@ -67,13 +67,13 @@ class Samples:
         near: bool = False,
     ) -> None:
         self.measure, self.start, self.wanted = measure, dict(start), wanted
-        self.draws = draws  # what some sizes are drawn from
-        self.lengths = lengths  # the letters of how many tokens a run has
+        self.draws = draws  # the values to sample for some sizes
+        self.lengths = lengths  # the letters of the numbers of tokens in a run
         self.decides = decides or (lambda point: (self.measure(point), None))
-        self.takes = takes  # raises where a real run would, which has data: it is asked how far lengths go
-        self.ties = dict(ties or {})  # sizes that follow others, at every point
-        self.near = near  # whether sizes are tried next to those drawn, which are multiples of what code rounds to
-        self.repeats: set[str] = set()  # sizes that change how often something runs and nothing else
+        self.takes = takes  # raises if a real run, with data, would: limits how far lengths go
+        self.ties = dict(ties or {})  # sizes that depend on others, at every point
+        self.near = near  # also test sizes next to the sampled ones, which are multiples of common block sizes
+        self.repeats: set[str] = set()  # sizes that only change how often something runs
         self.random = Random(SEED)
         self.limit, self.until = limit, process_time() + limit
         self.builds = 0
@@ -81,28 +81,28 @@ class Samples:
         self.weighed: dict[Frozen, Decided] = {}
         self.refused: dict[Frozen, tuple[str, str]] = {}
         self.numbering = Numbering(last=not wanted.tallied)
-        self.last = self.line = ""  # what the code raised when it last refused, and where
+        self.last = self.line = ""  # the last error of the code, and where it was raised
 
     def rows(self, point: Point) -> Rows | None:
-        """The rows at a point; None where the model's code refuses it."""
+        """Return the rows at a point, or None if the model's code rejects it."""
         rows = self._asked(self.measure, self.seen, point)
         return rows and self.numbering.rows(rows)
 
     def decided(self, point: Point) -> Decided | None:
-        """The rows of a run made for nothing else, and what torch says of their sum; None where the code refuses."""
+        """Return the rows of a dedicated run and torch's total for them, or None if the code rejects the point."""
         decided = self._asked(self.decides, self.weighed, point)
         return decided and (self.numbering.rows(decided[0]), decided[1])
 
     def really(self, point: Point) -> Rows | None:
-        """The rows of a run made for nothing else."""
+        """Return the rows of a dedicated run."""
         decided = self.decided(point)
         return decided and decided[0]
 
     def seen_rows(self, point: Point) -> Rows:
-        """The rows at a point that builds. Raises WitnessError."""
+        """Return the rows at a point that builds. Raises WitnessError."""
         rows = self.rows(point)
         if rows is None:
-            raise WitnessError(f"the model's code refuses sizes that it took before: {self.last}")
+            raise WitnessError(f"the model's code rejects sizes that it accepted before: {self.last}")
         return rows
 
     def _asked(self, ask: Callable[[Point], Said], known: dict[Frozen, Said], point: Point) -> Said | None:
@@ -119,7 +119,7 @@ class Samples:
                 known[key] = ask(point)
             except KeyboardInterrupt:
                 raise
-            except BaseException as error:  # whatever somebody's code raises, even SystemExit: the point is no model
+            except BaseException as error:  # any error of the traced code, even SystemExit: there is no model here
                 self.last = sentence(error, 120)
                 self.line = line_of(error)
                 self.refused[key] = self.last, self.line
@@ -127,40 +127,40 @@ class Samples:
         return known[key]
 
     def draw(self, base: Point, widths: Sequence[str], by: Multiples = SETTLING) -> dict[str, int]:
-        """Random sizes around a base."""
+        """Return random sizes around a base."""
         return by.draw(self.random, base, widths, self.draws, self.repeats)
 
     def coincides(self, point: Point, widths: Sequence[str]) -> bool:
-        """Whether two sizes that can differ happen not to: the code may ask, and two shapes would be one."""
+        """Return True if two sizes are equal by chance: code may compare them, and two shapes would be the same."""
         return any(point[a] == point[b] for a, b in combinations(widths, 2) if self.start[a] != self.start[b])
 
     def reach(self, turn: int) -> Point:
-        """The shortest and the longest lengths in turn, then whatever is drawn."""
+        """Return the shortest and the longest lengths in turn, then nothing, to keep the sampled ones."""
         ends = {name: (min(self.draws[name]), max(self.draws[name])) for name in self.lengths}
         return {name: each[turn % 3] for name, each in ends.items() if turn % 3 < 2}
 
     def tied(self, point: Point) -> Point:
-        """A point at which every size that follows others does."""
+        """Return a point with every dependent size set from the sizes that it depends on."""
         return {**point, **{name: tie.at(point) for name, tie in self.ties.items()}}
 
     def goes(self, point: Point) -> bool:
-        """Whether a real run would get through."""
+        """Return True if a real run would succeed."""
         try:
             self.takes(self.tied(point))
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # whatever somebody's code raises
+        except BaseException as error:  # any error of the traced code
             self.last = sentence(error, 120)
             return False
         return True
 
     def origin(self, point: Point) -> Point:
-        """Where the sizes of a point started."""
+        """Return the initial sizes for the sizes of a point."""
         return {name: self.start.get(name, value) for name, value in point.items()}
 
 
 def suspects(things: Sequence[Thing], fine: Callable[[Sequence[Thing]], bool]) -> list[Thing]:
-    """Those of some things that are not fine: all are tried together, and by halves where they are not."""
+    """Return the things that fail a test, testing them all together first and then by bisection."""
     waiting, found = [list(things)], []
     while waiting:
         group = waiting.pop()

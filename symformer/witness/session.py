@@ -1,8 +1,7 @@
-"""One model at one point, and what torch says of it as named rows: stored, products, kept, cached.
+"""A model at one point, and its named rows according to torch: stored, multiplied, saved, cached.
 
-Every model that torch builds or runs here is built and run by a session: on the meta device, or with fake tensors that
-go where a CPU's would, so a size costs nothing; and in silence, since the code is somebody else's, and what it prints
-or logs is no part of an answer.
+Sessions build and run every model on the meta device or with fake CPU tensors, so size costs nothing. They also run
+silently: the output and logs of traced code are not part of an answer.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from ..language.errors import WitnessError
 from .values import has_values
 from .watching import CORRECTED, Counter, Faked, Keeper, Products, Remembering, Rows, Unmasked
 
-KEPT = ("keys", "values")  # what a layer of a cache calls what has a place for each token
-Run = Callable[[nn.Module], Any]  # calls a model, and gives its output
+KEPT = ("keys", "values")  # the names of cached tensors with a place for each token
+Run = Callable[[nn.Module], Any]  # calls a model and returns its output
 
 
 class ExitError(Exception):
@@ -36,7 +35,7 @@ class ExitError(Exception):
 
 
 class Session:
-    """One model at one point. It is built once for each device that it is asked on, and may run there often."""
+    """One model at one point. It is built once per device and dtype, and may run there any number of times."""
 
     def __init__(self, build: Callable[[], nn.Module]) -> None:
         self._build = build
@@ -44,7 +43,7 @@ class Session:
         self.fake = FakeTensorMode()
 
     def model(self, device: str = "meta", dtype: torch.dtype = torch.float32) -> nn.Module:
-        """The model on a device: meta, cpu, or fake, which is the CPU without its memory."""
+        """Return the model on a device: meta, cpu, or fake, which is a CPU without memory."""
         key = (device, dtype)
         if key not in self._models:
             with self._on(device), _dtype(dtype):
@@ -52,25 +51,25 @@ class Session:
         return self._models[key]
 
     def stored(self) -> Rows:
-        """The shape of every unique parameter, by its path."""
+        """Return the shape of every unique parameter, by its path."""
         named = self.model().named_parameters(remove_duplicate=True)
         return {name: tuple(map(int, parameter.shape)) for name, parameter in named}
 
     def products(self, run: Run, *, backward: bool = False, train: bool = False) -> Products:
-        """Every matrix product of a run, forward or both ways, by the module it ran in."""
+        """Return every matrix product of a run, with or without a backward pass, by the module it ran in."""
         seen = Products(self.model())
         self.run(run, seen, backward=backward, train=train)
         return seen
 
     def flops(self, run: Run, *modes: Any, **how: Any) -> FlopCounterMode:
-        """What torch's own counter says of a run; other modes may watch the same one."""
+        """Return torch's own counter after a run; other modes may observe the same run."""
         counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))
         counter.mod_tracker = Whole()  # type: ignore[assignment]
         self.run(run, *(modes or [Remembering()]), counter, **how)
         return counter
 
     def operations(self, run: Run) -> int:
-        """How many operations of any kind a run has: where it grows with a length, the code loops over the tokens."""
+        """Return the number of operations in a run. If it grows with a length, the code loops over the tokens."""
         counter = Counter()
         self.run(run, counter)
         return counter.times
@@ -84,12 +83,12 @@ class Session:
         train: bool = False,
         prepare: Callable[[nn.Module], object] = lambda model: None,
     ) -> Any:
-        """The output of a run on meta, under modes that watch it, ready for a backward pass or with one."""
+        """Return the output of a run on meta, observed by ``modes``, with or without a backward pass."""
         grad = grad or backward
         model = self.model().train(train)
         trainable(model, grad)
         prepare(model)
-        # The fused attention kernels are read by no counter in silence; the plain one is asked for.
+        # Torch silently counts nothing for fused attention kernels, so the plain one is used.
         plain = sdpa_kernel(SDPBackend.MATH)
         with silence(), torch.device("meta"), plain, torch.set_grad_enabled(grad), ExitStack() as entered:
             for mode in modes:
@@ -108,9 +107,9 @@ class Session:
         train: bool = False,
         within: Callable[[nn.Module, Keeper], AbstractContextManager[Any]] = lambda model, seen: _unmasked(),
     ) -> Keeper:
-        """What autograd keeps of a forward pass, weights left out: each storage by where it is first kept.
+        """Return what autograd saves in a forward pass, excluding weights: each storage where it is first saved.
 
-        With fake tensors unless real memory is asked for: on meta a layer norm keeps other things.
+        Tensors are fake unless real memory is requested. On meta, a layer norm saves other tensors.
         """
         model = self.model(device, dtype).train(train)
         seen = Keeper(model)
@@ -118,11 +117,11 @@ class Session:
         with silence(), self._on(device), within(model, seen), seen, hooks:
             output = run(model)
         if output is None:
-            raise WitnessError(f"{type(model).__name__} gives nothing back: nothing was counted")
+            raise WitnessError(f"{type(model).__name__} returns nothing: nothing was counted")
         return seen
 
     def cached(self, run: Run) -> Rows:
-        """The shape of every tensor of the cache that a model fills by itself and gives back."""
+        """Return the shape of every tensor of the cache that a model fills and returns."""
         output = self.run(run, Remembering())
         return {
             row: tuple(tensor.shape) for row, tensor in tensors_of(getattr(output, "past_key_values", None)).items()
@@ -138,7 +137,7 @@ class Session:
 
 
 class Whole(nullcontext[None]):
-    """Where torch's counter counts: in the model as a whole; which module runs is asked elsewhere, once."""
+    """A module tracker for torch's counter that counts only in the model as a whole."""
 
     parents = frozenset(["Global"])
 
@@ -148,7 +147,7 @@ def _unmasked() -> AbstractContextManager[Any]:
 
 
 def built(build: Callable[[], nn.Module], device: str = "meta") -> nn.Module:
-    """A model, made in silence on a device, its weights as they come."""
+    """Build a model silently on a device, without initializing its weights."""
     with ExitStack() as entered:
         for each in (
             silence(),
@@ -163,7 +162,7 @@ def built(build: Callable[[], nn.Module], device: str = "meta") -> nn.Module:
             entered.enter_context(Remembering(masks=False))
         model = build()
         if hasattr(model, "tie_weights"):
-            cast(Any, model).tie_weights()  # on meta, nothing has tied them yet
+            cast(Any, model).tie_weights()  # on meta, the weights are not tied yet
     for parameter in model.parameters():
         if not parameter.requires_grad:
             cast(Any, parameter).untrained = True
@@ -171,13 +170,13 @@ def built(build: Callable[[], nn.Module], device: str = "meta") -> nn.Module:
 
 
 def trainable(model: nn.Module, wanted: bool = True) -> None:
-    """Every weight has a gradient or none has; those that the class itself does not train never do."""
+    """Enable or disable the gradients of all weights except those that the class itself freezes."""
     for parameter in model.parameters():
         parameter.requires_grad_(wanted and not hasattr(parameter, "untrained"))
 
 
 def ends(output: Any) -> list[Tensor]:
-    """The tensors a model is for: its logits where it has some, else the first it gives."""
+    """Return the tensors to differentiate: the logits if there are any, otherwise the first output."""
     if isinstance(output, Tensor):
         return [output]
     names = ("logits", "prediction_logits", "seq_relationship_logits", "pooler_output")
@@ -185,7 +184,7 @@ def ends(output: Any) -> list[Tensor]:
 
 
 def tensors_of(cache: Any) -> dict[str, Tensor]:
-    """Every tensor of a cache that holds numbers, layer by layer."""
+    """Return every floating-point tensor of a cache, layer by layer."""
     return {
         f"{stack}layers.{place}.{name}": tensor
         for stack, each in _stacks(cache)
@@ -196,12 +195,12 @@ def tensors_of(cache: Any) -> dict[str, Tensor]:
 
 
 def is_state(row: str) -> bool:
-    """Whether a row of a cache is neither keys nor values, as its layer names it."""
+    """Return True if a row of a cache is neither keys nor values, by its name in the layer."""
     return row.rpartition(".")[2] not in KEPT
 
 
 def _named(layer: Any) -> Iterator[tuple[str, Any]]:
-    """What a layer of a cache has under its names; of states it may have several, by their numbers."""
+    """Yield the named attributes of a cache layer; several states of one name are numbered."""
     for name, value in vars(layer).items():
         if isinstance(value, dict):
             yield from ((f"{name}_{number}", each) for number, each in value.items())
@@ -211,19 +210,19 @@ def _named(layer: Any) -> Iterator[tuple[str, Any]]:
 
 def _stacks(cache: Any) -> list[tuple[str, Any]]:
     if cache is None:
-        raise WitnessError("the model gives back no cache")
+        raise WitnessError("the model returns no cache")
     if hasattr(cache, "cross_attention_cache"):
         return [("self.", cache.self_attention_cache), ("cross.", cache.cross_attention_cache)]
     return [("", cache)]
 
 
 class Nowhere(io.TextIOBase):
-    """A stream that takes everything and keeps nothing. It stays open: somebody's code may hold it for good."""
+    """A stream that discards everything. It stays open, because traced code may keep a reference to it."""
 
     encoding = "utf-8"
 
     def write(self, text: str) -> int:
-        """All of it."""
+        """Discard the text and return its length."""
         return len(text)
 
     def writable(self) -> bool:
@@ -235,10 +234,10 @@ NOWHERE = Nowhere()
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Nothing that somebody else's code prints, warns or logs comes out; afterwards everything is as it was.
+    """Suppress everything that other code prints, warns or logs, and restore the previous state afterwards.
 
-    Both Python's streams and their file descriptors are redirected: a logger may hold an old stream, and C++ uses only
-    descriptors. The code also cannot read our standard input or end this process.
+    Both Python's streams and their file descriptors are redirected, because a logger may hold an old stream and C++
+    uses only descriptors. The code also cannot read our standard input or end this process.
     """
     if sys.stdout is NOWHERE:
         yield
@@ -249,7 +248,7 @@ def silence() -> Iterator[None]:
         try:
             _flush(*streams)
             for number in (0, 1, 2):
-                with suppress(OSError):  # closed: then nothing comes out of it
+                with suppress(OSError):  # closed, so there is nothing to redirect
                     files.append((os.dup(number), number))
                     os.dup2(nowhere, number)
             sys.stdout = sys.stderr = NOWHERE
@@ -268,7 +267,7 @@ def silence() -> Iterator[None]:
 
 @contextmanager
 def _contained() -> Iterator[None]:
-    """Raise ExitError in code that would end or replace this process, which would leave the user without an answer."""
+    """Raise ExitError in code that tries to end or replace this process."""
     before: dict[str, Callable[..., Any]] = {name: getattr(os, name) for name in ("_exit", "execv", "execve")}
     here = os.getpid()
 
@@ -291,13 +290,13 @@ def _contained() -> Iterator[None]:
 
 def _flush(*streams: Any) -> None:
     for stream in streams:
-        with suppress(Exception):  # none, closed, or one of the caller's own
+        with suppress(Exception):  # missing, closed, or a custom stream of the caller
             stream.flush()
 
 
 @contextmanager
 def _dtype(dtype: torch.dtype) -> Iterator[None]:
-    """Weights that are made here have this precision: fake ones cannot be cast afterwards."""
+    """Create weights in this precision: fake tensors cannot be cast afterwards."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
@@ -307,7 +306,7 @@ def _dtype(dtype: torch.dtype) -> Iterator[None]:
 
 
 class _FloatTensor:
-    """A constructor older than devices, which takes real memory on any: as one that asks which device is meant."""
+    """A replacement for the legacy constructor, which ignores devices and always allocates real memory."""
 
     def __new__(cls, *given: Any) -> Any:
         data = len(given) == 1 and not isinstance(given[0], (int, torch.Size))
@@ -324,16 +323,16 @@ def _without_old_constructors() -> Iterator[None]:
 
 
 def _filling(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that fills a tensor only where the code that is built may read its values."""
+    """Return a function that fills a tensor only if the code being built may read its values."""
     return lambda tensor, *args, **kwargs: function(tensor, *args, **kwargs) if has_values() else tensor
 
 
 @contextmanager
 def _without_initialisation() -> Iterator[None]:
-    """Filling weights with random numbers is most of the time on meta, and tells nothing."""
+    """Skip the random initialization of weights, which takes most of the time on meta and has no effect."""
     fillers = {name: getattr(nn.init, name) for name in dir(nn.init) if name.endswith("_") and not name.startswith("_")}
     theirs: dict[str, Any] = getattr(sys.modules.get("transformers.initialization"), "TORCH_INIT_FUNCTIONS", {})
-    before = dict(theirs)  # which transformers took when it was imported
+    before = dict(theirs)  # transformers copied these functions when it was imported
     for name, function in fillers.items():
         setattr(nn.init, name, _filling(function))
     for name, function in before.items():
@@ -348,7 +347,7 @@ def _without_initialisation() -> Iterator[None]:
 
 @contextmanager
 def _without_generation() -> Iterator[None]:
-    """How text is sampled is a config of its own, of which a model of transformers makes several copies."""
+    """Skip the generation config, of which a model of transformers makes several copies."""
     model: Any = getattr(sys.modules.get("transformers.modeling_utils"), "PreTrainedModel", None)
     before = model and vars(model)["can_generate"]
     if model:

@@ -1,4 +1,4 @@
-"""The rows of a model in symbols: every dimension, and how often each row stands there, fitted to points enough."""
+"""The rows of a model in symbols: every dimension and every number of copies, fitted to sufficiently many points."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from .results import MeetingError, OutOfTimeError, UncountedError
 from .samples import Samples
 from .staircase import staircase
 
-STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # how a size is changed alone: up first, as most code takes that
-TIMES = (1, 2, 3, 4)  # by which sizes are changed together
-DRAWS = 12  # at once, of which the first is taken whose sizes all differ
-TRIES = 6  # draws before a point that the code refuses is given up
+STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # factors for changing one size: up first, which most code accepts
+TIMES = (1, 2, 3, 4)  # factors for changing sizes together
+DRAWS = 12  # candidate points; the first whose sizes all differ is used
+TRIES = 6  # samples before a rejected kind of point is abandoned
 
 
 def first_points(samples: Samples, sizes: Sizes) -> list[dict[str, int]]:
-    """A first random point and one with each width changed alone; a width that cannot be changed is pinned."""
+    """Return a random first point and one with each width changed alone; pin widths that cannot be changed."""
     base, widths = sizes.base, sizes.widths
     ends = {name: max(samples.draws[name]) for name in samples.lengths}
 
     def apart() -> dict[str, int]:
-        """A draw in which no two sizes are the same, nor one and a length at its longest, if there is one."""
+        """Return a sample whose sizes differ from each other and from the longest lengths, if there is one."""
         drawn = (samples.draw(base, widths) for _ in range(DRAWS))
         return next(
             (each for each in drawn if not samples.coincides({**each, **ends}, widths)), samples.draw(base, widths)
         )
 
     first = next((p for p in (apart() for _ in range(TRIES)) if samples.rows(p)), None)
-    if first is None:  # something refuses to move with the rest: let each size join alone
+    if first is None:  # some size cannot change along with the rest: add one size at a time
         first = dict(base)
         joined: list[str] = []
         for name in widths:
@@ -78,7 +78,7 @@ def first_points(samples: Samples, sizes: Sizes) -> list[dict[str, int]]:
 
 
 class Settling:
-    """The rows at a first point and those around it, fitted one by one."""
+    """The rows at a first point and at points around it, fitted one by one."""
 
     def __init__(
         self, samples: Samples, sizes: Sizes, points: list[dict[str, int]], letters: Mapping[str, Symbol]
@@ -86,7 +86,7 @@ class Settling:
         self.samples, self.sizes, self.points, self.letters = samples, sizes, points, letters
 
     def shapes(self) -> dict[str, tuple[Expr, ...]]:
-        """Each dimension of each row; outside the layers, how many there are may be in it as well."""
+        """Return each dimension of each row as an expression; outside the layers it may depend on their number."""
         points, widths, counts = self.points, self.sizes.widths, self.sizes.counts
         alone = dict(zip(widths, points[1:], strict=True))
         deeper = {name: self.samples.rows({**points[0], name: 2 * points[0][name]}) or {} for name in counts}
@@ -99,10 +99,10 @@ class Settling:
                     return
                 drawn = self.samples.draw(self.samples.origin(points[0]), widths)
                 times = {name: self.samples.random.choice(TIMES) for name in moves}
-                if any(map(divides, moves)):  # and then what they divide is so many times as much as any
+                if any(map(divides, moves)):  # enlarge other sizes so that these divide them
                     times = {name: each if divides(name) else each * lcm(*TIMES) for name, each in times.items()}
                 some = {name: points[0][name] * each for name, each in times.items()}
-                if turn % 2:  # the sizes that matter alone, where the code refuses to move all of them at once
+                if turn % 2:  # move only the relevant sizes, because the code rejects moving all of them
                     drawn = some
                 free = {name: drawn[name] for name in widths if name in drawn}
                 depths = {name: some[name] for name in counts if name in some}
@@ -118,24 +118,24 @@ class Settling:
             dims = []
             for axis, size in enumerate(shape):
                 depths = [n for n in counts if deeper[n].get(name, shape)[axis : axis + 1] != (size,)]
-                if "*" in star(name):  # where there are more layers, the one at its place may be another
+                if "*" in star(name):  # in a deeper model, the layer at this index may be of another kind
                     depths = [n for n in depths if not DEEP.search(n)]
                 column = [self._dim(point, name, axis) for point in shallow]
-                # two that are the same at all points drawn are one only where they are the same next to these too
+                # columns that agree at all sampled points are equal only if they also agree next to them
                 near = [self._along(name, axis, w, points[0][w] + 1) for w in widths if self.samples.near]
                 key = (*depths, *column[: len(points) + SPARE], *near)
                 if key not in known:
                     moves = [w for w in widths if self._dim(alone[w], name, axis) != size]
                     axed = partial(self._axis, name, axis)
                     try:
-                        # at one number of copies alone, any power of that number would fit
+                        # with one number of copies, any power of that number would fit
                         twice = [{**points[0], name: 2 * points[0][name]} for name in depths]
                         sample = outside.setdefault(tuple(depths), [*points, *twice]) if depths else shallow
                         known[key] = axed([*moves, *depths], sample, partial(more, sample))
                     except WitnessError as error:
                         if not depths or "*" not in star(name) or isinstance(error, OutOfTimeError):
                             raise
-                        known[key] = axed(moves, shallow, partial(more, shallow))  # it was another after all
+                        known[key] = axed(moves, shallow, partial(more, shallow))  # it was a layer of another kind
                 dims.append(known[key])
             found[name] = tuple(dims)
         return found
@@ -148,7 +148,7 @@ class Settling:
         sample: list[dict[str, int]],
         more: Callable[[int, Sequence[str]], None],
     ) -> Expr:
-        """One dimension of a row, which these sizes move."""
+        """Return one dimension of a row as a function of the sizes that change it."""
         try:
             found = fit(
                 f"axis {axis} of {name}",
@@ -167,12 +167,12 @@ class Settling:
         return found if self._between(name, axis, moves, found) else self._rounded(name, axis, moves) or found
 
     def _along(self, name: str, axis: int, size: str, value: int) -> int | None:
-        """One dimension of a row where one size is another; None where the code refuses that or has no such row."""
+        """Return one dimension of a row with one size changed, or None if the code rejects that or lacks the row."""
         rows = self.samples.rows({**self.points[0], size: value}) or {}
         return rows[name][axis] if axis < len(rows.get(name, ())) else None
 
     def _between(self, name: str, axis: int, moves: Sequence[str], found: Expr) -> bool:
-        """Whether a formula holds right next to the first point too, which is a multiple of what code may round to."""
+        """Return True if a formula also holds next to the first point, which is a multiple of common block sizes."""
         if not self.samples.near or len(moves) != 1 or moves[0] in {*self.samples.lengths, *self.samples.draws}:
             return True
         value = self.points[0][moves[0]] + 1
@@ -180,21 +180,21 @@ class Settling:
         return seen is None or found.xreplace({self.letters[moves[0]]: Integer(value)}) == seen
 
     def _rounded(self, name: str, axis: int, moves: Sequence[str]) -> Expr | None:
-        """One dimension of a row, which one size moves in steps."""
+        """Return one dimension of a row as a step function of one size, or None."""
         if len(moves) != 1 or moves[0] not in self.points[0] or moves[0] in {*self.samples.lengths}:
             return None
         return staircase(partial(self._along, name, axis, moves[0]), self.points[0][moves[0]], self.letters[moves[0]])
 
     def _dim(self, point: Point, name: str, axis: int) -> int | None:
         rows = self.samples.seen_rows(point)
-        if name not in rows and self.samples.wanted.tallied:  # it did not run there: no times, and of no shape
+        if name not in rows and self.samples.wanted.tallied:  # it did not run there: zero times, without a shape
             return None if axis else 0
         if name not in rows or axis >= len(rows[name]):
-            raise WitnessError(f"{name} is not the same row at other sizes, so it has no one formula")
+            raise WitnessError(f"{name} is not the same row at other sizes, so it has no single formula")
         return rows[name][axis]
 
     def counts(self, classes: Mapping[str, Class]) -> dict[Class, tuple[Expr, ...]]:
-        """How often each class of rows stands in the model: one count for each star of its path."""
+        """Return the number of copies of each class of rows, one factor for each star of its path."""
         point, counts, pinned = self.points[0], self.sizes.counts, self.sizes.pinned
         order = list(dict.fromkeys(classes.values()))
         deep = {name: 4 * point[name] for name in counts if DEEP.search(name)}
@@ -254,18 +254,18 @@ class Settling:
         return found
 
     def _whole(self, count: Expr) -> bool:
-        """Whether a number of layers is whole at the depth that the model itself has."""
+        """Return True if a number of layers is an integer at the model's own depth."""
         start = {self.letters[name]: Integer(self.samples.start[name]) for name in self.sizes.counts}
         return any(bool(fraction(together(each))[1] == 1) for each in (count, count.xreplace(start)))
 
     def _pattern(self, depths: Iterable[str], sample: Sequence[Point], measure: Callable[[Point], int]) -> Expr | None:
-        """A number of layers that come in a pattern, for any depth; None where that is not what it is."""
+        """Return a number of layers as a periodic function of the depth, or None if it is not one."""
         point = self.points[0]
         for name in depths:
             row = [{**point, name: point[name] + more} for more in ROW]
             try:
                 found = in_pattern([measure(at) for at in row], point[name], self.letters[name])
-            except WitnessError:  # a size that the code refuses, or a shape that is none of those
+            except WitnessError:  # a rejected size, or an unknown shape
                 continue
             if found is not None and all(
                 found.xreplace({self.letters[name]: Integer(at[name])}) == measure(at) for at in sample
@@ -274,7 +274,7 @@ class Settling:
         return None
 
     def _tally(self, point: Point, order: Iterable[Class]) -> dict[Class, tuple[int, ...]]:
-        """How many of each class there are at a point, up to each star of its path."""
+        """Return the number of members of each class at a point, up to each star of its path."""
         letters = self.letters
         numbers = {letters[name]: Integer(value) for name, value in point.items() if name in letters}
         by_shape: dict[tuple[str, tuple[int, ...]], list[Class]] = defaultdict(list)
@@ -287,9 +287,9 @@ class Settling:
             owners = by_shape.get((star(name), shape), [])
             said = f"{name} has the shape {list(shape)} at another depth, which"
             if not owners:
-                raise WitnessError(f"{said} no formula found so far gives")
+                raise WitnessError(f"{said} matches no formula found so far")
             if len(owners) > 1:
-                raise MeetingError(f"{said} two formulas give")
+                raise MeetingError(f"{said} matches two formulas")
             numbered = tuple(word for word in name.split(".") if word.isdigit())
             for place, members in enumerate(indices[owners[0]]):
                 members.add(numbered[: place + 1])
@@ -297,5 +297,5 @@ class Settling:
 
 
 def star(path: str) -> str:
-    """A path with a star for every index."""
+    """Return a path with a star for every index."""
     return ".".join("*" if word.isdigit() else word for word in path.split("."))

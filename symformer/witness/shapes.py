@@ -1,8 +1,8 @@
-"""What an operation gives where no tensor has data, asked of torch once for each set of arguments, and known then.
+"""The outputs of operations on tensors without data, computed by torch once for each set of arguments and then cached.
 
-What it gives is a function of the shapes, strides and kinds of what it is given. Torch works much of that out in
-Python, which is most of the time of a run; layers, and runs, ask the same again. What works element by element is asked
-once for all sizes: its output is as large as its inputs together, and lies in memory as they do.
+An output depends only on the shapes, strides and dtypes of the inputs. Torch computes much of that in Python, which
+takes most of the time of a run, and layers and runs repeat it. Elementwise operations are cached for all sizes at once:
+their output has the broadcast shape of the inputs, and the same memory order.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, in_kernel_
 
 aten = torch.ops.aten
 
-MOST = 100_000  # sets of arguments: some hundred bytes each
+MOST = 100_000  # cached sets of arguments: some hundred bytes each
 CPU = torch.device("cpu")
 _SAID = (type(None), bool, int, float, torch.dtype, torch.layout, torch.device, torch.memory_format, str)
 
 
 class Made(NamedTuple):
-    """What tells one tensor without data from another."""
+    """The properties that distinguish one tensor without data from another."""
 
     shape: Sequence[int]
     stride: Sequence[int]
@@ -31,26 +31,26 @@ class Made(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What an elementwise operation gives of inputs that lie so: the order of its axes in memory, and its kind."""
+    """The output of an elementwise operation for inputs in a given memory order: its axis order and its dtype."""
 
     order: tuple[int, ...]
     dtype: torch.dtype
 
 
 class UnknownError(Exception):
-    """An argument that is more than its shape."""
+    """An argument that is not determined by its shape."""
 
 
 class Shapes:
-    """Operations that make new tensors on the meta device, and what they made."""
+    """A cache of operations that create new tensors on the meta device."""
 
     def __init__(self) -> None:
-        self.made: dict[Hashable, tuple[Made, ...] | None] = {}  # None where it is to be asked every time
-        self.laid: dict[Hashable, Layout | None] = {}  # of elementwise operations, at whatever sizes
-        self.views: dict[Any, bool] = {aten._unsafe_view.default: True}  # which says nowhere that it is one
+        self.made: dict[Hashable, tuple[Made, ...] | None] = {}  # None if it must be computed every time
+        self.laid: dict[Hashable, Layout | None] = {}  # of elementwise operations, for all sizes
+        self.views: dict[Any, bool] = {aten._unsafe_view.default: True}  # its schema does not mark it as a view
 
     def call(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """What an operation gives."""
+        """Return the output of an operation."""
         if self._views(func):
             return self.view(func, args, kwargs or {})
         try:
@@ -71,15 +71,15 @@ class Shapes:
         return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
     def new(self, made: Made) -> Tensor:
-        """A tensor without data."""
+        """Return a tensor without data."""
         return torch.empty_strided(made.shape, made.stride, dtype=made.dtype, device="meta")
 
     def view(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """What gives another look at what it is given, or changes it: as quickly asked as remembered."""
+        """Run a view or an in-place operation, which takes no longer than a cache lookup."""
         return func(*args, **kwargs)
 
     def ours(self, tensor: Tensor) -> bool:
-        """Whether a tensor is one of those that have no data."""
+        """Return True if a tensor is one of those without data."""
         return type(tensor) in (Tensor, nn.Parameter) and tensor.is_meta
 
     def _keep(self, key: Hashable, made: tuple[Made, ...] | None) -> None:
@@ -93,7 +93,7 @@ class Shapes:
         return self.views[func]
 
     def _spelt(self, args: Any) -> tuple[Hashable, ...]:
-        """Arguments as far as torch can tell them apart without data. Raises UnknownError."""
+        """Return the arguments as torch sees them without data. Raises UnknownError."""
         found: list[Hashable] = []
         for each in args:
             kind = type(each)
@@ -104,13 +104,13 @@ class Shapes:
             elif kind in (list, tuple):
                 found.append(self._spelt(each))
             elif kind in _SAID:
-                found.append((kind, each))  # 1, 1.0 and True are the same key and not the same argument
+                found.append((kind, each))  # 1, 1.0 and True are equal as keys but not as arguments
             else:
                 raise UnknownError
         return tuple(found)
 
     def _made(self, out: Any, args: Any) -> tuple[Made, ...] | None:
-        """What was made; None for a view, for what was changed in place, and for all that is no plain tensor."""
+        """Return the new outputs, or None for a view, an in-place result, or anything but plain tensors."""
         tensors = out if isinstance(out, tuple) and len(out) > 1 else (out,)
         given = {each.untyped_storage()._cdata for each in _tensors(args)}
         if any(
@@ -129,7 +129,7 @@ class Shapes:
         return found if again == [each.untyped_storage().nbytes() for each in tensors] else None
 
     def _alike(self, key: Any) -> tuple[Made, ...] | None:
-        """What an elementwise operation gives, where it was asked of inputs that lie in memory as these do."""
+        """Return the output of an elementwise operation if inputs with this memory order are cached."""
         if torch.Tag.pointwise not in key[0].tags or (pattern := _pattern(key)) is None:
             return None
         laid = self.laid.get(pattern[0])
@@ -140,17 +140,17 @@ class Shapes:
             return
         order = made and len(made) == 1 and _order(made[0])
         laid = Layout(order, made[0].dtype) if made and order else None
-        if laid and (laid_out(pattern[1], laid),) != made:  # it is no such operation
+        if laid and (laid_out(pattern[1], laid),) != made:  # not an operation of this kind
             laid = None
         self.laid.setdefault(pattern[0], laid)
 
 
 class FakeShapes(Shapes):
-    """The same of fake tensors, which go where a CPU's would."""
+    """The same for fake CPU tensors."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.mode: FakeTensorMode | None = None  # that the tensors at hand belong to
+        self.mode: FakeTensorMode | None = None  # the mode of the current tensors
 
     def new(self, made: Made) -> Tensor:
         assert self.mode is not None
@@ -173,7 +173,7 @@ class FakeShapes(Shapes):
 
 
 def laid_out(shape: Sequence[int], layout: Layout) -> Made:
-    """A tensor without gaps whose axes lie in this order, the widest step first."""
+    """Return a tensor without gaps and with this axis order, largest stride first."""
     stride, step = [0] * len(shape), 1
     for axis in reversed(layout.order):
         stride[axis], step = step, step * shape[axis]
@@ -181,12 +181,12 @@ def laid_out(shape: Sequence[int], layout: Layout) -> Made:
 
 
 def _order(made: Made) -> tuple[int, ...]:
-    """The axes in the order of their steps in memory, the widest first."""
+    """Return the axes in the order of their strides, largest first."""
     return tuple(sorted(range(len(made.shape)), key=lambda axis: -made.stride[axis]))
 
 
 def _lies(made: Made) -> Hashable:
-    """How a tensor lies in memory: which axes take wider steps than which, whatever their sizes, but for 1."""
+    """Return a tensor's memory order independent of its sizes, except those of 1."""
     steps = sorted({*made.stride, 0})
     ones = tuple(size == 1 for size in made.shape)
     wide = [axis for axis in _order(made) if made.shape[axis] != 1]
@@ -195,7 +195,7 @@ def _lies(made: Made) -> Hashable:
 
 
 def _pattern(key: Any) -> tuple[Hashable, tuple[int, ...]] | None:
-    """How the inputs of an operation lie, whatever their sizes, and the shape that they have together, if any."""
+    """Return the memory order of an operation's inputs, independent of their sizes, and their broadcast shape."""
     func, args, kwargs, default = key
     shape: list[int] = []
     found: list[Hashable] = [func, default]

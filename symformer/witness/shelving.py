@@ -1,7 +1,7 @@
-"""Entries of the catalogue: what a class is known to store and do, as it usually is and with each switch turned.
+"""Catalogue entries: the stored parameters and operations of a class, by default and with each switch set.
 
-Which fields change nothing is found by trial. What several switches change together is what each changes by itself,
-added up, where torch says so; and an entry is held to torch at random configs before it is kept.
+Tests find the fields without effect. The combined effect of several switches is the sum of their separate effects if
+torch agrees. Every entry is checked against torch at random configs before it is written.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ from .sources import records_in, trace_source
 from .trying import OLDER, ROTARY, Trials, holds, lists
 from .variants import COUNTED, Variant, cut, deep, ending, indexed, paths, spellings
 
-BIASED = {"mm", "addmm"}  # a product, and one to which a bias is added
-WIDTH = ("hidden_size", "num_attention_heads")  # of which the width of a head is by custom the quotient
-HEADS = (24, 40, 64)  # widths of a head at which that is tried
-FEW = 6  # layers of a trial: more tell no more of a field whose own value is tried from 1 up
-DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # at which a list of layers shows whether it repeats a pattern
-TRIALS = 8  # draws of all sizes, in which a size that follows from others shows which
-TIMES = (2, 3, 4, 6)  # what each size is then multiplied by: quotients stay whole
-PATIENCE = 400  # seconds of this process for what a structure stores: nobody waits for a census
-TURNING = 240  # seconds of this process after which no further switch is read
-MOST = 8  # switches that meet in pairs are read in pairs, so many of these at most
+BIASED = {"mm", "addmm"}  # a product without and with a bias
+WIDTH = ("hidden_size", "num_attention_heads")  # the head dimension is usually their quotient
+HEADS = (24, 40, 64)  # head dimensions at which to test this
+FEW = 6  # layers of a test model; more add nothing, because the values of a depth field are tested from 1
+DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # depths at which to test whether a list of layers repeats a pattern
+TRIALS = 8  # samples of all sizes that show which sizes a derived size depends on
+TIMES = (2, 3, 4, 6)  # factors of each size in them; quotients stay integers
+PATIENCE = 400  # CPU seconds for the stored parameters of a structure: nobody waits for a census
+TURNING = 240  # CPU seconds after which no further switch is traced
+MOST = 8  # most pairs of interacting switches to trace
 
-Structure = tuple[Mapping[str, Any], Mapping[str, Record]]  # the switches that are turned, and the records
+Structure = tuple[Mapping[str, Any], Mapping[str, Record]]  # the switches that are set, and the records
 
 
 class Shelving:
-    """The entry of one class."""
+    """The catalogue entry of one class."""
 
     def __init__(self, source: Source, target: str) -> None:
         self.source, self.target = source, target
@@ -66,14 +66,14 @@ class Shelving:
         self.usual = self.trials.usual | self.given
         self.numbers = whole_numbers(self.trials.config(self.given))
         self.proving = Proving(source, self.trials, self.given)
-        self.traced: Trace | None = None  # as it usually is
-        self.depths: dict[str, str] = {}  # by part, the field that says how many layers it has, where that is a size
-        self.until = 0.0  # of this process's time, when no further switch is read
-        self.unrun = ""  # why nothing is known of what it does, where that is so
+        self.traced: Trace | None = None  # of the default structure
+        self.depths: dict[str, str] = {}  # for each part, the field with its number of layers, if that is a size
+        self.until = 0.0  # the CPU time after which no further switch is traced
+        self.unrun = ""  # why the operations are unknown, if they are
         self.left: dict[str, str] = {}  # what was left out, and why
 
     def kept(self) -> dict[str, Any]:
-        """The entry, as a file holds it. Raises WitnessError where there is no formula, or it is wrong."""
+        """Return the entry as stored in a file. Raises WitnessError if there is no correct formula."""
         known = self._records({})
         self.until = process_time() + TURNING
         turns = [turn for name in self._switches() if (turn := self._turn({name: not self.usual[name]}, known))]
@@ -87,7 +87,7 @@ class Shelving:
         return self.again(self._proved({STORED: known[STORED]}, stored))
 
     def again(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """An entry with what is found out about every field by trial. Raises WitnessError where it is wrong then."""
+        """Return an entry with the tested effect of every field. Raises WitnessError if it is wrong with them."""
         data = named(self.source, self.trials, data)
         kept = read(data)
         turned = {name for turn in kept.turns for name in turn.fields}
@@ -118,7 +118,7 @@ class Shelving:
         return self.proving.proved({**data, "switches": switches, "entry": {n: v for n, v in entry.items() if v}})
 
     def _proved(self, known: Mapping[str, Record], turns: list[Structure]) -> dict[str, Any]:
-        """The entry of these records, with as many of the turns as it holds with. Raises WitnessError."""
+        """Return the entry of these records, with as many switches as are correct. Raises WitnessError."""
         data = self._entry(known, turns)
         pairs = self._pairs(data, turns)
         data["turns"] += [self._short(turn, data["records"]) for turn in pairs]
@@ -142,7 +142,7 @@ class Shelving:
         raise WitnessError(why)
 
     def _given(self) -> dict[str, int]:
-        """The width of a head, where the code asks for it and its own configs leave it out."""
+        """Return the head dimension, if the code reads it but its own configs omit it."""
         numbers = whole_numbers(self.trials.default)
         if HEAD in self.trials.usual or any(name not in numbers for name in WIDTH) or HEAD not in asked(self.source):
             return {}
@@ -151,9 +151,9 @@ class Shelving:
         return {HEAD: width // heads} if other not in (None, self.trials.stored({})) else {}
 
     def _usual_heads(self, more: int = 0) -> bool:
-        """Whether the code takes the quotient for the width of a head where a config leaves it out.
+        """Return True if the head dimension defaults to the quotient of width and heads.
 
-        Its whole part, where the width is so much more than a multiple.
+        It is rounded down if the width is ``more`` than a multiple.
         """
         width, heads = WIDTH
         points = [self.few | {width: self.numbers[heads] * each + more, heads: self.numbers[heads]} for each in HEADS]
@@ -164,7 +164,7 @@ class Shelving:
         return all(left_out is not None and left_out == given for left_out, given in told)
 
     def _width(self, known: Mapping[str, Symbol]) -> Expr | None:
-        """The width of a head where a config leaves it out, in the width of the model and the heads, if it shows."""
+        """Return the default head dimension as a function of the model width and the heads, if known."""
         width, heads = (known.get(other) for other in WIDTH)
         if not (width and heads and self._usual_heads()):
             return None
@@ -172,7 +172,7 @@ class Shelving:
         return floor(width / heads) if rounded else width / heads
 
     def _records(self, turned: Mapping[str, Any]) -> dict[str, Record]:
-        """What a structure stores, and its operations where they are recognised. Raises WitnessError."""
+        """Return the stored parameters of a structure, and its operations if identified. Raises WitnessError."""
         fields = self.given | self.trials.filled(turned)
         like = self._like(fields) if turned else None
         given = self.trials.fields(fields)
@@ -187,9 +187,9 @@ class Shelving:
         return {name: replace(each, config={}, reading=_anywhere(each.reading)) for name, each in found.items()}
 
     def _like(self, fields: Mapping[str, Any]) -> Trace | None:
-        """The products of the usual structure, for one that multiplies and caches the same; None for any other.
+        """Return the products of the default structure for a structure with the same products and cache, or None.
 
-        A product to which a bias is added has another name.
+        A product with a bias has another name.
         """
         usual, other = self.trials.told(self.few), self.trials.told({**self.few, **fields})
         if usual is None or other is None or usual[2] != other[2] or len(usual[1]) != len(other[1]):
@@ -209,7 +209,7 @@ class Shelving:
         return replace(found, model=replace(found.model, component=replace(component, counts=counts)))
 
     def _switches(self) -> Iterator[str]:
-        """The switches that change what a class does."""
+        """Yield the switches that affect a class."""
         few = self.few
         before, stored = self.trials.told(few), self.trials.stored({})
         for name, value in self.usual.items():
@@ -222,23 +222,23 @@ class Shelving:
 
     @cached_property
     def few(self) -> dict[str, int]:
-        """Fewer layers than there usually are, for a trial, where the class takes them."""
+        """The number of layers in a test model, if smaller than the default and accepted by the class."""
         deep = next((name for name in self.numbers if DEEP.search(name) and "." not in name), "")
         few = {deep: FEW} if self.numbers.get(deep, 0) > FEW else {}
         return few if self.trials.told(few) is not None else {}
 
     def _turn(self, fields: Mapping[str, Any], known: Mapping[str, Any]) -> Structure | None:
-        """The records with some switches turned; None where they cannot be kept beside the usual ones, and why."""
+        """Return the records with some switches set; or None, with the reason noted, if they do not fit the entry."""
         why = ", ".join([self.source.name, *(f"{name}={value}" for name, value in fields.items())])
         try:
             if process_time() > self.until:
-                raise WitnessError(f"{TURNING} seconds were over")
+                raise WitnessError(f"the time limit of {TURNING} seconds was exceeded")
             config = self.trials.config(self.given | self.trials.filled(fields))
             if whole_numbers(config) != self.numbers:
-                raise WitnessError("it changes what other sizes are where a config leaves them out")
+                raise WitnessError("it changes the defaults of other sizes")
             found = self._records(fields)
             if found.keys() != known.keys():
-                raise WitnessError("its operations are recognised in one structure and not in the other")
+                raise WitnessError("its operations are identified in one structure but not in the other")
         except SymformerError as error:
             self.left[why] = str(error)
             return None
@@ -258,7 +258,7 @@ class Shelving:
         }
 
     def _switch(self, name: str, value: Any) -> Any:
-        """What a field says, where a list of layers repeats a pattern at any depth that pattern."""
+        """Return the value of a field; for a list of layers, the pattern that it repeats at every depth, if any."""
         fields = self._depth(part_of(name))
         layers = sum(self.numbers.get(field, 0) for field in fields)
         if not isinstance(value, list) or len(value) != layers:
@@ -267,22 +267,22 @@ class Shelving:
         held = 2 * period <= layers
         for depth in (*DEPTHS, 2 * layers, layers + 1):
             given = None
-            with suppress(Exception):  # whatever somebody's config raises of a depth
+            with suppress(Exception):  # any error of the config class at this depth
                 given = self.trials.said({fields[0]: depth, **dict.fromkeys(fields[1:], 0)}).get(name)
             held = held and given == [value[layer % period] for layer in range(depth)]
         return {EACH: value[:period]} if held else value
 
     def _depth(self, part: str) -> tuple[str, ...]:
-        """Return the field that says how many layers a part has, or the fields that count those of each kind."""
+        """Return the field with the number of layers of a part, or the fields that count its layers of each kind."""
         if isinstance(self.source, Variant) and self.source.listed and part_of(self.source.listed) == part:
             return tuple(f"{part}.{kind}{COUNTED}".lstrip(".") for kind in self.source.kinds)
         return (self.depths[part],) if part in self.depths else ()
 
     def _entry(self, known: Mapping[str, Record], turns: Sequence[Structure]) -> dict[str, Any]:
-        """The entry as data: which fields are sizes, which change nothing, and what all others say."""
+        """Return the entry as data: the sizes, the fields without effect, and the values of all other fields."""
         moving = _moving(each for records in (known, *(each for _, each in turns)) for each in records.values())
         sizes = {name: number for name, number in self.numbers.items() if name in moving}
-        for field, length in lists(self.numbers).items():  # a list of which one entry is a size is one of sizes
+        for field, length in lists(self.numbers).items():  # if one entry of a list is a size, all are
             if any(name.startswith(f"{field}[") for name in sizes):
                 sizes |= {f"{field}[{place}]": self.numbers[f"{field}[{place}]"] for place in range(length)}
         self.depths = {part_of(name): name for name in reversed(sizes) if DEEP.search(last(name))}
@@ -301,7 +301,7 @@ class Shelving:
         stored = self._stored(
             {name: value for name, value in beside.items() if name not in (*names, *tokens, *idle)}, turns
         )
-        # What says as usual what no other may say stays beside: a number below 1, or rotary positions of its own.
+        # Fields whose default is outside the tested sort stay fixed: a number below 1, or special rotary positions.
         still = {n for n, held in idle.items() if held != ROTARY and HOLDS[held](beside.get(n))} | tokens.keys()
         others = {name: value for name, value in beside.items() if name not in still}
         kinds = spellings(self.source)
@@ -349,14 +349,14 @@ class Shelving:
         return data | {"entry": to_data(entry), "switches": switches}
 
     def _still(self, stored: Record) -> Iterator[str]:
-        """The usual sizes that the formulas have as numbers: pinned, in a list, or where no trace looks."""
+        """Yield the usual sizes that are numbers in the formulas: pinned, in a list, or outside the trace."""
         pinned = stored.reading.pinned if stored.reading else ()
         yield from (each.name for each in pinned if usual(each.name))
         tried = {ENTRY.sub("", name) for name in self.numbers}
         yield from (name for name in _usual(self.trials.default) if name not in tried)
 
     def _asked(self, names: Sequence[str]) -> Iterator[str]:
-        """The fields of parts that are something else where a config gives the part and leaves them out."""
+        """Yield the fields of parts whose default changes if a config gives the part without them."""
         parts = self.trials.parts()
         alone = [f"{part}.model_type" for part in parts]
         bare = self.trials.said({name: self.usual[name] for name in alone if name in self.usual})
@@ -365,19 +365,19 @@ class Shelving:
                 yield name
 
     def _unsaid(self, names: Sequence[str]) -> Iterator[str]:
-        """The fields that make another config where one gives them as they usually are."""
+        """Yield the fields that change the config even if set to their defaults."""
         for name in names:
             if name in self.given:
                 continue
-            with suppress(Exception):  # whatever somebody's config raises of it
+            with suppress(Exception):  # any error of the config class
                 if self.trials.said(self.trials.filled({name: self.usual[name]})) == self.trials.usual:
                     continue
             yield name
 
     def _written(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Of some fields those that the usual config has, written out; none where that is another one for the class.
+        """Return those fields that the written default config contains, or () if the class reads it differently.
 
-        Where these alone make another one of it, all that it has: they may stand in such a config only.
+        If these fields alone change the model, return all fields of that config: they are valid only together.
         """
         whole = json.loads(self.trials.default.to_json_string(use_diff=False))
         parts = (f"{part}.{name}" for part in self.trials.parts() for name in whole[part])
@@ -397,7 +397,7 @@ class Shelving:
         return tuple(found if alone == usual else (name for name in self.trials.usual if name in every))
 
     def _settings(self, turns: Sequence[Structure]) -> list[Mapping[str, Any]]:
-        """The fields of a class as it usually is, and with all its switches turned, or each where not all can be."""
+        """Return the settings to test: the defaults, and all switches set at once, or one by one if they conflict."""
         few = self.few
         every = {name: value for fields, _ in turns for name, value in fields.items()}
         if not every:
@@ -407,13 +407,13 @@ class Shelving:
         return [few, *(apart if self.trials.told(self.trials.filled(whole)) is None else [whole])]
 
     def _made(self, sizes: Mapping[str, int], switches: Mapping[str, Any]) -> dict[str, bool]:
-        """The fields that a config makes of its sizes where it leaves them out, and whether it takes them as given.
+        """Return the fields that a config derives from its sizes by default, and whether it accepts other values.
 
-        One that it does not take is given as it usually is at other sizes too.
+        A field without other values keeps its default at other sizes too.
         """
         made: dict[str, bool] = {}
         for size, number in sizes.items():
-            with suppress(Exception):  # whatever somebody's config raises of it
+            with suppress(Exception):  # any error of the config class
                 before, other = self.trials.said({size: number}), self.trials.said({size: 2 * number})
                 beside = (name for name in switches if size not in self._depth(part_of(name)))
                 for name in (name for name in beside if name in other and other[name] != before.get(name)):
@@ -423,11 +423,11 @@ class Shelving:
         return made
 
     def _idle(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
-        """The fields that change nothing, neither as usual nor with all switches turned, and what they hold."""
+        """Return the fields without effect, by default and with all switches set, and the sort of their values."""
         few = self.few
-        # A number that counts nothing, as the layer that is read from the end, may mean anything at another.
+        # Other values of a number that counts nothing, such as the layer to read from the end, may have any meaning.
         idle = {name: value for name, value in beside.items() if type(value) is not int or value > 0}
-        other: dict[str, Any] = {}  # what each of them may say too
+        other: dict[str, Any] = {}  # another accepted value of each
         older = True
         for setting in self._settings(turns):
             before = self.trials.told(self.trials.filled(setting))
@@ -436,7 +436,7 @@ class Shelving:
             idle = {name: value for name, value in idle.items() if name in other}
             older = older and "rope_parameters" in idle and self.trials.told({**setting, **OLDER}) == before
         usual = self.trials.told({})
-        if few and self.trials.told(self.trials.filled(other)) != usual:  # at as many layers as there usually are
+        if few and self.trials.told(self.trials.filled(other)) != usual:  # at the default number of layers
             alone = (name for name in other if self.trials.told(self.trials.filled({name: other[name]})) == usual)
             idle = {name: idle[name] for name in alone}
             older = older and "rope_parameters" in idle
@@ -444,7 +444,7 @@ class Shelving:
         return found | ({"rope_theta": "float", "rope_scaling": ROTARY} if older else {})
 
     def _stored(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
-        """The fields that change nothing that is stored, and may change what a class does; and what they hold."""
+        """Return the fields that do not affect the stored parameters but may affect a run, and the sort of values."""
         found = {name: value for name, value in beside.items() if isinstance(value, (bool, int, float))}
         for setting in (*self._settings(turns), *([{}] if self.few else [])):
             same = self.trials.as_stored(found, setting)
@@ -452,7 +452,7 @@ class Shelving:
         return {name: holds(name, value) for name, value in found.items()}
 
     def _follows(self, sizes: Mapping[str, int], letters: Mapping[str, str]) -> Iterator[tuple[str, Expr | None]]:
-        """What a size is where a config leaves it out, for those that are then no number of their own, if it shows."""
+        """Yield the sizes whose default is derived from others, each with its expression, or None if unknown."""
         known = {name: SYMBOLS[letter] for name, letter in letters.items() if name in sizes}
         draw = random.Random(0)
         for name in sizes:
@@ -464,7 +464,7 @@ class Shelving:
             every = [{other: number * draw.choice(TIMES) for other, number in usual.items()} for _ in range(TRIALS)]
             seen = []
             for point in (usual, *alone, *every):
-                with suppress(Exception):  # whatever somebody's config raises of these
+                with suppress(Exception):  # any error of the config class
                     seen.append((point, whole_numbers(self.trials.config(point)).get(name)))
             if seen and all(value == sizes[name] for _, value in seen):
                 continue
@@ -473,13 +473,13 @@ class Shelving:
             yield name, found
 
     def _null(self, name: str) -> bool:
-        """Whether null is as good as nothing in a field."""
-        with suppress(Exception):  # whatever somebody's config raises of it
+        """Return True if null in a field has the same effect as omitting it."""
+        with suppress(Exception):  # any error of the config class
             return bool(whole_numbers(self.trials.config({name: None})).get(name) == self.numbers[name])
         return False
 
     def _pairs(self, data: Mapping[str, Any], turns: Sequence[Structure]) -> list[Structure]:
-        """Two switches that together change something else than each by itself, read together."""
+        """Return the pairs of switches whose combined effect is not the sum of their effects, traced together."""
         found: list[Structure] = []
         kept, known = read(data), data["records"]
         few = self.few | self.given | self.proving.asked(kept)
@@ -490,17 +490,17 @@ class Shelving:
         return found
 
 
-# Who reads records before there is an entry for them.
+# A placeholder for reading records before there is an entry.
 _NOBODY: Mapping[str, Any] = {"name": "", "model_type": "", "versions": {}, "sizes": {}}
 
 
 def _anywhere(reading: Reading | None) -> Reading | None:
-    """Return a reading without the comparison at its own config, because the catalogue answers for other configs."""
+    """Return a reading without the comparison at its own config, because the catalogue covers other configs."""
     return reading and replace(reading, at_config="")
 
 
 def _usual(config: Any, into: str = "") -> Iterator[str]:
-    """The usual sizes of a config and its parts, lists of them too."""
+    """Yield the usual sizes of a config and its parts, including lists of sizes."""
     for name, value in vars(config).items():
         if name in config.sub_configs and hasattr(value, "sub_configs"):
             yield from _usual(value, f"{into}{name}.")
@@ -509,7 +509,7 @@ def _usual(config: Any, into: str = "") -> Iterator[str]:
 
 
 def _moving(records: Iterator[Record]) -> set[str]:
-    """The fields whose letters some formula or condition has."""
+    """Return the fields whose letters occur in a formula or a condition."""
     found: set[str] = set()
     for record in records:
         component = record.lifted or record.counted
@@ -524,7 +524,7 @@ def _moving(records: Iterator[Record]) -> set[str]:
 
 
 def _quotients(name: str, letters: Mapping[str, Any]) -> Iterator[Expr]:
-    """What a size may follow as: another, a sum or a quotient of two, or a small multiple of one."""
+    """Yield candidates for a derived size: another size, a sum, a quotient or a small multiple."""
     others = [letter for other, letter in letters.items() if other != name]
     yield from others
     yield from (times * each for each in others for times in map(Integer, (2, 3, 4)))
@@ -533,7 +533,7 @@ def _quotients(name: str, letters: Mapping[str, Any]) -> Iterator[Expr]:
 
 
 def _fits(expr: Expr, letters: Mapping[str, Any], seen: Sequence[tuple[Mapping[str, int], Any]]) -> bool:
-    """Whether an expression is what was seen wherever it is whole: first of all where all sizes are as usual."""
+    """Return True if an expression matches every observation where it is an integer, including the defaults."""
     values = [(_is(expr, letters, at), value) for at, value in seen]
     whole = [(ours, theirs) for ours, theirs in values if isinstance(ours, Integer)]
     return len(whole) > 1 and values[0] == whole[0] and all(ours == theirs for ours, theirs in whole)

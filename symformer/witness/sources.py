@@ -1,6 +1,7 @@
-"""What a trace starts from: a model type of transformers, a config.json, or a factory of one's own.
+"""The sources of a trace: a model type of transformers, a config.json, or a factory function.
 
-Running a factory runs its code. Nothing is fetched, no remote code is trusted, and models stand on the meta device.
+Tracing a factory runs its code. Nothing is downloaded, remote code is never run, and models are built on the meta
+device.
 """
 
 from __future__ import annotations
@@ -50,30 +51,39 @@ from .session import silence
 from .tracing import Tracer
 from .values import built_with_values, reads_values
 
-# What there is to say of pictures: by the letter of how many there are, and whether they take the places of tokens.
+# The note on images, by the letter that counts them and by whether image tokens replace text tokens.
 IMAGES = {
     ("B_vis", True): "the tokens that stand for images are among the S",
     ("B", True): "each of the B sequences has one image, and the tokens that stand for it are among the S",
     ("B", False): "each of the B sequences has one image",
 }
-TOWER = "vision_config."  # the part of a config that says what reads images
-TEXTS = (V, E)  # sizes of what reads text
-_DEFAULT = "the factory's own default; a start for it makes it a size"
+TOWER = "vision_config."  # prefix of the vision tower's fields
+TEXTS = (V, E)  # sizes of the text model
+_DEFAULT = "the factory's own default; give it an initial value to make it a size"
 
 
 def trace_type(model_type: str, head: str = "") -> Trace:
-    """The trace of a model type of transformers, from its default config.
+    """Return the trace of a model type of transformers, from its default config.
 
-    The head is the first that the type has of causal, seq2seq, masked, image, image-text and base, unless one is named.
-    Raises WitnessError and UnknownNameError.
+    Parameters
+    ----------
+    model_type
+        A model type, such as "gpt2".
+    head
+        One of causal, seq2seq, masked, image, image-text and base; by default the first of these that the type has.
+
+    Raises
+    ------
+    WitnessError, UnknownNameError
+
     """
     traced = trace_source(of_head(model_type, head), {}, HF + model_type)
-    records_in(traced, {})  # held to what it stores as it is
+    records_in(traced, {})  # checks the total against the stored parameters
     return traced
 
 
 def trace_config(config: AnyTarget, head: str = "") -> Trace:
-    """Return the trace of the class that a config names, with the switches of the config. Raises ConfigError."""
+    """Return the trace of the class that a config names, with the switches set in the config. Raises ConfigError."""
     found, path = open_config(config), config if isinstance(config, str) else parse(config).text
     if "_class_name" in found.config and "model_type" not in found.config:
         return _read_at(trace_diffusion(path, found.config), found)
@@ -84,7 +94,7 @@ def trace_config(config: AnyTarget, head: str = "") -> Trace:
 
 
 def _read_at(traced: Trace, found: Opened) -> Trace:
-    """Return a trace whose provenance, for every quantity, records where its config was read and what it states."""
+    """Return the trace with the source of its config and the config's facts in the provenance of every quantity."""
     run = traced.run
     return replace(traced, model=_stating(traced.model, found), run=run and (lambda name: _read_at(run(name), found)))
 
@@ -94,18 +104,21 @@ def _stating(model: Model, found: Opened) -> Model:
 
 
 def records(path: str, config: Mapping[str, Any]) -> Find:
-    """What is read off the code of the class that a config names, by quantity. Raises as ``trace_config``."""
+    """Return the traced records of the class that a config names, by quantity. Raises like ``trace_config``."""
     source = of_config(config, path)
     return records_of(source, _fields(config, path, source), path, assumed(config, source))
 
 
 def records_of(source: Source, fields: Mapping[str, Any], target: str, said: tuple[str, ...] = ()) -> Find:
-    """What is read off the code of a class around a config with some fields, by quantity. Raises WitnessError."""
+    """Return the traced records of a class at a config with some fields set, by quantity. Raises WitnessError."""
     return records_in(trace_source(source, fields, target, ignored(source, fields)), fields, said)
 
 
 def records_in(traced: Trace, fields: Mapping[str, Any], said: tuple[str, ...] = ()) -> Find:
-    """What a trace of a class has found, by quantity, held to what torch stores at its config. Raises WitnessError."""
+    """Return the records of a trace, by quantity, after checking its parameter count at the config against torch.
+
+    Raises WitnessError if the counts differ.
+    """
     source, target = cast(Source, traced.source), traced.model.target
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -122,15 +135,15 @@ def records_in(traced: Trace, fields: Mapping[str, Any], said: tuple[str, ...] =
 
     try:
         value = opened(target, find).params.value()
-    except SizeError:  # its own sizes break a condition, which says so wherever it is asked for its numbers
+    except SizeError:  # the config violates a condition; evaluating the formula reports it
         return find
     if value != stored:
-        raise WitnessError(f"{source.name} stores {stored:,} parameters at {target}, and the formula gives {value:,}")
+        raise WitnessError(f"{source.name} stores {stored:,} parameters at {target}, but the formula gives {value:,}")
     return find
 
 
 def _fields(config: Mapping[str, Any], path: str, source: Source) -> dict[str, Any]:
-    """What a config class is given: not the class that it is for, nor code from elsewhere. Raises ConfigError."""
+    """Return the fields for a config class, without its class names and references to remote code."""
     own = source.own(config, path)
     return {name: value for name, value in own.items() if name not in ("auto_map", "architectures")}
 
@@ -143,10 +156,27 @@ def trace_source(
     like: Trace | None = None,
     limit: float = LIMIT,
 ) -> Trace:
-    """The trace of a class of transformers, around a config with some fields, some of which it ignores.
+    """Return the trace of a class of transformers at a config with some fields set.
 
-    It has the products of another structure that it is ``like``, where that has the same sizes. What is stored has to
-    be found within a limit of seconds of this process. Raises WitnessError.
+    Parameters
+    ----------
+    source
+        The class to trace.
+    fields
+        Fields of the config that differ from the defaults.
+    target
+        The name of the model in messages and formulas.
+    idle
+        Switches in the config that the class ignores, for the provenance.
+    like
+        The trace of another structure with the same products, which are reused if both traces have the same sizes.
+    limit
+        CPU seconds for finding the formula of the stored parameters.
+
+    Raises
+    ------
+    WitnessError
+
     """
     import transformers
 
@@ -155,9 +185,9 @@ def trace_source(
         warnings.simplefilter("ignore")
         try:
             default = source.config(fields)
-        except Exception as error:  # whatever somebody's config raises, there is no model to trace
+        except Exception as error:  # any error of the config class: there is no model to trace
             refused = WitnessError if fields else UnbuiltError
-            raise refused(f"the config of {source.model_type} cannot be made: {sentence(error)}") from None
+            raise refused(f"cannot create the config of {source.model_type}: {sentence(error)}") from None
         placing = Placing(default)
         start = placing.start
 
@@ -166,7 +196,7 @@ def trace_source(
 
         try:
             session(build, {}).model()
-        except Exception as error:  # the class itself refuses its own default config
+        except Exception as error:  # the class rejects its own default config
             more = "" if fields else "; a published config.json may give what its default leaves out"
             raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}{more}") from None
         samples = Samples(weights_at(build), start, limit=limit)
@@ -179,10 +209,10 @@ def trace_source(
 
 
 def hf_runner(build: Build, start: Point, source: Source) -> Runner:
-    """What runs a model of transformers."""
+    """Return the runner for a model of transformers."""
     refusal = ""
     if (reads := source.reads()) not in ("input_ids", "pixel_values"):
-        refusal = f"{source.name} reads {reads}, and a trace runs models that read tokens or pictures"
+        refusal = f"{source.name} reads {reads}; only models that read tokens or images can be run"
     way = called(source)
     return Runner(
         build,
@@ -191,7 +221,7 @@ def hf_runner(build: Build, start: Point, source: Source) -> Runner:
         partial(lengths_of, way),
         letters,
         "transformers",
-        partial(caller_for, replace(way, head="base") if way.head == "masked" else way),  # it finds its positions
+        partial(caller_for, replace(way, head="base") if way.head == "masked" else way),  # the model makes positions
         refusal,
         lift=lift,
         images=IMAGES.get((way.pictures, source.places()), ""),
@@ -202,16 +232,30 @@ def hf_runner(build: Build, start: Point, source: Source) -> Runner:
 def trace(
     build: Callable[..., Any], sizes: Mapping[str, int], target: str = "", inputs: Callable[..., Any] | None = None
 ) -> Trace:
-    """The trace of ``build(**sizes)``, a function that returns an ``nn.Module``; the sizes are where it starts.
+    """Return the trace of ``build(**sizes)``, a function that returns an ``nn.Module``.
 
-    With ``inputs``, a function of some of these sizes and of B and S that returns what the module is called with, its
-    FLOPs are traced too.
+    Parameters
+    ----------
+    build
+        A function (factory) that returns an ``nn.Module``.
+    sizes
+        The arguments to treat as sizes, with their initial values.
+    target
+        The name of the model in messages; by default the name of ``build``.
+    inputs
+        A function that returns the model's inputs. Its arguments are some of the sizes, B and S. With it, FLOPs can
+        be traced too.
+
+    Raises
+    ------
+    WitnessError
+
     """
     if isinstance(build, nn.Module):
         kind = type(build).__name__
         raise WitnessError(f"{kind} is already a torch module; pass a function that builds it from sizes")
     if not callable(build):
-        raise WitnessError(f"{target or 'what is traced'} is {repr(build)[:80]} and no function that makes a model")
+        raise WitnessError(f"{target or 'build'} is {repr(build)[:80]}; pass a function that returns a torch module")
     start = {name: whole(name, value) for name, value in sizes.items()}
     name = target or getattr(build, "__name__", "model")
     _hold_arguments(build, start, name)
@@ -219,7 +263,7 @@ def trace(
     pinned = [Pinned(each, value, _DEFAULT) for each, value in defaults.items() if type(value) is int and value > 0]
     said = [f"{each}={value!r}" for each, value in defaults.items() if type(value) is not int or value <= 0]
 
-    reads: list[str] = []  # what the code raised where it read a value that no tensor has on the meta device
+    reads: list[str] = []  # the errors of code that reads tensor values, which tensors on the meta device lack
     seeds = count()
 
     def at(point: Point) -> nn.Module:
@@ -235,7 +279,7 @@ def trace(
                 reads.append(line_of(error) or sentence(error, 120))
                 made = built_with_values(make, next(seeds))
         if not isinstance(made, nn.Module):
-            raise WitnessError(f"{name} returns a {type(made).__name__} and not an nn.Module")
+            raise WitnessError(f"{name} returns a {type(made).__name__}; it must return an nn.Module")
         return made
 
     hint = _same(start)
@@ -246,7 +290,7 @@ def trace(
             found = Tracer(Samples(weights_at(at), start, near=True), letters, fixed=pinned).trace(name, title)
         except WitnessError as error:
             read = f"; the code reads values of tensors while it builds ({reads[0]})" if reads else ""
-            error.args = (f"{error}{read}{', and its parts may depend on them' * bool(reads)}{hint}",)
+            error.args = (f"{error}{read}{', so its structure may depend on them' * bool(reads)}{hint}",)
             raise
         values_hold(found, at, start, name)
     idle = _idle(found, start)
@@ -256,17 +300,17 @@ def trace(
     if not inputs:
         return found
     if not callable(inputs):
-        raise WitnessError(f"inputs is {repr(inputs)[:80]} and no function of sizes")
+        raise WitnessError(f"inputs is {repr(inputs)[:80]}; pass a function of sizes that returns the model's inputs")
     calls, takes = caller_of_factory(inputs, start)
     if both := [each for each in inspect.signature(inputs).parameters if each in defaults]:
-        raise WitnessError(f"{both[0]} is a default of {name} and asked for by its inputs; give it a start of its own")
+        raise WitnessError(f"{both[0]} is a default of {name}, but inputs requires it; give it an initial value")
     return Runner(at, start, calls, takes, letters, hint=hint, lift=lift, ignored=idle).attached(found)
 
 
 def _idle(found: Trace, start: Point) -> tuple[str, ...]:
-    """The sizes of a factory that change nothing that it stores, with their values.
+    """Return the sizes of a factory that do not affect its stored parameters, with their values.
 
-    They are no error: an argument that a factory requires has to have a size, and it may change what a run multiplies.
+    They are not an error: a factory may require an argument that affects only its matrix products.
     """
     conditions = {str(symbol) for each in found.model.constraints for symbol in each.symbols}
     known = {*found.symbols.values(), *(each.name for each in found.pinned)}
@@ -276,9 +320,9 @@ def _idle(found: Trace, start: Point) -> tuple[str, ...]:
 
 
 def values_hold(found: Trace, build: Build, start: Point, name: str) -> None:
-    """Raise WitnessError where a factory stores something else at the sizes that it was named with.
+    """Raise WitnessError if the formula gives another parameter count than the factory at its initial sizes.
 
-    Code may do otherwise there than at all that were drawn; sizes that break a condition are said by that.
+    Code may behave differently there than at the sampled sizes. Sizes that violate a condition are reported by it.
     """
     at = {letter: start[size] for letter, size in found.symbols.items() if size in start}
     try:
@@ -286,7 +330,7 @@ def values_hold(found: Trace, build: Build, start: Point, name: str) -> None:
     except SizeError:
         return
     if (stored := _counted(STORED, None, build, start)) != value:
-        raise WitnessError(f"{name} stores {stored:,} parameters at {dict(start)}, and the formula gives {value:,}")
+        raise WitnessError(f"{name} stores {stored:,} parameters at {dict(start)}, but the formula gives {value:,}")
 
 
 def _hold_arguments(build: Callable[..., Any], start: Mapping[str, int], name: str) -> None:
@@ -302,7 +346,7 @@ def _hold_arguments(build: Callable[..., Any], start: Mapping[str, int], name: s
     spelt = [key if each.default is each.empty else f"{key}={each.default!r:.40}" for key, each in named.items()]
     known = f"its arguments are {listed(spelt)}" if spelt else "its signature names no arguments"
     if not start:
-        raise WitnessError(f"{name} is a factory and takes a size for each argument, such as E=64; {known}")
+        raise WitnessError(f"{name} is a factory and needs a size for each argument, such as E=64; {known}")
     if missing := [key for key, each in named.items() if each.default is each.empty and key not in start]:
         raise WitnessError(f"{name} needs a size for {listed(missing)}; {known}")
     more = any(each.kind is each.VAR_KEYWORD for each in takes.values())
@@ -313,21 +357,21 @@ def _hold_arguments(build: Callable[..., Any], start: Mapping[str, int], name: s
 
 
 def _defaults(build: Callable[..., Any], start: Mapping[str, int]) -> dict[str, Any]:
-    """The arguments of a factory that nobody gives, with the values that they then have."""
+    """Return the arguments of a factory that keep their defaults, with these values."""
     try:
         takes = inspect.signature(build).parameters
-    except (TypeError, ValueError):  # a callable of C, which does not say
+    except (TypeError, ValueError):  # a C callable has no signature
         return {}
     return {name: each.default for name, each in takes.items() if name not in start and each.default is not each.empty}
 
 
 def _same(start: Point) -> str:
-    """What to say where a trace is refused that starts with two sizes the same; "" where all differ."""
+    """Return a hint for a failed trace if two sizes start at the same value, or "" if all differ."""
     for first, second in combinations(start, 2):
         if start[first] == start[second]:
             return (
-                f"; {first} and {second} both start at {start[first]:,}, where code may do what it does at no other "
-                "sizes: start them at different ones"
+                f"; {first} and {second} both start at {start[first]:,}, and code may treat equal sizes as a special "
+                "case: start them at different values"
             )
     return ""
 
@@ -335,18 +379,18 @@ def _same(start: Point) -> str:
 def trace_target(
     given: AnyTarget, sizes: Mapping[str, int], head: str = "", inputs: str | Callable[..., Any] = ""
 ) -> Trace:
-    """The trace of what a target names: hf:MODEL_TYPE, a config.json here or on the Hub, or package.module:factory."""
+    """Return the trace of a target: hf:MODEL_TYPE, a local or Hub config.json, or package.module:factory."""
     named = parse(given)
     target = named.text
     factory = named.kind is Kind.FACTORY
     if factory and head:
-        raise OptionError(f"head={head} is for models of transformers, and {target} is a factory")
+        raise OptionError(f"head={head} applies only to models of transformers, but {target} is a factory")
     if not factory and (sizes or inputs):
         given = f"{next(iter(sizes))}={next(iter(sizes.values()))}" if sizes else "inputs"
         written = ":".join(target.rsplit(".", 1)) if named.kind is Kind.NAME else ""
         raise OptionError(
-            f"{given} is for a factory, package.module:name, "
-            + (f"such as {written}" if ":" in written else f"and {target} has its sizes in its config")
+            f"{given} requires a factory, package.module:name, "
+            + (f"such as {written}" if ":" in written else f"but {target} has its sizes in its config")
         )
     match named.kind:
         case Kind.HF:
@@ -372,7 +416,7 @@ def _imported(target: str) -> Callable[..., Any]:
         raise WitnessError(f"{target}: the file {where} does not exist")
     if file is None and not all(word.isidentifier() for word in [*where.split("."), name]):
         raise WitnessError(
-            f"{target!r} is not of the form package.module:factory, such as my.models:gpt, or file.py:factory"
+            f"{target!r} does not have the form package.module:factory, such as my.models:gpt, or file.py:factory"
         )
     sys.path.insert(0, str(file.parent.absolute() if file else Path.cwd()))
     try:
@@ -381,7 +425,7 @@ def _imported(target: str) -> Callable[..., Any]:
             found: Callable[..., Any] = getattr(module, name)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # whatever somebody's module raises, even SystemExit
+    except BaseException as error:  # any error of the imported module, even SystemExit
         raise WitnessError(f"{target} cannot be imported: {sentence(error)}") from None
     finally:
         sys.path.pop(0)
@@ -389,7 +433,7 @@ def _imported(target: str) -> Callable[..., Any]:
 
 
 def _executed(file: Path) -> ModuleType:
-    """Run a Python file and return its module, under a name that no other module has."""
+    """Run a Python file and return its module, registered under a name that no other module has."""
     name = file.stem if file.stem not in sys.modules else f"{file.stem}.py"
     spec = spec_from_file_location(name, file.absolute())
     if spec is None or spec.loader is None:
@@ -404,20 +448,34 @@ def _executed(file: Path) -> ModuleType:
 
 
 def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping[str, int] | None = None) -> int:
-    """The value of a traced formula at another config, held against torch at that config.
+    """Return the value of a traced formula at another config, checked against torch at that config.
 
-    Raises ConfigError and SizeError; ``given`` are the sizes of the run, such as B and S.
+    Parameters
+    ----------
+    traced
+        The trace of a class of transformers.
+    path
+        The config.json to evaluate the formula at.
+    quantity
+        The quantity to evaluate.
+    given
+        The sizes of the run, such as B and S.
+
+    Raises
+    ------
+    ConfigError, SizeError
+
     """
     opened_at = open_config(path)
     source, fields, made = _config_at(traced, path, opened_at.config)
     found = traced.of(quantity)
     numbers = {**whole_numbers(made), **(given or {})}
-    asked = [name for symbol, name in found.symbols.items() if symbol == name]  # of the run, and of no config
+    asked = [name for symbol, name in found.symbols.items() if symbol == name]  # sizes of the run, not of a config
     if odd := [name for name in given or {} if name not in asked]:
-        raise SizeError(f"{odd[0]} is no size of the run; {quantity} asks for {', '.join(asked) or 'none'}")
+        raise SizeError(f"{odd[0]} is not a size of the run; {quantity} depends on {', '.join(asked) or 'none'}")
     if missing := [name for name in found.symbols.values() if name not in numbers]:
-        remedy = "; give it with --set" if all(name in SYMBOLS for name in missing) else ""
-        raise ConfigError(f"{path} gives no {', '.join(missing)}{remedy}")
+        remedy = "; set it with --set" if all(name in SYMBOLS for name in missing) else ""
+        raise ConfigError(f"{path} does not set {', '.join(missing)}{remedy}")
     formula = replace(_stating(found.model, opened_at), target=path).formula(quantity)
     held = {str(symbol) for each in formula.constraints if isinstance(each, Equals) for symbol in each.symbols}
     known = {letter: numbers[name] for name, letter in found.letters.items() if name in numbers}
@@ -429,33 +487,40 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
                 quantity, None if quantity == STORED else called(source), lambda point: source.build(fields), numbers
             )
     except Exception as error:
-        raise ConfigError(f"{path} has no model that this formula could stand for: {sentence(error)}") from None
+        raise ConfigError(f"cannot build the model of {path} to check the formula: {sentence(error)}") from None
     if counted != value:
-        raise ConfigError(f"{path} differs from the config traced in more than sizes: {counted:,}, not {value:,}")
+        raise ConfigError(
+            f"{path} differs from the traced config in more than sizes: torch counts {counted:,}, the formula {value:,}"
+        )
     return value
 
 
 def ignored_at(traced: Trace, path: str) -> tuple[str, ...]:
-    """The switches of another config that change nothing that the class traced stores. Raises ConfigError."""
+    """Return the switches in another config that do not affect the traced class's stored parameters.
+
+    Raises ConfigError.
+    """
     source, fields, _ = _config_at(traced, path, open_config(path).config)
     return ignored(source, fields)
 
 
 def _config_at(traced: Trace, path: str, config: Mapping[str, Any]) -> tuple[Source, dict[str, Any], Any]:
-    """What was traced, the fields of a config for it, and the config made of them. Raises ConfigError."""
+    """Return the traced class, the fields of a config for it, and the config built from them. Raises ConfigError."""
     source = traced.source
     if not isinstance(source, Source):
-        raise ConfigError(f"{traced.model.target} is a factory, and a config is read for models of transformers")
+        raise ConfigError(
+            f"{traced.model.target} is a factory; only models of transformers can be evaluated at a config"
+        )
     if (named := config.get("model_type")) != source.model_type and (not isinstance(named, str) or known(named)):
-        raise ConfigError(f"{path} has model_type={named!r}, and the formula is for {source.model_type!r}")
+        raise ConfigError(f"{path} has model_type={named!r}, but the formula is for {source.model_type!r}")
     named_here = of_config(config, path) if config.get("architectures") is not None else source
     if named_here.model_class is not source.model_class:
-        raise ConfigError(f"{path} names the class {named_here.name}, and the formula is for {source.name}")
+        raise ConfigError(f"{path} names the class {named_here.name}, but the formula is for {source.name}")
     fields = _fields(config, path, source)
     try:
         return source, fields, source.config(fields)
     except Exception as error:
-        raise ConfigError(f"{path} is not a config that transformers reads: {sentence(error)}") from None
+        raise ConfigError(f"transformers cannot read the config {path}: {sentence(error)}") from None
 
 
 def _counted(quantity: str, way: Way | None, build: Build, point: Point) -> int:
@@ -465,9 +530,9 @@ def _counted(quantity: str, way: Way | None, build: Build, point: Point) -> int:
 
 
 def letters(names: Sequence[str]) -> dict[str, Symbol]:
-    """A symbol for each size: the letter of a usual field, or of an argument of that name; else the name itself.
+    """Return a symbol for each size: the letter of a known field or argument name, or else the name itself.
 
-    Of the tower that reads images, beside what reads text, the letter of such a tower; V is what reads text's.
+    In a model with text and images, fields of the vision tower get the tower's letters. V is the text vocabulary.
     """
     found: dict[str, Symbol] = {}
     usual = {name: SYMBOLS[name] if name in SYMBOLS else name_size(name.rpartition(".")[2]) for name in names}

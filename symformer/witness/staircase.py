@@ -1,7 +1,7 @@
 """Dimensions that code rounds to whole blocks, such as a vocabulary padded to a multiple of 64.
 
-Such a dimension is a staircase: constant between steps that are all as high and equally far apart. The places of two
-steps settle it, and further steps and random places have to confirm it.
+Such a dimension is a staircase with steps of equal height and width. The positions of two steps determine it, and
+further steps and random positions must confirm it.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from random import Random
 
 from sympy import Expr, Symbol, ceiling, floor
 
-WIDEST = 1024  # of a step
-CONFIRMING = (2, 3, 5, 8, 13)  # steps at whose two sides the staircase has to hold
-RANDOM = 16  # further places at which it has to hold
+WIDEST = 1024  # largest width of a step
+CONFIRMING = (2, 3, 5, 8, 13)  # steps to check on both sides
+RANDOM = 16  # further positions to check
 
-Number = Callable[[int], int | None]  # what was measured at a size; None where the code refuses it
+Number = Callable[[int], int | None]  # the measurement at a size, or None if the code rejects it
 
 
 def staircase(measure: Number, first: int, letter: Symbol, seed: int = 0) -> Expr | None:
-    """Return the staircase that goes through ``measure`` from ``first`` on; None where it is no staircase.
+    """Return the staircase that matches ``measure`` for sizes from ``first``, or None if it is not a staircase.
 
     >>> from symformer.language.symbols import V
     >>> staircase(lambda size: -(-size // 64) * 64 + 1, 1000, V)
@@ -48,7 +48,7 @@ def staircase(measure: Number, first: int, letter: Symbol, seed: int = 0) -> Exp
 
 
 def _step(measure: Number, size: int) -> int | None:
-    """The first larger size at which the measure is another."""
+    """Return the first larger size at which the measurement changes."""
     here, low, far = measure(size), size, 1
     while far <= 2 * WIDEST:
         there = measure(size + far)
@@ -69,7 +69,7 @@ def _step(measure: Number, size: int) -> int | None:
 
 
 def places(rounded: Expr, letter: Symbol) -> Iterator[tuple[int, int]]:
-    """How wide the steps of one size are in an expression, and where the first of them is."""
+    """Yield the width of each step function of one size in an expression, and the position of its first step."""
     for each in rounded.atoms(floor, ceiling):
         inner = each.args[0]
         slope = inner.coeff(letter)

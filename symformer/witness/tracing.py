@@ -1,8 +1,8 @@
-"""The closed form of any torch model, read off its own code by building it on the meta device at chosen sizes.
+"""The closed form of any torch model, traced from its code by building it on the meta device at chosen sizes.
 
-A dimension of a parameter, and the number of equal layers, is a short sum of products of sizes. Points enough to
-settle each are built, and the sums solved for exactly. Then the model is built at fresh random sizes that played no
-part, and every row has to be as predicted, name by name; without that there is no result.
+A dimension of a parameter, and the number of equal layers, is a short sum of products of sizes. The model is built at
+enough points to solve for these sums exactly. It is then built at fresh random sizes, and every row must match by
+name; otherwise the trace fails.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from .rounding import rounded_down
 from .samples import SEED, Samples
 from .settling import Settling, first_points, star
 
-MEETINGS = 3  # draws in which two formulas may meet by chance before that is no chance
-COPIES = (3, 12)  # of what starts with fewer: two that follow a first one, and a pattern of twelve
+MEETINGS = 3  # attempts in which two formulas may coincide by chance
+COPIES = (3, 12)  # numbers of copies to try for sizes that start smaller: two after a first one, a pattern of twelve
 NONE: Mapping[str, int] = {}
-DEPTHS = (4, 12, 10**6)  # at most so many layers while the shapes are found: more where layers come in patterns
+DEPTHS = (4, 12, 10**6)  # limits on the layers while the shapes are found: more for layers in patterns
 
 Letters = Callable[[Sequence[str]], Mapping[str, Symbol]]
 
@@ -55,12 +55,12 @@ class Tracer:
         stem: str = "",
     ) -> None:
         self.samples, self.letters, self.depths = samples, letters, depths
-        self.fixed = fixed  # sizes that are known to stay at a number
-        self.idle = idle  # sizes that may well change nothing
-        self.stem = stem  # what its formulas are called by, where that is not the target
+        self.fixed = fixed  # sizes that are already known to be fixed
+        self.idle = idle  # sizes that may have no effect
+        self.stem = stem  # the name of its formulas, if it is not the target
 
     def trace(self, target: str, title: str) -> Trace:
-        """The closed form. Raises WitnessError where the code is not a short sum of products, or a check fails."""
+        """Return the closed form. Raises WitnessError if it is not a short sum of products, or a check fails."""
         begun = monotonic()
         refusal: WitnessError | None = None
         for depth in self.depths:
@@ -80,9 +80,9 @@ class Tracer:
         raise cast(WitnessError, refusal)
 
     def _repeating(self, found: Trace, depth: int, begun: float) -> Trace:
-        """Return the trace again with more copies of what starts with few and was pinned, if that pins fewer sizes.
+        """Repeat the trace with more copies of pinned sizes that start small, if fewer sizes are pinned then.
 
-        One block, or two, show neither what a further one is like nor how often kinds of blocks alternate.
+        One or two blocks show neither the structure of further ones nor a pattern of kinds.
         """
         if self.samples.wanted.held:
             return found
@@ -103,12 +103,12 @@ class Tracer:
         return found
 
     def _copies(self, point: Point) -> bool:
-        """Whether the code takes a point, and has other rows there than where its sizes start."""
+        """Return True if the code accepts a point and has other rows there than at the initial sizes."""
         rows, own = self.samples.rows(point), self.samples.rows(self.samples.start)
         return rows is not None and own is not None and rows.keys() != own.keys()
 
     def _admitted(self, found: Trace) -> bool:
-        """Whether the sizes that the model was given meet every condition of a trace."""
+        """Return True if the model's own sizes satisfy every condition of a trace."""
         start = self.samples.start
         own = {symbol: start[name] for name, symbol in self._named(found.letters).items() if name in start}
         try:
@@ -121,7 +121,7 @@ class Tracer:
     def _without_odd(
         self, target: str, title: str, depth: int, begun: float, repeated: Mapping[str, int] = NONE
     ) -> Trace:
-        """The trace with as many sizes free as can be: an odd one that no formula holds stays at its number."""
+        """Return the trace with as many free sizes as possible: non-essential sizes without a formula are fixed."""
         samples = self.samples
         held = {each.name: each for each in self.fixed}
         meetings = 0
@@ -222,7 +222,7 @@ class Tracer:
         )
 
     def _broken(self, conditions: Iterable[Condition], letters: Mapping[str, Symbol]) -> str:
-        """Return the first odd size at which the config itself violates one of these conditions, or ""."""
+        """Return the first non-essential size at which the config itself violates one of these conditions, or ""."""
         run = {*self.samples.lengths, BATCH}
         own = {letters[n]: size for n, size in self.samples.start.items() if n in letters and n not in run}
         for condition in conditions:
@@ -233,7 +233,7 @@ class Tracer:
         return ""
 
     def _named(self, names: Iterable[str]) -> dict[str, Symbol]:
-        """The letters of sizes, of those that can have one, each as if those before it were alone."""
+        """Return the letters of the sizes that can have one, assigned in order."""
         named: list[str] = []
         for name in dict.fromkeys(filter(None, names)):
             with suppress(UnknownNameError):
@@ -242,7 +242,7 @@ class Tracer:
         return dict(self.letters(named))
 
     def _held(self, pinned: Sequence[Pinned], letters: Mapping[str, Symbol]) -> list[Equals]:
-        """What every size that is no symbol of the formula has to be."""
+        """Return the required value of every size that is not a symbol of the formula."""
         found = []
         for each in pinned:
             if each.name in letters:
@@ -257,7 +257,7 @@ class Tracer:
 
 
 def _exprs(counts: Mapping[Class, tuple[Expr, ...]]) -> set[Expr]:
-    """Every dimension and every number of layers."""
+    """Return every dimension and every number of layers."""
     return {dim for _, shape in counts for dim in shape} | {n for group in counts.values() for n in group}
 
 
@@ -266,7 +266,7 @@ def _conditions(counts: Mapping[Class, tuple[Expr, ...]]) -> tuple[Condition, ..
 
 
 def whole_conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:
-    """What has to divide what for every shape and count to be whole, and what may not be larger than what."""
+    """Return the conditions for every shape and count to be a nonnegative integer: divisors and bounds."""
     found: dict[str, Condition] = {}
     for expr in exprs:
         above, below = fraction(together(expr))
@@ -279,6 +279,6 @@ def whole_conditions(exprs: Iterable[Expr]) -> tuple[Condition, ...]:
 
 
 def _multiple(whole: Expr, size: Symbol) -> bool:
-    """Whether a product is so many times a size, and so no less."""
+    """Return True if a product is an integer multiple of a size, and therefore not smaller."""
     times, below = fraction(whole / size)
     return bool(below == 1 and times.is_integer and times.is_positive)

@@ -1,4 +1,4 @@
-"""What the fields of a config do, by trial: whether one changes anything that a class stores, multiplies or caches."""
+"""Tests of config fields: whether one changes what a class stores, multiplies or caches."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from .runs import RUNS
 from .watching import Rows
 
 TOKENS = {"B": 2, "B_vis": 3, "S": 29, "S_enc": 31, "C": 23}
-# What a run on shapes alone may not show: who attends to whom, and in which order layers come.
+# Effects that a run on shapes alone may not show: which tokens attend to which, and the order of layers.
 UNSEEN = re.compile("attention|attn|causal|mask|window|chunk|local|block|sparse|stride|layer_types|pattern|decoder")
-SEEN = re.compile("heads$|^is_encoder_decoder$")  # these would show in the shapes of products, or in a cache
-SCALES = re.compile("drop|scal|multiplier|softcap|temperature")  # what every element is multiplied by
+SEEN = re.compile("heads$|^is_encoder_decoder$")  # these show in the shapes of products, or in a cache
+SCALES = re.compile("drop|scal|multiplier|softcap|temperature")  # factors of every element
 ACTS = re.compile("(^|_)act(ivation)?(_fn|_function)?$")
-FAR = 64  # times a number that counts nothing: some are the least that a width may be, and tell where they are above it
-AGREE = 2  # trials that have to show nothing, where a class refuses others
+FAR = 64  # factor for a number without effect: a lower bound of a width has an effect only above the width
+AGREE = 2  # tests that must show no effect if the class rejects others
 FUNCTIONS = ("relu", "gelu", "silu")
-OLDER = {"rope_theta": 5000.0, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}  # as files once had them
+OLDER = {"rope_theta": 5000.0, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}  # as in older config files
 ROPE = ("rope_scaling", "rope_parameters")
-ROTARY = "rotary"  # what these hold
+ROTARY = "rotary"  # the sort of their values
 Told = tuple[Rows, Rows, Rows]
 
 
 class Trials:
-    """A class of transformers, asked with one config after another."""
+    """A class of transformers, tested with one config after another."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -42,24 +42,24 @@ class Trials:
         self.usual = self.said({})
 
     def filled(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """With some fields of a part all others of it, as they usually are: alone they may be something else."""
+        """Return a point with all fields of each part that it mentions, because missing fields may change others."""
         parts = {name.partition(".")[0] for name in point if "." in name}
         return {name: value for name, value in self.usual.items() if name.partition(".")[0] in parts} | dict(point)
 
     def fields(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """What the config class is given where these are not as usual."""
+        """Return the arguments of the config class for these changes to the defaults."""
         return self.placing.placed({}, point)
 
     def config(self, point: Mapping[str, Any]) -> Any:
-        """The config with these."""
+        """Return the config with these changes."""
         return self.source.config(self.fields(point))
 
     def said(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """Every field of a config, those of its parts by their paths, and those of lists of sizes by their places."""
+        """Return every field of a config, with paths for fields of parts and indices for lists of sizes."""
         return self._said(self.config(point))
 
     def said_of(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """The same of the fields that the config class is given as they are."""
+        """Return the same for the unchanged arguments of the config class."""
         return self._said(self.source.config(fields))
 
     def _said(self, made: Any) -> dict[str, Any]:
@@ -76,18 +76,18 @@ class Trials:
         return found
 
     def parts(self) -> list[str]:
-        """The fields of a config that hold configs themselves."""
+        """Return the fields of a config that are configs themselves."""
         return [name for name in self.default.sub_configs if hasattr(getattr(self.default, name, None), "sub_configs")]
 
     def told(self, point: Mapping[str, Any]) -> Told | None:
-        """What the class stores, multiplies and caches with these fields; None where it refuses them.
+        """Return what the class stores, multiplies and caches with these fields, or None if it rejects them.
 
-        A class that cannot be run is told by what it stores.
+        If a class cannot be run, only the stored parameters are compared.
         """
         return self.told_of(lambda: self.fields(point))
 
     def told_of(self, made: Callable[[], Mapping[str, Any]]) -> Told | None:
-        """The same of the fields that the config class is given."""
+        """Return the same for the arguments of the config class."""
         way = called(self.source)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -96,7 +96,7 @@ class Trials:
             multiplied: Rows = {}
             kept: Rows = {}
             given = made()
-            with suppress(Exception):  # it runs in no way that is known here
+            with suppress(Exception):  # the class cannot be called in a known way
                 at = session(lambda _: self.source.build(given), {})
                 run, cached = caller_for(way, RUNS["flops"]), caller_for(way, RUNS["kv-cache"])
                 multiplied = at.products(lambda model: run(model, TOKENS)).rows
@@ -104,8 +104,8 @@ class Trials:
         return stored, multiplied, kept
 
     def trained(self, point: Mapping[str, Any]) -> Rows | None:
-        """What the class multiplies forward and backward with these fields; None where it cannot be trained so."""
-        with warnings.catch_warnings(), suppress(Exception):  # whatever somebody's code raises
+        """Return the products of a forward and backward pass with these fields, or None if it fails."""
+        with warnings.catch_warnings(), suppress(Exception):  # any error of the traced code
             warnings.simplefilter("ignore")
             given, run = self.fields(point), caller_for(called(self.source), RUNS["train-flops"])
             at = session(lambda _: self.source.build(given), {})
@@ -113,27 +113,27 @@ class Trials:
         return None
 
     def stored(self, point: Mapping[str, Any]) -> Rows | None:
-        """What the class stores with these fields; None where it refuses them."""
+        """Return the stored parameters with these fields, or None if the class rejects them."""
         return self._stored(lambda: self.fields(point))
 
     def _stored(self, made: Callable[[], Mapping[str, Any]]) -> Rows | None:
-        with suppress(Exception):  # whatever somebody's code raises, it is no structure
+        with suppress(Exception):  # any error of the traced code: there is no such structure
             given = made()
             return session(lambda _: self.source.build(given), {}).stored()
         return None
 
     def idle(self, fields: Mapping[str, Any], beside: Mapping[str, Any], before: Told | None) -> dict[str, list[Any]]:
-        """Of these fields those that change nothing, with what they said."""
+        """Return those fields that have no effect, with the tested values."""
 
         def same(said: Mapping[str, Any]) -> bool | None:
             told = self.told(self.filled({**beside, **said}))
             if told is None or before is None or (before[1] and not told[1] and told[0] == before[0]):
-                return None  # the class refuses it, to be made or to be run
+                return None  # the class cannot be built or run with it
             return told == before
 
         seen = (name for name in fields if not UNSEEN.search(name) or SEEN.search(name) or SCALES.search(name))
         found = unmoved({name: others(name, fields[name]) for name in seen}, same)
-        # A layer that is read instead of another, or weights that are frozen, show in a backward pass alone.
+        # Reading another layer or freezing weights shows only in a backward pass.
         trained = self.trained(self.filled(beside)) if found else None
         if trained is None:
             return found
@@ -146,7 +146,7 @@ class Trials:
         return {name: said for name, said in found.items() if name in held}
 
     def as_stored(self, fields: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """Of these fields those that change nothing that is stored, with what they said."""
+        """Return those fields that have no effect on the stored parameters, with the tested values."""
         before = self.stored(self.filled(beside))
 
         def same(said: Mapping[str, Any]) -> bool | None:
@@ -159,7 +159,7 @@ class Trials:
 def unmoved(
     asked: Mapping[str, Sequence[Any]], same: Callable[[Mapping[str, Any]], bool | None]
 ) -> dict[str, list[Any]]:
-    """Of fields those that may say what is asked of them and not refused; all together first, and then by halves."""
+    """Return the fields whose values have no effect unless rejected, tested all together and then by bisection."""
     found: dict[str, list[Any]] = {name: [] for name in asked}
 
     def tried(names: Sequence[str], turn: int) -> None:
@@ -181,7 +181,7 @@ def unmoved(
 
 
 def lists(numbers: Mapping[str, int]) -> dict[str, int]:
-    """The fields of a config that list sizes, and how many."""
+    """Return the fields of a config that list sizes, with their lengths."""
     found: dict[str, int] = {}
     for name in numbers:
         if name.endswith("]"):
@@ -191,7 +191,7 @@ def lists(numbers: Mapping[str, int]) -> dict[str, int]:
 
 
 def others(name: str, value: Any) -> list[Any]:
-    """What else a field may say, to try; nothing for one of which nobody knows."""
+    """Return other values of a field to test, or [] if none are known."""
     last = name.rpartition(".")[2]
     if last in INERT:
         return []
@@ -211,7 +211,7 @@ def others(name: str, value: Any) -> list[Any]:
 
 
 def holds(name: str, value: Any) -> str:
-    """What a field that changes nothing holds, of what the catalogue tells apart."""
+    """Return the sort of the values of a field without effect, as the catalogue distinguishes them."""
     last = name.rpartition(".")[2]
     named = ROTARY if last in ROPE else "function" if ACTS.search(last) else ""
     return named if named and not isinstance(value, bool) else type(value).__name__

@@ -1,8 +1,7 @@
-"""Builds of code that reads values while it builds: small tensors have values, and large ones a shape alone.
+"""Builds of code that reads tensor values while it builds: small tensors have values, large ones only shapes.
 
-On the meta device no tensor has values, so ``.item()``, ``.tolist()`` and ``.numpy()`` raise there. Here every
-tensor of at most ``MOST`` elements is on the CPU. An operation whose output is larger gives a tensor on the meta
-device.
+On the meta device no tensor has values, so ``.item()``, ``.tolist()`` and ``.numpy()`` raise. Here every tensor of at
+most ``MOST`` elements is on the CPU, and an operation with a larger output returns a tensor on the meta device.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from torch.utils._pytree import tree_flatten, tree_map_only
 
 from ..language.errors import WitnessError
 
-MOST = 2**20  # elements of a tensor that has values
+MOST = 2**20  # most elements of a tensor with values
 META = torch.device("meta")
 _UNREADABLE = re.compile(r"\bmeta\b|data.dependent", re.IGNORECASE)
 
 
 def reads_values(error: BaseException) -> bool:
-    """Return whether code was refused because it reads a value of a tensor that has none."""
+    """Return True if code failed because it read a value of a tensor without values."""
     return bool(_UNREADABLE.search(str(error)))
 
 
 def has_values() -> bool:
-    """Return whether what is built at the moment has values."""
+    """Return True while a build with values is running."""
     return any(isinstance(each, Values) for each in _get_current_dispatch_mode_stack())
 
 
 class Values(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Runs each operation on the CPU where its inputs have values and its output is small, else on the meta device."""
+    """A mode that runs an operation on the CPU if its inputs have values and its output is small, else on meta."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -49,26 +48,26 @@ class Values(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if not valueless and not _may_be_large(func, args, kwargs, inputs):
             return func(*args, **kwargs)
         if valueless and func._schema.is_mutable and any(not each.is_meta for each in _written(func, args, kwargs)):
-            raise WitnessError(f"{func} writes values of a meta tensor, which has none, into one that has values")
+            raise WitnessError(f"{func} writes values of a meta tensor, which has none, into a tensor with values")
         args, kwargs = tree_map_only(Tensor, _without_values, (args, kwargs))
         return func(*args, **{**kwargs, **({"device": META} if "device" in kwargs else {})})
 
 
 def _may_be_large(func: Any, args: Any, kwargs: Any, inputs: list[Tensor]) -> bool:
-    """Whether an output has more than ``MOST`` elements, as torch says of the same operation without values."""
+    """Return True if an output has more than ``MOST`` elements, according to the same operation without values."""
     if func._schema.is_mutable:  # it writes into an input, which is small
         return False
     shaped: tuple[Any, dict[str, Any]] = tree_map_only(Tensor, _without_values, (args, kwargs))
     try:
         found = func(*shaped[0], **{**shaped[1], **({"device": META} if "device" in kwargs else {})})
-    except Exception:  # its shape depends on values, so it is no larger than its inputs
+    except Exception:  # its shape depends on values, so it is not larger than its inputs
         return False
     outputs = [each for each in tree_flatten(found)[0] if isinstance(each, Tensor)]
     return any(each.numel() > MOST for each in outputs)
 
 
 def _written(func: Any, args: Any, kwargs: Any) -> list[Tensor]:
-    """The inputs that an operation writes into."""
+    """Return the inputs that an operation modifies."""
     named = dict(zip((each.name for each in func._schema.arguments), args, strict=False)) | kwargs
     written = [each.name for each in func._schema.arguments if each.alias_info and each.alias_info.is_write]
     return [named[name] for name in written if isinstance(named.get(name), Tensor)]
@@ -79,9 +78,9 @@ def _without_values(tensor: Tensor) -> Tensor:
 
 
 def built_with_values(build: Callable[[], Any], seed: int) -> Any:
-    """Build a module where small tensors have values, and return it on the meta device.
+    """Build a module whose small tensors have values, and return it on the meta device.
 
-    The random numbers that the code draws depend on ``seed``; those of the caller are left as they were.
+    The random numbers that the code draws depend on ``seed``; the caller's random state is not changed.
     """
     with _disable_current_modes(), torch.random.fork_rng(devices=[]), torch.device("cpu"):
         torch.manual_seed(seed)
@@ -93,7 +92,7 @@ def built_with_values(build: Callable[[], Any], seed: int) -> Any:
 
 
 def _drop_values(model: nn.Module) -> None:
-    """Replace each parameter and buffer by one on the meta device; what two modules share, they still share."""
+    """Replace each parameter and buffer by one on the meta device; shared tensors stay shared."""
     known: dict[int, Any] = {}
     for module in model.modules():
         for tensors in (module._parameters, module._buffers):

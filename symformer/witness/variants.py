@@ -20,11 +20,11 @@ KINDS = (  # names of layer kinds in configs
     *("mamba", "recurrent", "conv", "hybrid", "moe", "mlp", "dense", "sparse"),
 )
 DEPTH, LAYER_TYPES = "num_hidden_layers", "layer_types"
-WORDS = ("_types", "_type", "_pattern")  # how a list of kinds is called, and not one of places
+WORDS = ("_types", "_type", "_pattern")  # suffixes of lists of kinds, as opposed to lists of positions
 RATIOS, INDEXES = ("_ratios",), ("_idxs", "_indices", "_indexes")
-RATIO = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # what such a list may have for a layer
-SOME = (((0,), 3), ((1, 2), 4), ((0, 3), 5), ((), 2))  # places of layers, and how many layers there are
-SIGNS = tuple("*-MEADLGSRCmeadlgsrc")  # and their symbols in a pattern
+RATIO = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # values of a layer in such a list
+SOME = (((0,), 3), ((1, 2), 4), ((0, 3), 5), ((), 2))  # layer positions and depths to test
+SIGNS = tuple("*-MEADLGSRCmeadlgsrc")  # characters for kinds in a pattern
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Variant(Source):
     """
 
     given: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    listed: str = ""  # the field that lists the kind of every layer, or the places of those of the first kind
+    listed: str = ""  # the field that lists the kind of every layer, or the positions of the first kind
     kinds: tuple[str, ...] = ()
     each: int = 1  # layers of each kind by default
-    derived: tuple[str, ...] = ()  # fields that the class makes of the given ones, and that no config gives
+    derived: tuple[str, ...] = ()  # fields that the class derives from the given ones and that no config sets
 
     def config(self, fields: Mapping[str, Any]) -> Any:
         """Return the config with these fields and the given ones."""
@@ -59,14 +59,14 @@ class Variant(Source):
             scope[name] = _spread({kind: asked.get(kind, self.each) for kind in self.kinds})
         scope.pop(DEPTH, None)  # as many as are listed
         made = _made(super().config, said, part, len(scope[name]))
-        if [*_listed(made, self.listed)] != scope[name]:  # where the last layer has to be of one kind
+        if [*_listed(made, self.listed)] != scope[name]:  # some classes fix the kind of the last layer
             scope[name] = scope[name][::-1]
             made = _made(super().config, said, part, len(scope[name]))
         return self._kept(self._counted(made))
 
     @property
     def located(self) -> bool:
-        """Whether the list has the places of the layers of one kind, and no kinds."""
+        """Whether the list holds the positions of one kind instead of kinds."""
         return bool(self.listed) and not last(self.listed).endswith(WORDS)
 
     def _counted(self, made: Any) -> Any:
@@ -83,7 +83,7 @@ class Variant(Source):
         return made
 
     def _kept(self, made: Any) -> Any:
-        """Return a config with the given fields that its class makes others of, and does not store."""
+        """Return a config with the given fields that its class converts without storing them."""
         for path, value in paths(self.given).items():
             config = getattr(made, part_of(path)) if part_of(path) else made
             if last(path) not in vars(config) and not isinstance(value, Mapping):
@@ -92,7 +92,7 @@ class Variant(Source):
 
 
 def paths(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given fields by their paths, those of a part too."""
+    """Return the given fields by their paths, including those of parts."""
     found: dict[str, Any] = {}
     for name, value in given.items():
         found |= (
@@ -104,7 +104,7 @@ def paths(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _over(given: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields over given ones, part by part."""
+    """Return given fields overridden by others, part by part."""
     said = {**given, **fields}
     for name, value in given.items():
         if isinstance(value, Mapping):
@@ -113,7 +113,7 @@ def _over(given: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _scope(said: dict[str, Any], part: str) -> dict[str, Any]:
-    """Return the fields of a part, or of the whole, as something to write into."""
+    """Return a writable mapping of the fields of a part, or of the whole config."""
     if not part:
         return said
     said[part] = dict(said.get(part) or {})
@@ -154,13 +154,13 @@ def spellings(source: Source) -> dict[str, dict[str, str]]:
 
 
 def cut(source: Source) -> tuple[str, ...]:
-    """Return the fields that list layer kinds of which a class reads as many entries as it has layers."""
+    """Return the lists of layer kinds of which a class reads only as many entries as it has layers."""
     assert isinstance(source, Variant)
     found = []
     for name, known in spellings(source).items():
         words = [int(word) if word.isdigit() else word for word in known]
         kinds = [last(known[str(word)]).removesuffix(COUNTED) for word in words]
-        with suppress(Exception):  # whatever somebody's config raises of a list that is too long
+        with suppress(Exception):  # any error of the config class for a list that is too long
             two = {last(name): [words[0], words[-1], words[0]], DEPTH: 2}
             if _inside(source, two) == [kinds[0], kinds[-1]]:
                 found.append(name)
@@ -168,9 +168,9 @@ def cut(source: Source) -> tuple[str, ...]:
 
 
 def indexed(source: Source) -> dict[str, dict[str, str]]:
-    """Return the fields that list the places of the layers of one kind, and the sizes that count these and the others.
+    """Return the fields that list the positions of one kind, and the sizes that count this kind and the other one.
 
-    Each is tried at several places of several depths.
+    Each is tested with several positions and depths.
     """
     if not isinstance(source, Variant) or not source.listed:
         return {}
@@ -190,14 +190,14 @@ def indexed(source: Source) -> dict[str, dict[str, str]]:
 
 
 def _inside(source: Variant, fields: Mapping[str, Any]) -> list[str]:
-    """Return the kinds of layers of a config with these fields of the part that lists them, or of the whole."""
+    """Return the layer kinds of a config with these fields in the part that lists them, or in the whole config."""
     part = part_of(source.listed)
     return _listed(_plain(source).config(_over(source.given, {part: fields} if part else fields)), source.listed)
 
 
 def _placed(source: Variant, name: str, places: set[int], depth: int) -> list[str]:
-    """Return the kinds of the layers of a config that lists some places, or [] if the class does not accept it."""
-    with suppress(Exception):  # whatever somebody's config raises of it
+    """Return the layer kinds of a config that lists some positions, or [] if the class rejects it."""
+    with suppress(Exception):  # any error of the config class
         return _inside(source, {name: sorted(places), DEPTH: depth})
     return []
 
@@ -207,7 +207,7 @@ def _at(places: Sequence[int], depth: int, kind: str, other: str) -> list[str]:
 
 
 def _ending(source: Source, ends: tuple[str, ...]) -> list[str]:
-    """Return the fields with such a name that a config has, or that its class takes out of what it is given."""
+    """Return the fields with such a suffix that a config class declares or takes from its keyword arguments."""
     from .asking import taken
 
     assert isinstance(source, Variant)
@@ -222,10 +222,10 @@ def _plain(source: Variant) -> Source:
 
 
 def _made(config: Callable[[Mapping[str, Any]], Any], said: Mapping[str, Any], part: str, depth: int) -> Any:
-    """Return the config of a list of layers, with its depth too where the class takes it."""
+    """Return the config of a list of layers, with its depth if the class accepts that."""
     try:
         return config(_over(said, {part: {DEPTH: depth}} if part else {DEPTH: depth}))
-    except Exception:  # whatever somebody's config raises of a depth that it makes of the list
+    except Exception:  # any error of a config class that derives the depth from the list
         return config(said)
 
 
@@ -236,8 +236,8 @@ def _words(name: str, kinds: Iterable[str]) -> Iterable[str | int]:
 
 
 def _kind(source: Variant, name: str, word: str | int) -> str:
-    """Return the kind of the first of two layers that a config lists, or "" if the class does not accept it."""
-    with suppress(Exception):  # whatever somebody's config raises of it
+    """Return the kind of the first of two equal layers in a config, or "" if the class rejects it."""
+    with suppress(Exception):  # any error of the config class
         return _of_all(source, name, word, 2)[0]
     return ""
 
@@ -250,11 +250,11 @@ def _of_all(source: Variant, name: str, word: str | int, depth: int) -> list[str
 
 
 def deep(source: Source) -> str:
-    """Return the field with the number of layers, if a class does not take it from its list of layers, or ""."""
+    """Return the depth field if a class does not derive the depth from its list of layers, or ""."""
     if not isinstance(source, Variant) or not source.listed:
         return ""
     part = part_of(source.listed)
-    with suppress(Exception):  # whatever somebody's config raises of a list without a depth
+    with suppress(Exception):  # any error of the config class for a list without a depth
         kind = source.kinds[0]
         one = {last(source.listed): [0] if source.located else [kind]}
         made = _plain(source).config(_over(source.given, {part: one} if part else one))
@@ -264,7 +264,7 @@ def deep(source: Source) -> str:
 
 
 def ending(source: Source) -> str:
-    """Return the size that counts the kind that a class makes of the last layer whatever a config lists, or ""."""
+    """Return the size that counts the kind that a class always uses for the last layer, or ""."""
     assert isinstance(source, Variant)
     made = {kind: _of_all(source, last(source.listed), kind, 2)[-1] for kind in source.kinds}
     return next((end + COUNTED for kind, end in made.items() if kind != end), "")

@@ -1,6 +1,6 @@
-"""Watching a model run: which module runs, which matrix products torch dispatches in it, and which tensors are kept.
+"""Observation of a running model: which module runs, which matrix products torch dispatches, which tensors are saved.
 
-Products are read below autograd, from the operations that torch really dispatches, forward and backward.
+Products are observed below autograd, as the operations that torch actually dispatches, forward and backward.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from .shapes import FakeShapes, Shapes
 
 Rows = dict[str, tuple[int, ...]]
 Factors = tuple[int, ...]
-Site = tuple[tuple[CodeType, int], ...]  # functions, and how far each had come
+Site = tuple[tuple[CodeType, int], ...]  # functions and the position reached in each
 aten = torch.ops.aten
 SHAPES, FAKES = Shapes(), FakeShapes()
 
 
 class Where:
-    """Which module of a model is running."""
+    """The module of a model that is currently running."""
 
     def __init__(self, model: nn.Module) -> None:
-        self.modules = dict(model.named_modules())  # held, so that none that the model puts in is taken for another
+        self.modules = dict(model.named_modules())  # kept, so that no id is reused by a module created later
         self.names = {id(module): name for name, module in reversed(self.modules.items())}
         self.open = [""]
-        self.ran = {""}  # every module whose forward was called; of others only the weights may have been read
+        self.ran = {""}  # modules whose forward was called; of others at most the weights were read
 
     def __enter__(self) -> Any:
         self.hooks = [
@@ -64,7 +64,7 @@ class Where:
 
 
 class Tally:
-    """How often each shape was seen, by a path and the places in the code that lead to it."""
+    """The number of occurrences of each shape, by module path and call site."""
 
     def __init__(self) -> None:
         self.times: dict[str, dict[Site, dict[Factors, int]]] = defaultdict(
@@ -72,17 +72,17 @@ class Tally:
         )
 
     def add(self, module: str, name: str, factors: Factors, site: Site = ()) -> None:
-        """One more."""
+        """Count one occurrence."""
         self.times[f"{module}.{name}" if module else name][site][factors] += 1
 
     @property
     def rows(self) -> Rows:
-        """A row for each shape at a path, each place in the code by itself: how often, and the shape."""
+        """One row for each shape at a path and call site: the number of occurrences, and the shape."""
         return {name: (self.times[path][site][factors], *factors) for name, path, site, factors in self.named}
 
     @property
     def named(self) -> Iterator[tuple[str, str, Site, Factors]]:
-        """The name of each row, and what it is the row of."""
+        """The name of each row and what it counts."""
         for path, sites in self.times.items():
             for number, (site, each) in enumerate(sites.items(), 1):
                 for other, factors in enumerate(each, 1):
@@ -91,7 +91,7 @@ class Tally:
 
 
 def _site() -> Site:
-    """The places in the code, from the innermost out, that lead from a module's forward to the operation it runs."""
+    """Return the call site of an operation: the code positions from the innermost out to the module's forward."""
     frame: FrameType | None = sys._getframe(1)
     found = []
     while frame is not None and frame.f_code.co_name != "_call_impl":
@@ -101,17 +101,17 @@ def _site() -> Site:
 
 
 class Keeper(Where):
-    """Every storage that autograd keeps, by the module in which it is first kept."""
+    """Every storage that autograd saves, by the module in which it is first saved."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__(model)
         weights = (*model.parameters(), *model.buffers())
         self.weights = {parameter.untyped_storage()._cdata for parameter in weights}
         self.tally = Tally()
-        self.held: dict[int, Tensor] = {}  # the tensors too, so that no storage is freed and its place used again
+        self.held: dict[int, Tensor] = {}  # keeps the tensors, so that no storage is freed and its address reused
 
     def keep(self, tensor: Tensor) -> Tensor:
-        """What saved_tensors_hooks call."""
+        """Record a saved tensor; a hook for saved_tensors_hooks."""
         storage = tensor.untyped_storage()
         if storage._cdata not in self.held and storage._cdata not in self.weights:
             self.held[storage._cdata] = tensor
@@ -123,18 +123,18 @@ class Keeper(Where):
 
 @contextmanager
 def keeping(model: nn.Module) -> Iterator[Keeper]:
-    """What watches what autograd keeps of a model's run."""
+    """Record what autograd saves during a run of the model."""
     seen = Keeper(model)
     with seen, saved_tensors_hooks(seen.keep, lambda tensor: tensor):
         yield seen
 
 
 class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """What a model asks of a mask is whether it masks nothing; no token here is padding."""
+    """A mode in which every boolean tensor reads as True: no token is padding, so nothing is masked."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Nothing here is compiled, and keeping the compiler away at every operation takes as long as the operation."""
+        """Return False: nothing here is compiled, and skipping the compiler costs as much as an operation itself."""
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -144,9 +144,9 @@ class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 class Remembering(Unmasked):  # type: ignore[no-untyped-call]
-    """What torch gives, asked of it once. What watches a run stands above it, or it would miss what is not asked.
+    """A cache of the outputs that torch computes. Modes that observe a run must be above it to see every operation.
 
-    Code that is built, and not run, has no mask to ask: ``masks`` is false, and reading a value raises.
+    Code that is only built has no mask: with ``masks`` false, reading a value raises.
     """
 
     def __init__(self, masks: bool = True) -> None:
@@ -162,7 +162,7 @@ class Remembering(Unmasked):  # type: ignore[no-untyped-call]
 
 
 class Faked(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """The same for the fake tensors of a mode, which is on below."""
+    """The same for the fake tensors of a mode, which must be active below."""
 
     def __init__(self, mode: FakeTensorMode) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -180,7 +180,7 @@ class Faked(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 class Counter(Remembering):
-    """How many operations are dispatched while it is on."""
+    """The number of operations dispatched while this mode is active."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -192,14 +192,14 @@ class Counter(Remembering):
 
 
 class Products(Remembering):
-    """Every matrix product that is dispatched while it is on, by the module that ran it."""
+    """Every matrix product dispatched while this mode is active, by the module that ran it."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.where, self.forward, self.backward = Where(model), Tally(), Tally()
-        self.now = self.forward  # of the pass that is running
+        self.now = self.forward  # the tally of the current pass
         self.flops = 0  # by the formulas of torch's own counter
-        # The number that torch gives an operation's gradient -> the module it ran in, and the places that led to it.
+        # torch's sequence number of an operation's gradient -> the module it ran in and its call site
         self.makers: dict[int, tuple[str, Site]] = {}
 
     def __enter__(self) -> Any:
@@ -213,7 +213,7 @@ class Products(Remembering):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         packet = func.overloadpacket
         if packet in UNCOUNTED:
-            raise WitnessError(f"{packet} multiplies and sums, and torch's own counter counts nothing for it")
+            raise WitnessError(f"{packet} multiplies and sums, but torch's FLOP counter does not count it")
         if packet is aten._local_scalar_dense:
             return super().__torch_dispatch__(func, types, args, kwargs)
         out = SHAPES.call(func, args, kwargs)
@@ -231,12 +231,12 @@ class Products(Remembering):
         return out
 
     def saw(self, module: str, name: str, factors: Factors, site: Site, args: Any, out: Any) -> None:
-        """One product, of what and what it gave."""
+        """Record one product with its inputs and its output."""
         self.now.add(module, name, factors, site)
 
     @property
     def rows(self) -> Rows:
-        """Of both passes."""
+        """The rows of both passes."""
         return {**self.forward.rows, **self.backward.rows}
 
 
@@ -245,16 +245,16 @@ def _convolution(x: Tensor, weight: Tensor, out: Tensor, transposed: bool) -> Fa
 
 
 def _convolution_backward(args: Any, out: Any) -> list[Factors]:
-    """Each gradient of a convolution is a product of as many factors as the convolution itself."""
+    """Return the factors of each gradient of a convolution, which has as many as the convolution itself."""
     gradient, x, weight, transposed = args[0], args[1], args[2], args[7]
     return [_convolution(x, weight, gradient, transposed) for side in out[:2] if side is not None]
 
 
 def _grouped(*args: Any, out_val: Any = None, **facts: Any) -> int:
-    """The FLOPs of a convolution's gradients, by torch's formula for one group.
+    """Return the FLOPs of a convolution's gradients, from torch's formula for one group.
 
-    Of more, torch multiplies every channel that goes in with every one that comes out for the gradient of the weight,
-    which is as many times too much as there are groups: a group by itself is a convolution of its channels only.
+    For several groups, torch multiplies every input channel with every output channel for the gradient of the weight.
+    That is too large by the number of groups: each group is a convolution of its own channels.
     """
     counted: int = flop_registry[aten.convolution_backward](*args, **facts, out_val=out_val)
     groups, weighed = args[9], args[10][1]
@@ -265,10 +265,10 @@ def _grouped(*args: Any, out_val: Any = None, **facts: Any) -> int:
     return alone + (counted - alone) // int(groups)
 
 
-_grouped._get_raw = True  # type: ignore[attr-defined]  # FlopCounterMode then hands it tensors, as it does its own
-# Operations that torch's counter counts too much for, each with the formula that takes its place.
+_grouped._get_raw = True  # type: ignore[attr-defined]  # makes FlopCounterMode pass tensors, as to its own formulas
+# Operations that torch's counter overcounts, each with the formula to use instead.
 CORRECTED: Mapping[Any, Callable[..., int]] = {aten.convolution_backward: _grouped}
-# The sizes that each operation multiplies: an output's, and what is summed over. Two FLOPs for each product.
+# The sizes that each operation multiplies: those of its output and of the sum. Two FLOPs per product.
 FACTORS: Mapping[Any, Callable[[Any, Any], list[Factors]]] = {
     aten.mm: lambda args, out: [(*args[0].shape, args[1].shape[1])],
     aten.addmm: lambda args, out: [(*args[1].shape, args[2].shape[1])],
@@ -278,7 +278,7 @@ FACTORS: Mapping[Any, Callable[[Any, Any], list[Factors]]] = {
     aten.convolution: lambda args, out: [_convolution(args[0], args[1], out, args[6])],
     aten.convolution_backward: _convolution_backward,
 }
-# Products of which torch's counter says nothing, in silence: nothing would bear witness to a formula that had them.
+# Products that torch's counter silently ignores, so that it could not check a formula with them.
 UNCOUNTED = frozenset(
     (
         aten.mv,

@@ -1,4 +1,4 @@
-"""Products of activations with a softmax between them: the scores of queries and keys, and the mix of values."""
+"""Attention: products of activations with a softmax in between, the scores and the mix of values."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .sights import LENGTHS, Numbers, Row, Sight, Sights, number
 
 @dataclass(frozen=True)
 class Seen:
-    """Which keys the queries of some layers look back on."""
+    """The keys that the queries of some layers attend to."""
 
     counts: tuple[Expr, ...]
     mask: Mask
     window: Expr | None
-    chunked: bool = False  # whether the window is a chunk
-    whole: bool = False  # whether their caches keep every token nevertheless
+    chunked: bool = False  # True if the window is a chunk
+    whole: bool = False  # True if their caches keep every token regardless of the window
 
 
 def attention(sights: Sights, row: Class, role: Scores | Mix) -> list[Row]:
-    """The scores or the mix of each mask and window that was seen; nothing where these are not known."""
+    """Return the scores or the mix for each observed mask and window; [] if they are unknown."""
     scores = row if isinstance(role, Scores) else cast(Class, role.scores)
     found = [(each.counts, _core(sights, row, role, each)) for each in _patterns(sights, scores)]
     known = [(counts, entry) for counts, entry in found if entry is not None]
@@ -65,7 +65,7 @@ def _core(sights: Sights, row: Class, role: Scores | Mix, seen: Seen) -> Entry |
 
 
 def _groups(sights: Sights, row: Class, heads: Expr, width: Expr, keys: Expr) -> Expr | None:
-    """The number of key/value heads: of elements that are not repeated, at every point."""
+    """Return the number of key/value heads, from the elements before repetition at every point."""
     seen: list[tuple[Numbers, int]] = []
     for sight, key in sights.found[row]:
         (role,) = sight.seen.roles[key]
@@ -82,22 +82,22 @@ def _groups(sights: Sights, row: Class, heads: Expr, width: Expr, keys: Expr) ->
 
 
 def _patterns(sights: Sights, scores: Class) -> list[Seen]:
-    """The masks and windows that a run with numbers showed, each with its number of layers; none where unknown."""
+    """Return the masks and windows in a run with values, each with its number of layers; [] if unknown."""
     if sights.real is None or not (order := _order(sights, sights.real, scores)):
         return []
-    # Where there are windows, those of a few layers tell nothing of the layers further up.
+    # With windows, the first layers say nothing about deeper ones.
     every = _order(sights, sights.deep, scores) if sights.windows and sights.deep is not None else []
     counts, kinds = sights.products.counts[scores], [*dict.fromkeys((*order, *every))]
     if len(kinds) == 1:
         return [Seen(counts, *kinds[0])]
-    if all(mask == "none" for mask, *_ in kinds):  # every pair is counted, and which layers look how far tells nothing
+    if all(mask == "none" for mask, *_ in kinds):  # every pair is counted, whatever the windows of the layers
         return [Seen(counts, "none", None)]
     if len(counts) != 1 or len({window for _, window, _ in kinds}) != len(kinds):
         return []
     layers = {kind: _layers(sights, kind[1], [window for _, window, _ in kinds]) for kind in kinds}
     if cancel(Add(*layers.values()) - counts[0]) == 0 and 0 not in layers.values():
         return [Seen((layers[kind],), *kind) for kind in kinds]
-    # A cache that keeps the same of all does not tell how many there are of each; their order may.
+    # If all caches keep the same, their sizes do not show the number of layers of each kind; the order may.
     turn = next((some for some in range(len(kinds), len(every) // 2 + 1) if _comes_round(every, some)), 0)
     same = all(each == every[place % turn] for place, each in enumerate(order)) if turn else False
     if not turn or (len(order) % turn == 0 and not same):
@@ -107,11 +107,11 @@ def _patterns(sights: Sights, scores: Class) -> list[Seen]:
     return [Seen((shares[kind],), *kind, whole=whole and kind[1] is not None) for kind in kinds]
 
 
-Kept = tuple[Mask, Expr | None, bool]  # a mask, a window, and whether that is a chunk
+Kept = tuple[Mask, Expr | None, bool]  # a mask, a window, and whether it is a chunk
 
 
 def _order(sights: Sights, sight: Sight, scores: Class) -> list[Kept]:
-    """The mask and the window of each layer, one after another; none where one is not known."""
+    """Return the mask and the window of each layer in order, or [] if any is unknown."""
     keys = [key for key in sight.seen.patterns if sights.classes.get((id(sight), key)) == scores]
     found: list[Kept] = []
     for key in sorted(keys, key=lambda key: [int(word) for word in key[0].split(".") if word.isdigit()]):
@@ -133,10 +133,10 @@ def _comes_round(order: Sequence[object], turn: int) -> bool:
 
 
 def _layers(sights: Sights, window: Expr | None, others: Iterable[Expr | None]) -> Expr:
-    """The number of layers whose caches keep no more than a window does, and less than the others; 0 for none known."""
+    """Return the number of layers whose caches keep only a window, and less than the others; 0 if unknown."""
     try:
         held = sights.cached().counts
-    except WitnessError:  # what such caches hold is no sum of products: it does not tell
+    except WitnessError:  # the sizes of the caches have no formula
         return Integer(0)
     found = [
         counts[-1]

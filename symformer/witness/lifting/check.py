@@ -1,4 +1,4 @@
-"""What the ordinary rules make of a lifted ledger, held to torch at fresh points, row by row."""
+"""Comparison of a lifted ledger's formulas with torch, row by row at fresh points."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from ..watching import Products, Rows
 from .looking import Calls, numbers_at
 from .sights import Sight, star
 
-NEW = 3  # tokens that are generated
-ADDED = ("generation-flops",)  # a term of these is what a module comes to over all passes
-UNRUN = "the model cannot be run so"
-FEW = 5  # tokens that an encoder reads before
-FAR = 100_003  # tokens, beyond every window and chunk that a config has by default
+NEW = 3  # tokens to generate
+ADDED = ("generation-flops",)  # here a term is a module's sum over all passes
+UNRUN = "the model cannot be run this way"
+FEW = 5  # tokens for an encoder
+FAR = 100_003  # tokens, beyond every default window and chunk
 
 
 class Check:
-    """What the ordinary rules make of a lifted ledger, held to what torch counts at some points, row by row."""
+    """Comparisons of a lifted ledger's formulas with torch's counts at some points, row by row."""
 
     def __init__(self, model: Model, calls: Calls, points: Sequence[Point], letters: Mapping[str, Symbol]) -> None:
         self.model, self.calls = model, calls
         self.owners = {weight.path: entry.path for _, entry in model.ledger for weight in entry.weights}
-        self.said: dict[str, str] = {}  # of each quantity, why it is refused; "" where all points agree
+        self.said: dict[str, str] = {}  # for each quantity why it is refused, or "" if all points agree
         for point in points:
             self.at(point, {**numbers_at(point, letters), **({C: point["C"]} if "C" in point else {})})
 
     def hold(
         self, quantity: str, numbers: Mapping[Symbol, int], count: Callable[[], Found], **ways: str
     ) -> Found | None:
-        """One quantity at one point: what torch says, where the formula says the same, row by row."""
+        """Return torch's count of a quantity at one point if the formula agrees row by row, or else None."""
         if self.said.get(quantity):
             return None
         found = None
@@ -61,13 +61,13 @@ class Check:
             why = str(error)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # whatever somebody's code raises
+        except BaseException as error:  # any error of the traced code
             why = f"{UNRUN}: {sentence(error)}"
         self.said[quantity] = why
         return None if why else found
 
     def at(self, point: Point, numbers: dict[Symbol, int]) -> None:
-        """One more point."""
+        """Compare all quantities at one more point."""
         at = session(self.calls.build, point)
 
         def run(**facts: Any) -> Run:
@@ -98,7 +98,7 @@ class Check:
         def prefilled() -> Found:
             found = cached()
             if all(getattr(outputs[-1], name, None) is None for name in ("past_key_values", "cache_params")):
-                raise WitnessError("the model gives back no cache")
+                raise WitnessError("the model returns no cache")
             return found
 
         self.hold("prefill-flops", prompt, prefilled)
@@ -143,73 +143,73 @@ class Check:
                 self.said[quantity] = ""
 
     def beyond(self, point: Point, letters: Mapping[str, Symbol]) -> str:
-        """What a cache holds otherwise far beyond every window that the config has by default; "" for nothing."""
+        """Return how a cache differs from the formula far beyond every default window, or "" if it agrees."""
         held, why = self._far(point, FAR)
         least, most = 1, FAR
-        while why and most - least > 1:  # the longest that the code takes
+        while why and most - least > 1:  # find the longest cache that the code accepts
             middle = (least + most) // 2
             shorter, _ = self._far(point, middle)
             held, least, most = (shorter, middle, most) if shorter else (held, least, middle)
         if held is None:
-            return f"a cache of {FAR:,} tokens cannot be looked at: {why}"
+            return f"a cache of {FAR:,} tokens cannot be measured: {why}"
         tokens = least if why else FAR
         far = _at(point, tokens)
         sizes = Counter(2 * prod(shape) for shape in held.values())
         formula = self.model.formula("kv-cache", dtype="bf16")
         try:
             differences = compare_parts(formula, {**numbers_at(far, letters), C: tokens}, _found(sizes))
-        except SizeError as error:  # what the config says by default may be no size of this formula
+        except SizeError as error:  # the config's defaults may violate a condition of the formula
             return str(error)
-        return f"after {tokens:,} tokens torch keeps something else: {differences[0]}" if differences else ""
+        return f"after {tokens:,} tokens torch keeps other tensors: {differences[0]}" if differences else ""
 
     def _far(self, point: Point, tokens: int) -> tuple[Rows | None, str]:
-        """The tensors of a cache of so many tokens, or why the code takes none."""
+        """Return the tensors of a cache with this many tokens, or why the code cannot fill one."""
         far = _at(point, tokens)
         assert self.calls.cached is not None
         try:
             return session(self.calls.build, far).cached(partial(self.calls.cached, point=far)), ""
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # whatever somebody's code raises
+        except BaseException as error:  # any error of the traced code
             return None, sentence(error)
 
 
 def active(sight: Sight, owners: Mapping[str, str]) -> Found:
-    """The weights that a token meets: of the tables that matrices are chosen from, as many as each token chooses.
+    """Return the weights that a token uses: of tables of matrices, as many matrices as each token selects.
 
-    Raises WitnessError for experts that are not chosen so.
+    Raises WitnessError if the experts are not selected this way.
     """
     seen = sight.seen
     tokens = sight.numbers[B] * sight.numbers.get(S, 0)
     if not tokens and (seen.picked or any(isinstance(role, Chosen) for roles in seen.roles.values() for role in roles)):
-        raise WitnessError("what a picture chooses of experts is not known by tokens")
+        raise WitnessError("the experts of an image are not selected per token")
     some: dict[str, int] = {}
     for (_, _, factors), roles in seen.roles.items():
         for role in roles:
             if isinstance(role, Chosen):
-                some[role.weight] = prod(factors) // tokens  # each matrix is multiplied with one token
+                some[role.weight] = prod(factors) // tokens  # each selected matrix is multiplied with one token
     for path, shapes in seen.picked.items():
         some.setdefault(path, max(map(prod, shapes)) // tokens)
     for path, each in seen.stored.items():
         if path in seen.met and each.dim() == 1:
-            continue  # read whole by every token: the bias of a router
+            continue  # every token reads all of it: the bias of a router
         if path not in some and "expert" in path and "shared" not in path:
             if each.dim() == 3 and any(len(f) == 4 and f[0] == len(each) for _, _, f in seen.roles):
                 raise WitnessError(
-                    f"the code multiplies every token with all the matrices of {path}, which does not show how many "
-                    "experts a token chooses"
+                    f"the code multiplies every token with all matrices of {path}, which does not show how many "
+                    "experts a token selects"
                 )
-            raise WitnessError(f"which rows of {path} a token meets was not seen")
+            raise WitnessError(f"the run did not show which rows of {path} a token uses")
     return _weights({path: some.get(path, each.numel()) for path, each in seen.stored.items()}, owners)
 
 
 def _at(point: Point, tokens: int) -> Point:
-    """A point with so many tokens in a cache, one picture, and few tokens before a decoder that reads an encoder."""
+    """Return a point with this many cached tokens, one image, and few encoder tokens."""
     return {**point, "B": 1, "B_vis": 1, "C": tokens, "S_enc": FEW}
 
 
 def _weights(sizes: Mapping[str, int], owners: Mapping[str, str]) -> Found:
-    """The elements of weights, each with the operation that stores it."""
+    """Return the sizes of weights, each at the operation that stores it."""
     parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     for path, size in sizes.items():
         parts[owners.get(star(path), star(path)), FORWARD][size] += 1
@@ -217,7 +217,7 @@ def _weights(sizes: Mapping[str, int], owners: Mapping[str, str]) -> Found:
 
 
 def _counted(at: Session, run: Run, backward: bool = False) -> Found:
-    """The products of a run, each in the module that ran it, and what torch's own counter says of them."""
+    """Return the products of a run, each in the module that ran it, and the total by torch's own counter."""
     seen = Products(at.model())
     total = at.flops(run, seen, backward=backward).get_total_flops()
     parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)

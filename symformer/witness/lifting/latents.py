@@ -1,4 +1,4 @@
-"""Keys and values that are made again from what a cache keeps: told by a run of one new token after others."""
+"""Keys and values that are recomputed from cached latents, detected by decoding one new token."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .sights import Numbers, Row, number, star
 
 
 def decoded(calls: Calls, point: Point) -> Products:
-    """The products of one new token, after those that a cache keeps. Raises WitnessError."""
+    """Return the products of one new token after cached ones. Raises WitnessError."""
     assert calls.cached is not None
     try:
         at = session(calls.build, point)
@@ -31,15 +31,15 @@ def decoded(calls: Calls, point: Point) -> Products:
         at.run(partial(calls.cached, point=point, after=before), seen)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # whatever somebody's code raises
-        raise WitnessError(f"no token can follow others: {sentence(error)}") from None
+    except BaseException as error:  # any error of the traced code
+        raise WitnessError(f"decoding after a prompt failed: {sentence(error)}") from None
     return seen
 
 
 def from_latents(rows: Sequence[Row], seen: Products, numbers: Numbers, cached: Traced) -> tuple[Row, ...]:
-    """The same operations; linear layers that ran over the whole cache, and the attention beside them, say so.
+    """Mark the linear layers that ran over the whole cache, and the attention in their module.
 
-    What such attention is made from is what every layer's cache was seen to hold.
+    The latents of this attention are the cached tensors of each layer.
     """
     ran: dict[str, set[int]] = {}
     for path, sites in seen.forward.times.items():
@@ -66,5 +66,5 @@ def from_latents(rows: Sequence[Row], seen: Products, numbers: Numbers, cached: 
 
 
 def _whole(entry: Entry, numbers: Numbers) -> int | None:
-    """What a linear layer multiplies that runs over all tokens in a cache and the new one."""
+    """Return the size of a linear layer's product over all cached tokens and the new one."""
     return number(B * (C + 1) * entry.inputs[0].width * entry.output.width, numbers)

@@ -1,4 +1,4 @@
-"""A model of a trace, run at a point and looked at."""
+"""Observed runs of a traced model at a point."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from .sights import Sight, Trained
 
 @dataclass(frozen=True)
 class Calls:
-    """How the model of a trace is called."""
+    """The ways to call the model of a trace."""
 
     build: Build
     call: Callable[..., Any]  # without a cache
-    cached: Callable[..., Any] | None  # on C tokens, which a cache keeps; None where none is kept
+    cached: Callable[..., Any] | None  # on C tokens, which are cached; None if the model has no cache
 
 
 def numbers_at(point: Point, letters: Mapping[str, Symbol]) -> dict[Symbol, int]:
-    """The sizes of a point that have letters."""
+    """Return the sizes of a point that have letters."""
     return {letters[name]: value for name, value in point.items() if name in letters}
 
 
 def tied(trace: Trace, point: Point) -> dict[str, int]:
-    """A point at which every size that follows others does."""
+    """Return a point with every dependent size set from the sizes that it depends on."""
     return {**point, **{name: tie.at(point) for name, tie in trace.ties.items()}}
 
 
 def sight_at(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Sight:
-    """A run on shapes alone."""
+    """Return a run on shapes alone."""
     at = session(calls.build, point)
     seen = Roles(at.model(), {})
     at.run(lambda model: calls.call(model, point), seen)
@@ -43,12 +43,12 @@ def sight_at(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Sight
 
 
 def trained_at(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Trained | None:
-    """A run with its backward pass, on shapes alone; None where it cannot be trained so."""
+    """Return a run with its backward pass on shapes alone, or None if the model cannot be trained this way."""
     at = session(calls.build, point)
     try:
         seen = at.products(lambda model: calls.call(model, point), backward=True)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # whatever somebody's code raises: then its training FLOPs are refused anyway
+    except BaseException:  # any error of the traced code: its training FLOPs are refused in any case
         return None
     return Trained(seen, numbers_at(point, letters))

@@ -1,4 +1,4 @@
-"""Products with what is stored: linear layers, and the layers of experts that tokens choose."""
+"""Products with stored matrices: linear layers, and expert layers with routed tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .sights import LENGTHS, Sights, agreed, before_the_last, star
 
 
 def linear(sights: Sights, row: Class, role: Linear) -> Entry | None:
-    """A product of all that is read with one stored matrix."""
+    """Return a linear layer: a product of its whole input with one stored matrix."""
     ran = row[0].rpartition(".")[0]
     for stored in sights.weights.get(role.weight, []):
         out, into = stored[1] if role.out_first else stored[1][::-1]
@@ -23,7 +23,7 @@ def linear(sights: Sights, row: Class, role: Linear) -> Entry | None:
         if length is None:
             continue
         held, shared = weights(sights, row, ran, stored, role.bias or f"{ran}.bias", (out, into))
-        idle = sights.gradients(row) == (ZERO, ZERO)  # nothing that is trained for reads what it gives
+        idle = sights.gradients(row) == (ZERO, ZERO)  # no trained tensor depends on its output
         if idle:
             shared = (*(Weight(*each) for each in held), *shared)
         x = Tensor("x", (*length, into), grad=ZERO if idle else ONE)
@@ -44,7 +44,7 @@ def linear(sights: Sights, row: Class, role: Linear) -> Entry | None:
 def weights(
     sights: Sights, row: Class, module: str, stored: Class, bias: str, shape: Shape
 ) -> tuple[tuple[Class, ...], tuple[Weight, ...]]:
-    """Of a matrix and its bias, what a product in this module stores itself, and what another operation stores."""
+    """Return the matrix and the bias that a product in this module stores, and those that other operations store."""
     counts = sights.products.counts[row]
 
     def own(each: Class) -> bool:
@@ -63,7 +63,7 @@ def _logits(sights: Sights, path: str) -> bool:
 
 
 def experts(sights: Sights, row: Class, role: Chosen) -> Entry | None:
-    """A product of each token with some matrices, which it chooses from a stored table."""
+    """Return an expert layer: a product of each token with the matrices that it selects from a stored table."""
     counts = sights.products.counts[row]
     for stored in sights.weights.get(role.weight, []):
         if len(stored[1]) != 3 or sights.stored.counts[stored] != counts or stored in sights.used:
@@ -86,7 +86,7 @@ def experts(sights: Sights, row: Class, role: Chosen) -> Entry | None:
 
 
 def _beside(sights: Sights, stored: Class, out: Expr) -> list[Class]:
-    """A table of biases that the same tokens choose from, in the same module: named as the matrices, and longer."""
+    """Return the bias table of the experts: in the same module, with the matrices' name as its prefix."""
     path, (rows, *_) = stored
     module = path.rpartition(".")[0]
     picked = {star(name) for name in sights.all[-1].seen.picked}
@@ -99,7 +99,7 @@ def _beside(sights: Sights, stored: Class, out: Expr) -> list[Class]:
 
 
 def _alike(sights: Sights, row: Class) -> bool:
-    """Whether all the matrices that a token chooses are multiplied with the same, as a run with numbers showed."""
+    """Return True if all the matrices that a token selects have the same input, as a run with values showed."""
     real = sights.real
     if real is None:
         return False

@@ -1,4 +1,4 @@
-"""What else is multiplied: a stored matrix at every place that it slides to, and two tensors that are both computed."""
+"""Other products: convolutions with a stored matrix, and products of two computed tensors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..roles import Slid, Stacked
 from .matrices import weights
 from .sights import Sights, size_of
 
-PRODUCTS = {3: ("mm", "addmm"), 4: ("bmm", "baddbmm")}  # by how many sizes they multiply
+PRODUCTS = {3: ("mm", "addmm"), 4: ("bmm", "baddbmm")}  # by the number of sizes that they multiply
 
 
 def convolution(sights: Sights, row: Class, role: Slid) -> Entry | None:
-    """A stored matrix at every place of what it reads."""
+    """Return a convolution with a stored matrix."""
     path, (_, batch, *places) = row
     read = [(sight, shape) for sight, key in sights.found[row] for shape in sight.seen.read.get(key, ())]
     sizes = sorted(sights.all[-1].numbers, key=str)
@@ -33,7 +33,7 @@ def convolution(sights: Sights, row: Class, role: Slid) -> Entry | None:
             continue
         left, _ = sights.gradients(row)
         x = Tensor("x", tuple(cancel(each) for each in shape), grad=left)
-        owner = role.weight.rpartition(".")[0]  # which may be run by the module around it
+        owner = role.weight.rpartition(".")[0]  # the enclosing module may run it
         home = owner if owner.count("*") == path.count("*") else path.rpartition(".")[0]
         held, shared = weights(sights, row, home, stored, role.bias, stored[1])
         return sights.entry(
@@ -43,7 +43,7 @@ def convolution(sights: Sights, row: Class, role: Slid) -> Entry | None:
 
 
 def product(sights: Sights, row: Class) -> Entry | None:
-    """Any product of two tensors, as it was seen, and with the gradients that were seen."""
+    """Return any product of two tensors as observed, with its observed gradients."""
     path, (_, *sizes) = row
     if path.rpartition(".")[2].partition("-")[0] not in PRODUCTS.get(len(sizes), ()):
         return None

@@ -1,6 +1,6 @@
-"""From what torch was seen to store and to multiply back to the operations of a ledger, which the ordinary rules count.
+"""Reconstruction of a ledger's operations, with their ordinary rules, from observed parameters and products.
 
-A lift is believed only as far as those rules then give, row by row, what torch counts at sizes that played no part.
+A quantity of the result is accepted only if the rules match torch's counts row by row at fresh sizes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .vectors import norm, table
 
 
 class Reader:
-    """The rows of a trace, read as operations by what was seen in some runs."""
+    """The rows of a trace, read as operations with the help of some observed runs."""
 
     def __init__(self, sights: Sights) -> None:
         self.sights = sights
@@ -25,7 +25,7 @@ class Reader:
             self.order.setdefault(star(name), place)
 
     def rows(self) -> tuple[Row, ...]:
-        """Every row as an operation; what of the products nobody recognised stays as it was seen."""
+        """Return every row as an operation; products that are not identified stay as observed."""
         rows: list[tuple[float, Row]] = []
         stored, products = self.sights.stored, self.sights.products
         for path, classes in self.sights.weights.items():
@@ -47,7 +47,7 @@ class Reader:
         return self.order.get(path, len(self.order))
 
     def _ran(self, row: Class) -> float:
-        """When a product ran first, in the last run."""
+        """Return when a product first ran in the last run."""
         last = self.sights.all[-1]
         places = [last.seen.order[key[0]] for sight, key in self.sights.found[row] if sight is last]
         return min(places, default=len(self.order)) + 0.5
@@ -63,7 +63,7 @@ class Reader:
         return [(self.sights.products.counts[row], observed)]
 
     def _recognised(self, row: Class) -> list[Row]:
-        """What a product is, run once; nothing where that is not known."""
+        """Return the operation of a product, run once, or [] if it is unknown."""
         entry = None
         match role := self.sights.role(row):
             case Linear():

@@ -1,4 +1,4 @@
-"""What was seen of a model in some runs, in the terms of its trace: what every reader of its rows starts from."""
+"""Observations of a model in some runs, in the terms of its trace: the input of everything that reads its rows."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ T = TypeVar("T")
 S_ENC, B_VIS = SYMBOLS["S_enc"], SYMBOLS["B_vis"]
 LENGTHS = (S, S_ENC)
 Numbers = Mapping[Symbol, int]
-Row = tuple[tuple[Expr, ...], Entry]  # an operation, with the copies up to each star
+Row = tuple[tuple[Expr, ...], Entry]  # the copies up to each star, and an operation
 
 
 @dataclass(frozen=True)
 class Sight:
-    """One run: what was seen in it, and the sizes that it had."""
+    """One observed run and its sizes."""
 
     seen: Roles
     numbers: Numbers
 
     @cached_property
     def named(self) -> dict[Key, tuple[str, tuple[int, ...]]]:
-        """The row of each product: its path with * for every index, and how often and which sizes are multiplied."""
+        """The row of each product: its path with * for every index, its number of occurrences, and its sizes."""
         return _named(self.seen.forward)
 
 
 @dataclass(frozen=True)
 class Trained:
-    """One run with its backward pass, and the sizes that it had."""
+    """One observed run with its backward pass, and its sizes."""
 
     seen: Products
     numbers: Numbers
 
     @cached_property
     def named(self) -> dict[Key, tuple[str, tuple[int, ...]]]:
-        """As of any run."""
+        """The row of each product, as in other runs."""
         return _named(self.seen.forward)
 
     @cached_property
     def _back(self) -> Mapping[tuple[str, Site], Counter[Factors]]:
-        """The products of the backward pass, by the module and the place of the product that they belong to."""
+        """The products of the backward pass, by the module and call site of their forward product."""
         found: dict[tuple[str, Site], Counter[Factors]] = defaultdict(Counter)
         for path, sites in self.seen.backward.times.items():
             for site, each in sites.items():
@@ -59,15 +59,15 @@ class Trained:
         return found
 
     def sides(self, key: Key) -> tuple[bool, bool]:
-        """Whether a product's left side has a gradient, which is summed over its columns, and its right, over rows."""
+        """Return whether the left and the right factor of a product have a gradient."""
         path, site, factors = key
         back = self._back.get((path.rpartition(".")[0], site), Counter())
         times = self.seen.forward.times[path][site][factors]
-        if path.endswith("convolution"):  # each gradient is of as many factors, and the weight's is always there
+        if path.endswith("convolution"):  # each gradient has as many factors, and the weight's always exists
             return back[factors] >= 2 * times, True
         *batch, rows, middle, columns = factors
         left, right = (*batch, rows, columns, middle), (*batch, middle, rows, columns)
-        if rows == columns:  # then only their order tells them apart
+        if rows == columns:  # only the order of the sizes distinguishes them
             return left in back, right in back
         return any(each[-2] == columns for each in back), any(each[-2] == rows for each in back)
 
@@ -80,7 +80,7 @@ def _named(tally: Tally) -> dict[Key, tuple[str, tuple[int, ...]]]:
 
 
 class Sights:
-    """The rows of a trace, with what was seen of them in some runs; and which weights some operation stores already."""
+    """The rows of a trace with their observations in some runs, and the weights already stored by an operation."""
 
     def __init__(
         self,
@@ -94,10 +94,10 @@ class Sights:
         deep: Callable[[], Sight | None] = lambda: None,
         whole: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.whole = whole  # whether every layer of a cache was seen to keep every token
+        self.whole = whole  # returns True if every layer of a cache keeps every token
         self._trained, self._deep = trained, deep
-        self.cached = cached  # what a cache was seen to hold
-        self.windows = windows  # sizes that may be the window of an attention
+        self.cached = cached  # the trace of the cache
+        self.windows = windows  # sizes that may be attention windows
         self.stored, self.products, self.all, self.real = stored, products, sights, real
         self.weights: dict[str, list[Class]] = defaultdict(list)
         for each in stored.counts:
@@ -109,16 +109,16 @@ class Sights:
                 if sight is not real:
                     self.found[row].append((sight, key))
                 self.classes[id(sight), key] = row
-        self.used: set[Class] = set()  # weights that some row stores already
+        self.used: set[Class] = set()  # weights already stored by an operation
 
     def _classed(self, sight: Sight) -> dict[Key, Class]:
-        """The row of each product of a run."""
+        """Return the row of each product of a run."""
         rows = {(row[0], at(row[1], sight.numbers)): row for row in self.products.counts}
         return {key: rows[seen] for key, seen in sight.named.items() if seen in rows}
 
     @cached_property
     def deep(self) -> Sight | None:
-        """A run with numbers and with many layers, where the code takes them."""
+        """A run with values and many layers, or None if the code rejects that."""
         found = self._deep()
         if found is not None:
             self.classes |= {(id(found), key): row for key, row in self._classed(found).items()}
@@ -126,7 +126,7 @@ class Sights:
 
     @cached_property
     def _gradients(self) -> Mapping[Class, Counter[tuple[bool, bool]]]:
-        """Of each product of a run that was trained, in how many copies each side was asked for a gradient."""
+        """For each product of a training run, the number of copies by which factors have a gradient."""
         trained = self._trained()
         if trained is None:
             return {}
@@ -138,33 +138,33 @@ class Sights:
             within[seen[0].rpartition(".")[0]][sides] += 1
             if seen in rows:
                 found[rows[seen]][sides] += 1
-        for row in self.products.counts:  # torch may multiply otherwise where it is trained, and not at all where not
+        for row in self.products.counts:  # torch may multiply differently in training, and skip unused products
             module = within[row[0].rpartition(".")[0]]
             if row not in found and [*module] == [(False, False)]:
                 found[row] = module
         return found
 
     def gradients(self, row: Class) -> tuple[Expr, Expr]:
-        """Of what stands on the left of a product and on the right, whether training asks for its gradient.
+        """Return 1 or 0 for each factor of a product: whether training computes its gradient.
 
-        Of a product that some copies are not trained of, it is asked of the others; see ``idle``.
+        If only some copies of a product are trained, this describes those; see ``idle``.
         """
         left, right = max(self._gradients.get(row, ()), key=sum, default=(True, True))
         return (ONE if left else ZERO, ONE if right else ZERO)
 
     def idle(self, row: Class) -> int:
-        """How many copies nothing that is trained for reads, of a product that others of are read: the last layers of a
-        tower whose output is taken before its end.
+        """Return the number of copies of a product without any gradient, if others have one: the last layers of a
+        tower whose output is taken from an earlier layer.
         """
         seen = self._gradients.get(row, Counter())
         return seen[False, False] if len(seen) > 1 else 0
 
     def role(self, row: Class) -> Any:
-        """What a product is there for, where it is the same in every run; else None."""
+        """Return the role of a product if it is the same in every run, or else None."""
         return agreed(self._role(sight, key) for sight, key in self.found[row])
 
     def _role(self, sight: Sight, key: Key) -> Any:
-        """The role that a product had in one run, in the terms of all."""
+        """Return the role of a product in one run, with paths as in the trace."""
         roles = sight.seen.roles.get(key, {None})
         if len(roles) != 1:
             return None
@@ -188,9 +188,9 @@ class Sights:
         self, kind: Kind, path: str, inputs: tuple[Tensor, ...], shape: Shape, held: tuple[Class, ...],
         *, turned: bool = False, **facts: Any,
     ) -> Entry:  # fmt: skip
-        """An operation that stores these weights, each [in, out] where they are turned."""
+        """Return an operation that stores these weights, transposed to [in, out] if ``turned``."""
         self.used |= {*held}
-        axes = max((len(each) for _, each in held), default=0)  # a bias beside a matrix has fewer
+        axes = max((len(each) for _, each in held), default=0)  # a bias has fewer axes than the matrix
         weights = tuple(
             Weight(name, each[:-2] + each[:-3:-1] if turned and len(each) == axes > 1 else each) for name, each in held
         )
@@ -199,14 +199,14 @@ class Sights:
         return Entry(kind, path, read, output, weights=weights, **facts)
 
     def _encoded(self, shape: Shape) -> bool:
-        """Whether nothing that a decoder reads is in a tensor of that shape: what an encoder has, or pictures."""
+        """Return True if a tensor of this shape depends only on the encoder or on images, not on decoder tokens."""
         if any(dim.has(S) for dim in shape):
             return False
         return S_ENC in self.all[-1].numbers or any(dim.has(B_VIS) for dim in shape)
 
 
 def often(row: Row, times: Expr) -> Row:
-    """An operation that runs so often in its module, with the same weights."""
+    """Return an operation that runs several times in its module, with the same weights."""
     counts, entry = row
     if times == 1:
         return row
@@ -215,9 +215,9 @@ def often(row: Row, times: Expr) -> Row:
 
 
 def apart(row: Row, idle: int) -> list[Row]:
-    """The copies of an operation that something reads, and the few that nothing does which is trained for.
+    """Split the copies of an operation into those with a gradient and the last few without one.
 
-    The weights of these are trained as far as anybody said, and have no gradient: they are stored beside.
+    The weights of the latter are trainable but have no gradient, so they are stored separately.
     """
     (*counts, last), entry = row
     few = (*counts, Integer(idle))
@@ -235,29 +235,29 @@ def apart(row: Row, idle: int) -> list[Row]:
 
 
 def size_of(seen: Iterable[tuple[Sight, int]], tried: Iterable[Expr]) -> Expr | None:
-    """The first of some sizes that is what was seen at every point."""
+    """Return the first of some sizes that equals the observed one at every point, or None."""
     points = list(seen)
     return next((each for each in tried if all(number(each, sight.numbers) == size for sight, size in points)), None)
 
 
 def star(path: str) -> str:
-    """A path with * for every index."""
+    """Return a path with * for every index."""
     return ".".join("*" if word.isdigit() else word for word in path.split("."))
 
 
 def agreed(found: Iterable[T]) -> T | None:
-    """What all of them are; None where they differ, or there is none."""
+    """Return the common value, or None if the values differ or there are none."""
     different = set(found)
     return different.pop() if len(different) == 1 else None
 
 
 def in_symbols(seen: Iterable[tuple[Sight, tuple[int, ...]]], known: Iterable[Expr] = ()) -> Shape | None:
-    """The shape of a tensor in symbols, each axis a size of the run or of the model at every point.
+    """Return the shape of a tensor in symbols: each axis is a size of the run or of the model at every point.
 
-    What is none of these may be one that is ``known`` of other tensors, and is a number only where it is not.
+    Other axes may be sizes ``known`` from other tensors, or else numbers.
     """
     others = [size for size in known if size.free_symbols]
-    found: list[list[Expr]] | None = None  # of each axis what it may be, the likeliest first
+    found: list[list[Expr]] | None = None  # candidates for each axis, the likeliest first
     for sight, shape in seen:
         run = [size for size in (B, B_VIS, *LENGTHS) if size in sight.numbers]
         sizes = [*(B * each for each in run if each != B), *run, *sight.numbers, *others]
@@ -271,7 +271,7 @@ def in_symbols(seen: Iterable[tuple[Sight, tuple[int, ...]]], known: Iterable[Ex
 
 
 def before_the_last(factors: Shape, area: Expr) -> Shape | None:
-    """The axes before the last of what a product reads, beside a matrix of that area."""
+    """Return the axes before the last of a tensor that is multiplied with a matrix of this area."""
     rows = cancel(Mul(*factors[1:]) / area)
     if not rows.is_polynomial(*rows.free_symbols):
         return None
@@ -282,11 +282,11 @@ def before_the_last(factors: Shape, area: Expr) -> Shape | None:
 
 
 def number(expr: Expr, numbers: Numbers) -> int | None:
-    """A size at a point; None where it is not whole, or hangs on what is not known."""
+    """Return a size at a point, or None if it is not an integer or depends on unknown sizes."""
     value = expr.xreplace({size: Integer(each) for size, each in numbers.items()})
     return int(value) if isinstance(value, Integer) else None
 
 
 def at(shape: Shape, numbers: Numbers) -> tuple[int | None, ...]:
-    """A shape at a point."""
+    """Return a shape at a point."""
     return tuple(number(each, numbers) for each in shape)

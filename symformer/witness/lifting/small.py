@@ -1,4 +1,4 @@
-"""A run with numbers, of a model as small as its code takes: what no shape shows."""
+"""A run with values, of a model as small as its code accepts, for everything that shapes do not show."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from ..watching import Unmasked
 from .looking import Calls, numbers_at, tied
 from .sights import Sight
 
-FEW = 11  # tokens of a run with numbers
-DEEPER = 24  # layers of one that shows how often kinds of them come round
+FEW = 11  # tokens of a run with values
+DEEPER = 24  # layers of a run that shows how often layer kinds repeat
 SMALL = 5  # keys in a window of such a run
 CHUNKS = re.compile(
     "chunk|local(?!_expert)|block_size|stride|sparse|window(?!_pattern)"
-)  # fields that a mask may hang on
-PARAMETERS = 60_000_000  # that such a run has at most
+)  # fields that may affect a mask
+PARAMETERS = 60_000_000  # most parameters of such a run
 
 
 def deeper(point: Point) -> Point:
-    """The same with many layers."""
+    """Return a point with many layers."""
     return {**point, **{name: max(size, DEEPER) for name, size in point.items() if DEEP.search(name)}}
 
 
 def real_sight(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Sight | None:
-    """A run with numbers; None where it has too many of them, or where the code takes none."""
+    """Return a run with values, or None if the model is too large or the code fails."""
     try:
         shapes = session(calls.build, point).model()
-    except Exception:  # whatever somebody's code raises at so many layers
+    except Exception:  # any error of the traced code at this depth
         return None
     if sum(each.numel() for each in shapes.parameters()) > PARAMETERS:
         return None
@@ -59,7 +59,7 @@ def real_sight(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Sig
                 calls.call(model, point)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # whatever somebody's code raises where tensors hold numbers: then none are known
+        except BaseException:  # any error of the traced code with real values
             return None
         finally:
             hook.remove()
@@ -67,7 +67,7 @@ def real_sight(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Sig
 
 
 def _tokens(inputs: dict[str, Tensor], model: Any, args: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Numbers instead of zeros: tokens that are none of the special ones, and segments; positions the model finds."""
+    """Replace zeros by other token ids, none of them special, and segments; the model creates the positions."""
     config = model.config
     special = {value for name, value in vars(config).items() if name.endswith("_token_id") and isinstance(value, int)}
     rows = config.get_text_config().vocab_size
@@ -88,7 +88,7 @@ def _tokens(inputs: dict[str, Tensor], model: Any, args: Any, given: dict[str, A
 
 
 def small(calls: Calls, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
-    """Sizes that the code takes, as small as they become by halves, from the least that it was seen with."""
+    """Return sizes that the code accepts, reduced as far as possible from the smallest ones of the trace."""
     point: dict[str, int] = {**sorted(trace.checked, key=_depth)[0]}
     point |= {name: FEW + place for place, name in enumerate(each for each in ("S", "S_enc") if each in point)}
     point |= dict.fromkeys(windows, SMALL)
@@ -100,11 +100,11 @@ def small(calls: Calls, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
             tried.run(lambda model: calls.call(model, at), Unmasked())  # type: ignore[no-untyped-call]
         except KeyboardInterrupt:
             raise
-        except BaseException:  # whatever somebody's code raises, it does not take these
+        except BaseException:  # any error of the traced code: it rejects these sizes
             return False
         return True
 
-    for name in (each for each in point if CHUNKS.search(each) and each not in windows):  # else no mask shows them
+    for name in (each for each in point if CHUNKS.search(each) and each not in windows):  # so that masks show them
         point = {**point, name: SMALL} if takes({**point, name: SMALL}) else point
     held = {
         "B",
@@ -122,8 +122,8 @@ def small(calls: Calls, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
     def light(at: Point) -> bool:
         return takes(at) and sum(each.numel() for each in session(calls.build, at).model().parameters()) < PARAMETERS
 
-    apart = ["$.", "vocab", *(f"^{re.escape(name)}$" for name in least)]  # all of them, or all but some
-    for left in apart:  # token ids may be larger than a small vocabulary
+    apart = ["$.", "vocab", *(f"^{re.escape(name)}$" for name in least)]  # reduce all, or all but one
+    for left in apart:  # token ids may exceed a small vocabulary
         some = {name: size for name, size in least.items() if not re.search(left, name)}
         if light(tried := tied(trace, {**point, **some})):
             return tried
@@ -138,7 +138,7 @@ def small(calls: Calls, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
     return point
 
 
-# What the fields of a config that say so are made in a run with numbers, in the order that they are asked in.
+# The values of fields with such names in a run with values, by the first pattern that matches.
 LEAST = (
     ("vocab", 96),
     ("position|n_ctx", 64),
@@ -156,7 +156,7 @@ LEAST = (
 
 
 def _least(name: str, size: int) -> int:
-    """What a size is made, by its name; 0 for one that says nothing."""
+    """Return the value of a size in a small run, by its name, or 0 if the name matches no pattern."""
     found = next((least for word, least in LEAST if re.search(word, name.rpartition(".")[2])), 0)
     return min(found, size)
 

@@ -1,4 +1,4 @@
-"""What no product reads: tables whose rows are looked up, and the vectors of norms."""
+"""Weights that no product reads: tables with row lookups, and the vectors of norms."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TABLES = {
     "positions": "positions",
     "segments": "segments",
     "distances": "distances",
-}  # what the rows of a table stand for, by what they are looked up by
+}  # the kind of a table's rows, by the index that selects them
 
 
 def table(sights: Sights, stored: Class) -> list[Row]:
-    """A table whose rows are looked up, once or in several places: by what, a run with numbers tells."""
+    """Return the lookups in a table, in one or several places; a run with values shows their indices."""
     path, shape = stored
     if sights.real is None or len(shape) != 2:
         return []
@@ -30,14 +30,14 @@ def table(sights: Sights, stored: Class) -> list[Row]:
     if not real or any(each.by not in TABLES for each in real) or any(len(some) != len(real) for _, some in seen):
         return []
     indices = [in_symbols((sight, some[place].shape) for sight, some in seen) for place in range(len(real))]
-    homes = [path.rpartition(".")[0], *(each.module for each in real[1:])]  # the first stores it
+    homes = [path.rpartition(".")[0], *(each.module for each in real[1:])]  # the first lookup stores the table
     if any(index is None for index in indices) or any(home.count("*") != path.count("*") for home in homes):
         return []
     if any(
         each.first and not any(axis.has(*LENGTHS) for axis in index or ())
         for each, index in zip(real, indices, strict=True)
     ):
-        return []  # the last rows of a table are no positions, and where they start is a number of this one run
+        return []  # the last rows of a table are not positions, and their start is specific to this run
     rows: list[Row] = []
     for each, home, index in zip(real, homes, indices, strict=True):
         assert index is not None
@@ -50,7 +50,7 @@ def table(sights: Sights, stored: Class) -> list[Row]:
 
 
 def _looked(sight: Sight, path: str) -> list[tuple[str, list[Looked]]]:
-    """What was looked up of a table, or of each of several, by its name."""
+    """Return the lookups in a table, or in each of several tables, by name."""
     return [
         (name, [replace(each, module=star(each.module)) for each in some])
         for name, some in sight.seen.lookups.items()
@@ -59,7 +59,7 @@ def _looked(sight: Sight, path: str) -> list[tuple[str, list[Looked]]]:
 
 
 def norm(sights: Sights, stored: Class) -> list[Row]:
-    """Vectors alone in their module, of which a run with numbers shows which norm they scale."""
+    """Return the norm of a module with only vectors; a run with values shows which norm they scale."""
     path, shape = stored
     module = path.rpartition(".")[0]
     if stored in sights.used or sights.real is None:

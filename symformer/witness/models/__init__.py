@@ -1,1 +1,1 @@
-"""Small torch modules of symformer's own, for architectures without public code at hand. Each says what it follows."""
+"""Small torch models for architectures without usable public code. Each states its source."""

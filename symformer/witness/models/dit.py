@@ -1,4 +1,4 @@
-"""DiT with one embedder for all blocks and positions among its weights, as its authors have it, on diffusers' class."""
+"""DiT as published, on top of diffusers' class: one embedder for all blocks, and positions stored as weights."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 class DiT(DiTTransformer2DModel):  # type: ignore[misc]
-    """Diffusers' model: what its first block makes of a timestep and a class is made once, and all blocks read it."""
+    """Diffusers' model with the embedding of timestep and class computed once for all blocks."""
 
     def __init__(self, **sizes: Any) -> None:
         super().__init__(**sizes)
@@ -22,7 +22,7 @@ class DiT(DiTTransformer2DModel):  # type: ignore[misc]
         self.pos_embed.pos_embed = nn.Parameter(sines, requires_grad=False)
 
     def conditioning(self, *given: Any, **how: Any) -> Tensor:
-        """What was made before the first block."""
+        """Return the embedding computed before the first block."""
         return self.made
 
     def forward(self, latent: Tensor, timesteps: Tensor, labels: Tensor) -> Any:

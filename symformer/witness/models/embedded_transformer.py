@@ -1,4 +1,4 @@
-"""torch.nn.Transformer between one shared embedding and a tied head: section 3.4 of Vaswani et al. 2017."""
+"""torch.nn.Transformer with a shared embedding and a tied head: section 3.4 of Vaswani et al. 2017."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 def sinusoids(length: int, width: int, device: torch.device) -> Tensor:
-    """Section 3.5: sines in the even columns, cosines in the odd ones."""
+    """Return sinusoidal positions (section 3.5): sines in the even columns, cosines in the odd ones."""
     columns = torch.arange(width, device=device)
     angles = torch.arange(length, device=device)[:, None] / 10_000.0 ** (columns // 2 * 2 / width)
     return torch.where(columns % 2 == 0, angles.sin(), angles.cos())

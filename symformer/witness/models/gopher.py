@@ -1,6 +1,6 @@
-"""Gopher in plain torch: GPT-2 with RMS norms and relative attention, as Rae et al. 2021 (arXiv:2112.11446) have it.
+"""Gopher in plain torch: GPT-2 with RMS norms and relative attention, after Rae et al. 2021 (arXiv:2112.11446).
 
-The attention is that of Dai et al. 2019 (arXiv:1901.02860), section 3.3; no public code of the model exists.
+The attention follows section 3.3 of Dai et al. 2019 (arXiv:1901.02860). There is no public code of the model.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from torch import Tensor, nn
 
 
 def sines(length: int, width: int, device: torch.device) -> Tensor:
-    """Of each distance from length - 1 down to 0 a row of sines and cosines."""
+    """Return a row of sines and cosines for each distance from length - 1 down to 0."""
     rates = 10_000.0 ** (-torch.arange(0, width, 2, device=device) / width)
     angles = torch.arange(length - 1, -1, -1, device=device)[:, None] * rates
     return torch.stack((angles.sin(), angles.cos()), -1).flatten(1)[:, :width]
 
 
 def shifted(scores: Tensor) -> Tensor:
-    """From a column for each distance to a column for each key: row i moves to the left by S - 1 - i (appendix B)."""
+    """Shift row i left by S - 1 - i, so that columns for distances become columns for keys (appendix B)."""
     batch, heads, queries, keys = scores.shape
     padded = torch.cat((scores.new_zeros(batch, heads, queries, 1), scores), -1)
     return padded.view(batch, heads, keys + 1, queries)[:, :, 1:].reshape(scores.shape)

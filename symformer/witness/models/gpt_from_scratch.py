@@ -1,6 +1,6 @@
 """GPTModel after chapter 4 of Raschka 2024, "Build a Large Language Model (From Scratch)", with its attribute names.
 
-The book's own package asks for a notebook server and a second deep-learning library, so it is not a dependency.
+The book's own package requires a notebook server and a second deep-learning library, so it is not a dependency.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PaLM in plain torch, as section 2 of Chowdhery et al. 2022 (arXiv:2204.02311) describes it; no public code exists."""
+"""PaLM in plain torch, after section 2 of Chowdhery et al. 2022 (arXiv:2204.02311). There is no public code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def norm(width: int, scales: bool) -> nn.LayerNorm:
 
 
 def rotate(x: Tensor) -> Tensor:
-    """Rotary positions on x[B,A,S,D]."""
+    """Apply rotary position embeddings to x[B,A,S,D]."""
     half = x.shape[-1] // 2
     rates = 10_000.0 ** (-torch.arange(half, device=x.device) / half)
     angles = torch.arange(x.shape[-2], device=x.device)[:, None] * rates
@@ -22,7 +22,7 @@ def rotate(x: Tensor) -> Tensor:
 
 
 class MultiQueryAttention(nn.Module):
-    """Each head has its own queries; all share one key and one value."""
+    """Attention with queries per head and one shared key/value head."""
 
     def __init__(self, width: int, heads: int, head_width: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""T5 with a head of its own, as the released checkpoints of v1.1 have it: transformers ties it in every new model."""
+"""T5 with an untied head, as in the released v1.1 checkpoints; transformers ties the head of every new model."""
 
 from __future__ import annotations
 
