@@ -133,7 +133,7 @@ def test_layers_that_look_back_on_all_and_on_a_window(
         ),
         (
             {"layer_types": [LOCAL, GLOBAL], "num_hidden_layers": 3},
-            "has 2 layers in the config and 'num_hidden_layers'",
+            "has 2 layers in the config, but 'num_hidden_layers'",
         ),
     ],
 )
@@ -242,7 +242,7 @@ BAD: list[tuple[Any, str]] = [
     ({"model_type": 7}, "'model_type' is 7"),
     (
         {"model_type": "rings"},
-        "'model_type' is 'rings', which no architecture here reads",
+        "'model_type' is 'rings', which no built-in architecture supports",
     ),
     ({**GPT2, "n_embd": "12"}, "'n_embd' is '12', which is not a whole number"),
     ({**GPT2, "n_embd": 12.0}, "'n_embd' is 12.0, which is not written as an integer; write 12"),
@@ -254,7 +254,7 @@ BAD: list[tuple[Any, str]] = [
     ({**GPT2, "n_head": 5}, "E=12 is not a multiple of A=5"),
     ({**GPT2, "hidden_size": 24}, "gives E (embedding (model) width) twice: 'n_embd' = 12 and 'hidden_size' = 24"),
     ({**GPT2, "add_cross_attention": True}, "'add_cross_attention' is True in the config"),
-    ({"model_type": "bert", "position_embedding_type": "relative_key"}, "only 'absolute' is known"),
+    ({"model_type": "bert", "position_embedding_type": "relative_key"}, "only 'absolute' is supported"),
     (
         {**GPT2, "tie_word_embeddings": "yes"},
         "'tie_word_embeddings' is 'yes' in the config, which is not true or false",
@@ -267,7 +267,7 @@ BAD: list[tuple[Any, str]] = [
     ({**GPT2, "architectures": ["GPT2Model", "GPT2LMHeadModel"]}, "it should be a list of one class name"),
     ({**GPT2, "architectures": []}, "it should be a list of one class name"),  # as a trace refuses it
     ({**LLAMA, "num_key_value_heads": 4}, "A=6 is not a multiple of G=4 (query heads, key/value heads)"),
-    ({**LLAMA, "hidden_size": 25}, "the config leaves D out, and E/A is not whole for A=6, E=25"),
+    ({**LLAMA, "hidden_size": 25}, "the config has no D, and its default E/A is not an integer for A=6, E=25"),
     ({**LLAMA, "head_dim": 7}, "D=7 is not a multiple of 2 (width of one head)"),
 ]
 
@@ -417,9 +417,9 @@ def test_the_class_decides_where_nobody_knows_the_type(tmp_path: Path) -> None:
     assert found.id == "gpt2"
     assert found.params.value() == from_config_of({**GPT2, "architectures": ["GPT2LMHeadModel"]}, tmp_path)
     (said,) = found.provenance.assumed
-    assert said == "model_type 'my_gpt' is not known here, and the class GPT2LMHeadModel decides"
+    assert said == "model_type 'my_gpt' is unknown; the class GPT2LMHeadModel determines the model"
     path.write_text(json.dumps({**GPT2, "model_type": "siglip", "architectures": ["GPT2LMHeadModel"]}))
-    with pytest.raises(SymformerError, match="'siglip', which no architecture here reads"):
+    with pytest.raises(SymformerError, match="'siglip', which no built-in architecture supports"):
         from_config(str(path))
 
 

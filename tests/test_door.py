@@ -88,7 +88,7 @@ def test_a_config_that_no_door_opens_says_why_not_by_either(tmp_path: Path) -> N
     place.write_text(json.dumps({"model_type": "gpt2", "architectures": ["GPT2ForEverything"]}))
     refused = run("show", str(place))
     assert refused.exit_code == 2
-    assert "'GPT2ForEverything', whose head is not known here; known: " in refused.stderr
+    assert "'GPT2ForEverything', whose head is not supported; supported classes: " in refused.stderr
     assert "tracing its torch code also failed: names the class 'GPT2ForEverything'" in refused.stderr
     assert refused.stderr.count("config.json") == 1
 
@@ -132,7 +132,9 @@ def test_without_torch_one_sentence_says_what_to_install(path: str, monkeypatch:
         raise WitnessError("torch is not installed, and this needs it: pip install 'symformer[torch]'")
 
     monkeypatch.setattr(witness, "torch_side", missing)
-    with pytest.raises(UnreadError, match=r"'arcee', which no architecture here reads; .*torch is not installed, and"):
+    with pytest.raises(
+        UnreadError, match=r"'arcee', which no built-in architecture supports; .*torch is not installed, and"
+    ):
         sf.model(path)
 
 

@@ -890,7 +890,7 @@ def test_the_class_that_a_config_names_is_traced(name: str, tmp_path: Path) -> N
         (["NoSuchModel"], "names the class 'NoSuchModel', and transformers has no model of that name"),
         (["GPT2Config"], "names the class 'GPT2Config', and transformers has no model"),
         (["AutoModelForCausalLM"], "names the class 'AutoModelForCausalLM', and transformers has no model"),
-        (["os.system"], r"'architectures' names 'os\.system', which is no name of a class"),
+        (["os.system"], r"'architectures' names 'os\.system', which is not a class name"),
         (["LlamaForCausalLM"], "which is made from a LlamaConfig, and the model_type 'gpt2'"),
         (
             ["GPT2Model", "GPT2LMHeadModel"],
@@ -982,7 +982,7 @@ def factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
             "the model cannot be run: SystemExit: 0",
         ),
         ("gpt2", "did you mean hf:gpt2?"),
-        ("openai-community/gpt2", "HF_HUB_OFFLINE is set, and its config.json is not in the cache of the Hub"),
+        ("openai-community/gpt2", "HF_HUB_OFFLINE is set, and its config.json is not in the Hub cache"),
     ],
 )
 def test_what_a_factory_does_to_us_is_one_sentence(arguments: str, sentence: str, factories: Path) -> None:
