@@ -147,7 +147,7 @@ REFUSED = [
     (["show", "gpt2", "tied=false"], ["unexpected argument 'tied=false'; write --option tied=false"]),
     (["trace", "torch.nn:Linear", "in_features=3"], ["write --size in_features=3"]),
     (["list", "gpt2"], ["unexpected argument 'gpt2'; see `symformer list --help`"]),
-    (["show", "."], [". is a folder that holds no config.json; give the path of one"]),
+    (["show", "."], [". is a folder without a config.json; give the path of one"]),
     (["show", "missing/config.json"], ["missing/config.json does not exist"]),
     (["show", "package:factory"], ["package:factory cannot be imported: ModuleNotFoundError"]),
     (["derive", "gpt2", "-o", "nowhere/gpt2.pdf"], ["the folder nowhere does not exist"]),

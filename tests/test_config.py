@@ -298,7 +298,7 @@ def test_files_that_are_no_config(tmp_path: Path) -> None:
     for path, sentence in [
         (tmp_path / "missing.json", "does not exist"),
         (tmp_path / "folder.json", "is a folder"),
-        (binary, "is not text in UTF-8"),
+        (binary, "is not UTF-8 text"),
         (huge, "is larger than 16,000,000 bytes"),
     ]:
         if sentence == "is a folder":
@@ -318,9 +318,9 @@ def test_what_is_no_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("zero.json", "is neither a file nor a pipe"),
         ("null.json", "is neither a file nor a pipe"),
         ("loop.json", "cannot be read"),
-        ("pipe.json", "is a pipe that nobody writes to"),
+        ("pipe.json", "is a pipe without a writer"),
         ("x" * 300 + ".json", "cannot be read: File name too long"),
-        ("zero\0.json", "is no path: embedded null byte"),
+        ("zero\0.json", "is not a valid path: embedded null byte"),
     ]:
         with pytest.raises(SymformerError, match=sentence):
             from_config(str(tmp_path / name))
