@@ -170,7 +170,7 @@ def test_a_damaged_file_of_the_catalogue(how: str, damaged: Path, tmp_path: Path
     place.write_text(json.dumps(ARCEE))
     sentence = "the catalogue's file of ArceeForCausalLM is damaged ("
     assert sentence in refused(store, "show", str(place))
-    with pytest.raises(CatalogueError, match="install symformer again"):
+    with pytest.raises(CatalogueError, match="reinstall symformer"):
         shelf.on_shelf("ArceeForCausalLM", "arcee")
     assert sentence in refused(store, "catalogue")
 

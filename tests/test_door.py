@@ -268,7 +268,7 @@ def test_a_child_process_of_traced_code_may_end(tmp_path: Path, monkeypatch: pyt
         (["show", "mine:mlp", *AT, "--option", "tied=true"], "unknown option of mine:mlp 'tied'"),
         # 999 wide in and out, and a bias: where no size was drawn the code does something else
         (["show", "mine:wide", "--set", "E=999"], "stores 999,000 parameters at {'E': 999}, and the formula gives 1,9"),
-        (["show", "mine:mlp", *AT, "-q", "flops"], "flops is read off a run, and only params without one"),
+        (["show", "mine:mlp", *AT, "-q", "flops"], "flops needs a forward pass; describe the inputs of the model"),
     ],
 )
 def test_what_a_factory_does_not_take_is_one_sentence(arguments: list[str], sentence: str) -> None:

@@ -279,7 +279,7 @@ def strange(B: int, Q: int) -> torch.Tensor:
 @pytest.mark.parametrize(
     ("inputs", "quantity", "sentence"),
     [
-        (None, "flops", "flops is read off a run, and only params without one; say with inputs what the model is"),
+        (None, "flops", "flops needs a forward pass; describe the inputs of the model with"),
         (tokens, "kv-cache", "a module of one's own has no cache that a trace could read"),
         (strange, "flops", "the inputs ask for Q, which is no size; they can ask for E, A, H, L, B, B_vis, S, S_enc"),
     ],
@@ -1072,13 +1072,13 @@ def test_a_trace_gives_the_quantity_that_it_is_asked_for() -> None:
     training = quantities()["train-flops"]
     with pytest.raises(sf.SymformerError, match="a trace saw this for flops"):
         training.account(stored.of("flops").model.ledger, training.choose({}))
-    with pytest.raises(sf.SymformerError, match="tensor=on: how a model is divided among ranks is not read off"):
+    with pytest.raises(sf.SymformerError, match="tensor=on: a trace does not show how a model is divided among ranks"):
         stored.model.formula("params", tensor="on")
 
 
 def test_a_run_answers_under_the_conventions_that_it_ran_with() -> None:
     gpt2 = traced.afresh("gpt2").model
-    with pytest.raises(sf.SymformerError, match="count=all: a run of torch does not show what its elementwise"):
+    with pytest.raises(sf.SymformerError, match="count=all: a torch run does not show the purpose of elementwise"):
         gpt2.formula("flops", count="all")
     assert gpt2.formula("kv-cache", dtype="fp32").equals("8*B*C*L*E")  # keys and values, 4 bytes an element
 
