@@ -133,7 +133,7 @@ REFUSED = [
     (["show", "gpt2", "-q", "vram"], ["unknown quantity 'vram'; known: activations, "]),
     (["show", "gpt2", "--set", "n_embd=96"], ["unknown symbol 'n_embd'; did you mean E (embedding (model) width)?"]),
     (["show", "gpt2", "--set", "batch_size=3"], ["unknown symbol 'batch_size'; did you mean B (batch)?"]),
-    (["show", "gpt2", "--set", "N_tp=3"], ["changes nothing", "ranks come in by an option, such as tensor=on"]),
+    (["show", "gpt2", "--set", "N_tp=3"], ["has no effect", "ranks need an option, such as tensor=on"]),
     (["show", "gpt2", "-q", "flops", "--set", "S=5000"], ["P=1024 (learned position rows) is less than S=5000"]),
     (["derive", "gpt2", "-o", "-", "--as", "md", "-q", "flops", "--set", "S=5000"], ["is less than S=5000"]),
     (["gpt2"], ["'gpt2' is no command; for its formula: symformer show gpt2"]),

@@ -956,7 +956,7 @@ def test_indices_that_bert_makes_for_itself_are_other_bytes() -> None:
         (
             "falcon",
             {"new_decoder_architecture": False, "multi_query": False},
-            "'num_attention_heads', 6; leave it",
+            "it must equal 'num_attention_heads', 6; remove",
         ),
         (
             "gemma3_text",

@@ -96,7 +96,7 @@ def test_what_own_attention_keeps_is_refused(name: str) -> None:
     for implementation in ("eager", "sdpa"):
         for quantity in ("activations", "train-memory"):
             with pytest.raises(
-                SymformerError, match="the code of its attention is its own, and nobody has read off it"
+                SymformerError, match="its attention has code of its own, whose saved tensors are not known"
             ):
                 model.formula(quantity, implementation=implementation)
     assert model.formula("train-memory", implementation="none").expanded != 0
@@ -146,9 +146,9 @@ def test_a_part_of_a_head_is_read(fields: dict[str, Any], number: int, tmp_path:
         ({"model_type": "phi3", "rope_scaling": {"type": "su"}}, "which requires 'short_factor'"),
         (
             {"model_type": "falcon", "new_decoder_architecture": True, "parallel_attn": False},
-            "grouped=true with parallel=false is no Falcon",
+            "no Falcon has grouped=true with parallel=false",
         ),
-        ({"model_type": "falcon", "num_ln_in_parallel_attn": 2}, "norms=two with grouped=false is no Falcon"),
+        ({"model_type": "falcon", "num_ln_in_parallel_attn": 2}, "no Falcon has norms=two with grouped=false"),
         (
             {"model_type": "falcon", "num_ln_in_parallel_attn": 3},
             "is 3 in the config; only None or 1 or 2 is supported",

@@ -112,12 +112,12 @@ def test_what_was_fetched_answers_without_the_network(hub: Hub, monkeypatch: pyt
     model, _ = resolve(NAME)
     assert model.params.value() == COUNT
     host = hub.address.removeprefix("http://")
-    assert model.provenance.read_at == f"commit {FIRST}, as the cache has it: {host} answers 503"
+    assert model.provenance.read_at == f"commit {FIRST}, from the cache ({host} returns status 503)"
     hub.asked.clear()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     model, _ = resolve(NAME)
     assert model.params.value() == COUNT
-    assert model.provenance.read_at == f"commit {FIRST}, as the cache has it: HF_HUB_OFFLINE is set"
+    assert model.provenance.read_at == f"commit {FIRST}, from the cache (HF_HUB_OFFLINE is set)"
     assert "HF_HUB_OFFLINE is set, and" in refused("show", "ada/other")
     assert hub.asked == []
 
@@ -294,7 +294,10 @@ def test_an_id_that_is_none_is_asked_of_nobody(hub: Hub, text: str, monkeypatch:
     ("files", "words"),
     [
         ({"__init__": "raise ImportError"}, "is not installed: pip install huggingface_hub, or download"),
-        ({"__init__": "__version__ = '0.36.2'", "errors": "", "constants": ""}, "0.36.2 is too old to fetch ada/tiny"),
+        (
+            {"__init__": "__version__ = '0.36.2'", "errors": "", "constants": ""},
+            "0.36.2 is too old to download ada/tiny",
+        ),
         ({"__init__": "__version__ = '1.30.0rc1'", "errors": "", "constants": ""}, "which requires 1.31: pip install"),
     ],
 )

@@ -49,9 +49,7 @@ class Lifted(Component):
 
     title: str = ""  # type: ignore[misc]
     stem: str = ""
-    rows: tuple[tuple[tuple[Expr, ...], Entry], ...] = field(
-        default=(), hash=False
-    )  # copies up to each star, operation
+    rows: tuple[tuple[tuple[Expr, ...], Entry], ...] = field(default=(), hash=False)  # (copies up to each star, entry)
     conditions: tuple[Condition, ...] = ()
     maker: str = ""
     refusals: Mapping[str, str] = field(default_factory=dict, hash=False)  # unsupported quantity -> the reason
