@@ -252,7 +252,7 @@ BAD: list[tuple[Any, str]] = [
     ({**GPT2, "n_layer": 0}, "'n_layer' is 0; a size"),
     ({**GPT2, "vocab_size": 10**400}, "'vocab_size' is a number of 401 digits"),
     ({**GPT2, "n_head": 5}, "E=12 is not a multiple of A=5"),
-    ({**GPT2, "hidden_size": 24}, "gives E (embedding (model) width) twice: 'n_embd' = 12 and 'hidden_size' = 24"),
+    ({**GPT2, "hidden_size": 24}, "sets E (embedding (model) width) twice: 'n_embd' = 12 and 'hidden_size' = 24"),
     ({**GPT2, "add_cross_attention": True}, "'add_cross_attention' is True in the config"),
     ({"model_type": "bert", "position_embedding_type": "relative_key"}, "only 'absolute' is supported"),
     (

@@ -176,5 +176,5 @@ class Architecture(Component):
 
     @property
     def unread(self) -> str:
-        """Why it is not known what its class keeps for the backward pass; "" where it is."""
+        """Return why the saved tensors of its torch class are not known, or "" if they are known."""
         return self.witness.unread

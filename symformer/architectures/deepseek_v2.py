@@ -30,8 +30,8 @@ class DeepSeekV2(Latent):
     routing = (
         "The scores of the experts are a softmax of the router's logits. With ``topk_method`` = ``greedy`` the K "
         "experts with the highest scores of all are chosen; with ``group_limited_greedy`` only the ``topk_group`` "
-        "groups (of ``n_group``) whose best expert scores highest are considered, DeepSeek-AI 2024 [deepseek2024], section "
-        "2.2.2. The weights are the scores times ``routed_scaling_factor``."
+        "groups (of ``n_group``) whose best expert scores highest are considered, DeepSeek-AI 2024 [deepseek2024], "
+        "section 2.2.2. The weights are the scores times ``routed_scaling_factor``."
     )
     config = Fields(usual({V: 102400, E: 4096, H: 11008, **EXPERTS, **DEPTHS, **HEADS}), inert=("norm_topk_prob",))
     witness = Witness(

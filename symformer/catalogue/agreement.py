@@ -19,7 +19,7 @@ RUNS: tuple[Numbers, ...] = tuple({B: 2, B_vis: 3, S: 29, S_enc: 31, C: tokens} 
 
 
 def check_agreement(target: str, records: Mapping[str, Record], asked: str) -> None:
-    """Raise WitnessError if two records of a model give different numbers for one quantity at the model's config.
+    """Raise WitnessError if two records of a model have different values of a quantity at the model's config.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ class Field:
         numbers = {name: whole_number(name, value) for name, value in found.items()}
         if len(set(numbers.values())) > 1:
             both = " and ".join(f"{name!r} = {number}" for name, number in numbers.items())
-            raise ConfigError(f"the config gives {size} ({letter(size).meaning}) twice: {both}; keep one")
+            raise ConfigError(f"the config sets {size} ({letter(size).meaning}) twice: {both}; keep one")
         return next(iter(numbers.values()))
 
 
@@ -125,7 +125,7 @@ class Share(Derived):
                 parts[f"{name}.{PARTLY}"] = inside[PARTLY]
         if any(part != next(iter(parts.values())) for part in parts.values()):
             both = " and ".join(f"{name!r} = {shown(value)}" for name, value in parts.items())
-            raise ConfigError(f"the config gives {size} ({letter(size).meaning}) twice: {both}; keep one")
+            raise ConfigError(f"the config sets {size} ({letter(size).meaning}) twice: {both}; keep one")
         name, value = next(iter(parts.items()), (self.names[0], self.part))
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
             raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be above 0 and at most 1")

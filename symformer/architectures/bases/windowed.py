@@ -27,7 +27,7 @@ class Windowed(LlamaLike):
     window: bool = True
 
     @property
-    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]  # without a window, there is no condition on it
+    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]  # depends on whether there is a window
         return (*self.unwindowed, WINDOW) if self.window else self.unwindowed
 
     @property
