@@ -18,9 +18,9 @@ class ChunkedScan(Component):
     """A short convolution, then a recurrent state of D_ssm by N_state numbers for each of A_ssm heads, gated and
     normalized, Dao and Gu 2024 [dao2024], section 7.1; computed in chunks, section 6.
 
-    The paper's P, N and Q are D_ssm, N_state and C_chunk. Each of G_ssm groups of heads shares the input and output
-    projections B and C of its states. The convolution covers K_conv positions and computes K_conv - 1 positions more
-    than are used, because transformers pads it. The cache contains the states and the last K_conv inputs of the
+    The paper's P, N and Q are D_ssm, N_state and C_chunk. The heads of each of G_ssm groups share the input and output
+    projections (B and C) of their states. The convolution covers K_conv positions and computes K_conv - 1 positions
+    more than are used, because transformers pads it. The cache contains the states and the last K_conv inputs of the
     convolution, for any number of tokens.
 
     >>> ChunkedScan(bias=False).formula("kv-cache")

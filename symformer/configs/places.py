@@ -61,7 +61,7 @@ class Field:
         for name in [name for name, value in found.items() if value is None]:
             if not self.null:  # some classes accept null, with a behavior that no built-in architecture has
                 raise UnreadError(
-                    f"{name!r} is null in the config, but {size} ({letter(size).meaning}) is an integer; set one, or "
+                    f"{name!r} is null in the config, but {size} ({letter(size).meaning}) is an integer; set it or "
                     "remove the field"
                 )
             del found[name]
