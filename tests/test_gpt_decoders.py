@@ -142,7 +142,7 @@ def test_a_part_of_a_head_is_read(fields: dict[str, Any], number: int, tmp_path:
             "twice: 'partial_rotary_factor' = 0.5 and 'rope_scaling.partial_rotary_factor' = 0.4; keep one",
         ),
         ({**PHI, "qk_layernorm": True}, "'qk_layernorm' is True in the config; this affects the count"),
-        ({"model_type": "phi3", "rope_scaling": {"type": "linear", "factor": 2}}, "supported: default, longrope, su"),
+        ({"model_type": "phi3", "rope_scaling": {"type": "linear", "factor": 2}}, "choose from default, longrope, su"),
         ({"model_type": "phi3", "rope_scaling": {"type": "su"}}, "which requires 'short_factor'"),
         (
             {"model_type": "falcon", "new_decoder_architecture": True, "parallel_attn": False},

@@ -224,7 +224,7 @@ class Function:
         if value not in get_args(Activation):
             raise UnreadError(
                 f"{self.name!r} is {shown(value)} in the config, which is not a supported activation function; "
-                f"supported: {', '.join(get_args(Activation))}"
+                f"choose from {', '.join(get_args(Activation))}"
             )
         return str(value)
 

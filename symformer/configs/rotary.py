@@ -54,7 +54,7 @@ def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) ->
     kind = value.get("rope_type", value.get("type", "default"))
     if not isinstance(kind, str) or kind not in takes:
         raise UnreadError(
-            f"{name!r} has the type {shown(kind)} in the config, which is not supported; supported: {', '.join(takes)}"
+            f"{name!r} has the type {shown(kind)} in the config, which is not supported; choose from {', '.join(takes)}"
         )
     for each in ROPE_NEEDS[kind]:
         if value.get(each) is None:
